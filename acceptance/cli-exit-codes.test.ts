@@ -193,7 +193,7 @@ describe('each code that the server can answer', () => {
     400: 'validation_failed malformed_json unknown_parameter unknown_column invalid_cursor ambiguous_credentials',
     401: 'unauthenticated',
     403: `login_required wrong_password forbidden cross_site_request url_expired self_approval self_review access_denied
-      code_not_readable policy_unresolvable`,
+      code_not_readable policy_unresolvable data_scope_missing grant_missing`,
     404: 'not_found not_in_manifest',
     405: 'method_not_allowed',
     408: 'request_timeout',

@@ -72,7 +72,7 @@ const files = [
   ['connectors', 'connectors', 'list get create update delete test tables'],
   ['connectors', 'connectors schema', 'refresh'],
   ['presets', 'presets', 'list get create update delete'],
-  ['grants', 'grants', 'mine list get create revoke'],
+  ['grants', 'grants', 'mine tables list get create revoke'],
   ['grants', 'grants scope', 'set'],
   ['grant-requests', 'grants', 'request'],
   ['grant-requests', 'grants requests', 'list options show approve reject withdraw'],

@@ -16,6 +16,7 @@ const pages = {
   review: lazy(() => import('./pages/review/page.tsx')),
   requestAppAccess: lazy(() => import('./pages/request-access/page.tsx')),
   grants: lazy(() => import('./pages/my-grants/page.tsx')),
+  connectorTable: lazy(() => import('./pages/my-grants/table.tsx')),
   requestAccess: lazy(() => import('./pages/my-grants/request-form.tsx')),
   grantRequests: lazy(() => import('./pages/my-grants/requests.tsx')),
   grantRequest: lazy(() => import('./pages/my-grants/request.tsx')),
@@ -71,6 +72,7 @@ function TenantPages() {
               <Route path="/t/:tenant/grants/request" component={pages.requestAccess} />
               <Route path="/t/:tenant/grants/requests" component={pages.grantRequests} />
               <Route path="/t/:tenant/grants/requests/:request" component={pages.grantRequest} />
+              <Route path="/t/:tenant/data/:connector/:schema/:table" component={pages.connectorTable} />
               <Route path="/t/:tenant/access-log" component={pages.accessLog} />
               <Route path="/t/:tenant/notifications" component={pages.notifications} />
               <Route path="/t/:tenant/tokens" component={pages.tokens} />

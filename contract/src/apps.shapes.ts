@@ -16,6 +16,7 @@ import {
   urlCharsMax,
   visibilities,
 } from './apps.ts';
+import { dataScopeForm, parseDataScope } from './data-scopes.ts';
 import { isUploadedIcon } from './icons.ts';
 import { resourceTiers } from './limits.ts';
 import {
@@ -44,7 +45,10 @@ export const App = z.object({
   category_id: uuid.nullable(),
   subdomain: z.string().nullable(),
   auth_mode: z.enum(authModes),
-  data_scopes: z.array(z.string()),
+  data_scopes: z.array(z.string()).meta({ description: 'What the app requests.' }),
+  approved_data_scopes: z.array(z.string()).meta({
+    description: 'What was approved in a review. Visitors get the requested scopes that are in it.',
+  }),
   deploy_method: z.enum(deployMethods),
   resource_preset: z.enum(resourceTiers),
   visibility: z.enum(visibilities),
@@ -85,8 +89,15 @@ const iconUrl = text
   .max(urlCharsMax)
   .refine(isUploadedIcon, { error: 'must be the URL of an uploaded icon' })
   .meta({ format: 'uri', description: 'The `icon_url` of an upload; no other URL is accepted.' });
+const dataScope = displayName(1, dataScopeCharsMax)
+  .refine((value) => !value.includes('/') || parseDataScope(value) !== null, {
+    error: `must be ${dataScopeForm}`,
+  })
+  .meta({
+    description: `\`${dataScopeForm.split(',')[0]}\`, such as \`warehouse/sales/orders:read\`, or a name.`,
+  });
 const scopes = z
-  .array(displayName(1, dataScopeCharsMax))
+  .array(dataScope)
   .transform((list) => [...new Set(list)])
   .pipe(z.array(z.string()).max(dataScopesMax));
 

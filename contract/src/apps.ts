@@ -17,7 +17,7 @@ export const appDescriptionCharsMax = 20_000;
 export const appSummaryCharsMax = 60;
 export const costCenterCharsMax = 100;
 export const dataScopesMax = 50;
-export const dataScopeCharsMax = 100;
+export const dataScopeCharsMax = 340;
 export const urlCharsMax = 2_000;
 /** From the narrowest to the widest audience; each includes the one before. */
 export const visibilities = ['private', 'invite_only', 'public', 'internet'] as const;

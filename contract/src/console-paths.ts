@@ -19,9 +19,17 @@ export const consolePaths = {
   grantRequests: (tenant: string) => of(tenant, 'grants', 'requests'),
   grantRequest: (tenant: string, id: string) => of(tenant, 'grants', 'requests', id),
   /** The form with these fields filled in; `scope` is a list with commas. */
-  requestAccess: (tenant: string, fields: { connector?: string; preset?: string; scope?: string } = {}) => {
+  requestAccess: (
+    tenant: string,
+    fields: { connector?: string; preset?: string; scope?: string; reason?: string } = {},
+  ) => {
     const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value)).toString();
     return of(tenant, 'grants', 'request') + (query === '' ? '' : `?${query}`);
+  },
+  /** Rows of a table behind a connector; `path` is `schema/table`. */
+  connectorTable: (tenant: string, connector: string, path: string) => {
+    const [schema = '', ...table] = path.split('/');
+    return of(tenant, 'data', connector, schema, table.join('/'));
   },
   accessLog: (tenant: string) => of(tenant, 'access-log'),
   notifications: (tenant: string) => of(tenant, 'notifications'),

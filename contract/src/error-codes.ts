@@ -15,6 +15,8 @@ export const errorCodes = {
   login_required: { status: 403, exit: 3, means: 'A personal access token cannot do this; log in.' },
   forbidden: forbidden('You are not allowed to do this.'),
   policy_unresolvable: forbidden('A policy does not fit the table; an admin must update it.'),
+  data_scope_missing: forbidden('The app has no approved data scope for this.'),
+  grant_missing: forbidden('You have no grant for this; `request_url` leads to the form to request one.'),
   wrong_password: forbidden('The current password is wrong.'),
   cross_site_request: forbidden('Session cookies are only accepted from the same site.'),
   url_expired: forbidden('The signed URL has expired; request a new one.'),

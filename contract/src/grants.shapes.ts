@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { columnTypes } from './columns.ts';
 import { Connector } from './connectors.shapes.ts';
+import { dataActions } from './data-scopes.ts';
 import {
   grantSources,
   grantStatuses,
@@ -11,7 +13,18 @@ import {
 } from './grants.ts';
 import { Group } from './groups.shapes.ts';
 import { Preset } from './presets.shapes.ts';
-import { chars, instantOrNone, page, pageQuery, ref, tenantParams, text, unchanged, uuid } from './shapes.ts';
+import {
+  chars,
+  instantOrNone,
+  page,
+  pageQuery,
+  ref,
+  tenantParams,
+  text,
+  timestamp,
+  unchanged,
+  uuid,
+} from './shapes.ts';
 
 /** The 18 fields in the order of the spec; every one a string or an array of strings, unset ones empty. */
 export const Grant = z.object({
@@ -66,6 +79,46 @@ export const getMyGrantTerms = {
       .array(z.object({ connector_id: uuid, path: z.string() }))
       .meta({ description: 'Tables within reach, for connectors whose tables are known.' }),
   }),
+};
+
+export const GrantedTable = z.object({
+  connector_id: uuid,
+  connector_slug: z.string(),
+  connector_name: z.string(),
+  path: z.string().meta({ description: '`schema/table`.' }),
+  actions: z.array(z.enum(dataActions)).meta({ description: 'What you may do with its rows.' }),
+  columns: z
+    .array(
+      z.object({
+        name: z.string(),
+        type: z.enum(columnTypes),
+        mask: z.string().nullable().meta({ description: 'The kind of the mask; null: values in the clear.' }),
+      }),
+    )
+    .meta({ description: 'The columns that you can read.' }),
+  masked_columns: z.array(z.string()),
+  expires_at: timestamp.nullable().meta({ description: 'When the last of the grants ends; null: never.' }),
+  grants: z.array(
+    z.object({
+      id: uuid,
+      preset_name: z.string(),
+      group_name: z.string().meta({ description: 'The group that has the grant; empty: you have it.' }),
+      expires_at: timestamp.nullable(),
+    }),
+  ),
+  problem: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the table cannot be read, such as a policy that does not fit it any more.' }),
+});
+
+export const listMyTables = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    connector: ref.optional().meta({ description: 'Only tables of this connector, by id or slug.' }),
+    path: resourcePath.optional().meta({ description: 'Only this table, or the tables of this schema.' }),
+  }),
+  answer: page(GrantedTable),
 };
 
 export const listGrants = {

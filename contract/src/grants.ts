@@ -37,6 +37,14 @@ export const getMyGrantTerms = read<typeof shapes.getMyGrantTerms>()({
   who: who('O:own C:own A:own M:own P:n N:n X:n'),
 });
 
+export const listMyTables = read<typeof shapes.listMyTables>()({
+  id: 'grants.tables',
+  path: '/api/v1/tenants/{tenantID}/me/tables',
+  summary: 'List the tables that your active grants open, with what you may do and what is masked',
+  authority: { credential: 'login', role: 'tenant_member', outsider: 'forbidden' },
+  who: who('O:own C:own A:own M:own P:n N:n X:n'),
+});
+
 export const listGrants = read<typeof shapes.listGrants>()({
   id: 'grants.list',
   path: '/api/v1/tenants/{tenantID}/grants',

@@ -185,8 +185,9 @@ export const problemSchema = object(
         ['field', 'column', 'line'],
       ),
     },
+    request_url: { type: 'string', description: 'Of `grant_missing`: where the grant can be requested.' },
   },
-  ['errors'],
+  ['errors', 'request_url'],
 );
 
 export const previewSchema = object({

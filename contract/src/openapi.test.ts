@@ -131,18 +131,22 @@ test('every POST accepts an Idempotency-Key and lists its error codes', () => {
   }
 });
 
-test('the document has the paths outside the contract: probes, signed URLs, sign-in and SCIM', () => {
+test('the document has the paths outside the contract: probes, signed URLs, sign-in, SCIM and connectors', () => {
   const beside = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([method, it]) => method !== 'parameters' && !it['x-authorization'])
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
   expect(beside.sort()).toEqual([
+    'DELETE /data/{tenant}/_connectors/{connector}/{schema}/{table}/{id}',
     'DELETE /scim/v2/Groups/{id}',
     'DELETE /scim/v2/Users/{id}',
     'GET /.well-known/svc-user-keys.json',
     'GET /api/v1/openapi.json',
     'GET /api/v1/version',
+    'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}',
+    'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/_count',
+    'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/{id}',
     'GET /git-host/setup',
     'GET /healthz',
     'GET /icons/{iconID}',
@@ -168,8 +172,10 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'GET /scim/v2/Users',
     'GET /scim/v2/Users/{id}',
     'GET /site-auth',
+    'PATCH /data/{tenant}/_connectors/{connector}/{schema}/{table}/{id}',
     'PATCH /scim/v2/Groups/{id}',
     'PATCH /scim/v2/Users/{id}',
+    'POST /data/{tenant}/_connectors/{connector}/{schema}/{table}',
     'POST /logout',
     'POST /oauth/device/auth',
     'POST /oauth/me',

@@ -4,6 +4,7 @@ import { gitSetupPath, gitWebhookPath } from './git-host.ts';
 import { versionPath } from './limits.ts';
 import { manifestSchemaPath } from './manifest.ts';
 import { SchemaComponents, shareComponents } from './openapi-components.ts';
+import { connectorRowPaths, connectorRowsTag } from './openapi-connectors.ts';
 import { iconPaths } from './openapi-icons.ts';
 import { objectPaths } from './openapi-objects.ts';
 import {
@@ -55,6 +56,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     ...uploadPaths,
     ...scimPaths,
     ...paths,
+    ...connectorRowPaths(rowContract),
   });
   const tags = new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint.id)));
   return {
@@ -68,7 +70,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     },
     servers: [{ url: options.baseUrl }],
     security: securityOf({ credential: 'login' }),
-    tags: [...tags].map((name) => ({ name })),
+    tags: [...tags, connectorRowsTag].map((name) => ({ name })),
     paths: shared.paths,
     components: {
       securitySchemes: securitySchemes(options.baseUrl),

@@ -29,6 +29,12 @@ export const PublicationRequest = z.object({
   }),
   deployment_id: uuid.nullable(),
   release_id: uuid.nullable(),
+  data_scopes: z
+    .array(z.string())
+    .meta({ description: 'The data scopes that the app requests; the approval approves them.' }),
+  data_scopes_before: z
+    .array(z.string())
+    .meta({ description: 'The approved data scopes at the time of the request.' }),
   digest: z.string().meta({ description: 'Digest of what is reviewed; only it can be approved.' }),
   note: z.string(),
   requested_by: uuid,

@@ -25,6 +25,16 @@ const rowParams = tableParams.extend({
   id: text.min(1).meta({ description: 'The id of the row; a text `_count` is written `%5Fcount`.' }),
 });
 
+export const connectorTableParams = z.object({
+  tenant: ref,
+  connector: ref,
+  schema: text.min(1),
+  table: text.min(1),
+});
+export const connectorRowParams = connectorTableParams.extend({
+  id: text.min(1).meta({ description: 'The primary key; of several columns `a,b`.' }),
+});
+
 const select = text
   .meta({ description: 'Columns to show, `a,b`; `alias:a` shows one under another name.' })
   .optional();

@@ -36,19 +36,43 @@ export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof
 
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
   storage: Objects;
+  connector(name: string): Connector;
   table<Name extends keyof DB & string>(
     name: Name,
   ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
 }
 
+type AnyTable = <
+  Row extends object = Anything,
+  Insert extends object = Partial<Row>,
+  Update extends object = Partial<Row>,
+>(
+  name: string,
+) => Table<Row, Insert, Update>;
+
 interface AnyClient {
   storage: Objects;
-  table<
-    Row extends object = Anything,
-    Insert extends object = Partial<Row>,
-    Update extends object = Partial<Row>,
-  >(name: string): Table<Row, Insert, Update>;
+  table: AnyTable;
+  connector(name: string): Connector;
 }
+
+/**
+ * The organisation's data behind a connector: what the person has grants for and the app has data scopes for. Refusals
+ * have the code `grant_missing`, with a `requestUrl`, or `data_scope_missing`.
+ */
+export interface Connector {
+  /** By `schema/table`. */
+  table: ConnectorTables;
+}
+
+/** Rows change one at a time, where the grants and the connector allow it. */
+type ConnectorTables = <
+  Row extends object = Anything,
+  Insert extends object = Partial<Row>,
+  Update extends object = Partial<Row>,
+>(
+  path: string,
+) => Omit<Table<Row, Insert, Update>, 'insertMany'>;
 
 export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(
   options: ClientOptions = {},
@@ -71,6 +95,13 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
   });
   return {
     table: (name: string) => new Table({ transport, path: `/data/${tenant}/${app}/${toPathStep(name)}` }),
+    connector: (connector: string) => ({
+      table: (path: string) =>
+        new Table({
+          transport,
+          path: `/data/${tenant}/_connectors/${toPathStep(connector)}/${tableSteps(path)}`,
+        }),
+    }),
     storage: new Objects({
       transport,
       baseUrl,
@@ -78,6 +109,13 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
       fetch: ask,
     }),
   } as Client<DB>;
+}
+
+/** Names of tables may have slashes, names of schemas may not. */
+function tableSteps(path: string): string {
+  const [schema = '', ...table] = path.split('/');
+  if (schema === '' || table.length === 0) throw new TypeError(`${path} must be schema/table.`);
+  return `${toPathStep(schema)}/${toPathStep(table.join('/'))}`;
 }
 
 function required<T>(name: keyof ClientOptions, value: T | undefined): T {

@@ -11,6 +11,8 @@ export interface SvcErrorFacts {
   errors: readonly ProblemItem[];
   requestId: string | null;
   retryAfter: number | null;
+  /** Of `grant_missing`: a page where the person can request access. */
+  requestUrl: string | null;
 }
 
 export class SvcError extends Error implements SvcErrorFacts {
@@ -20,6 +22,7 @@ export class SvcError extends Error implements SvcErrorFacts {
   readonly errors: readonly ProblemItem[];
   readonly requestId: string | null;
   readonly retryAfter: number | null;
+  readonly requestUrl: string | null;
 
   constructor(facts: SvcErrorFacts, options?: ErrorOptions) {
     super(`${facts.code}: ${facts.detail}`, options);
@@ -30,6 +33,7 @@ export class SvcError extends Error implements SvcErrorFacts {
     this.errors = facts.errors;
     this.requestId = facts.requestId;
     this.retryAfter = facts.retryAfter;
+    this.requestUrl = facts.requestUrl;
   }
 }
 
@@ -67,6 +71,7 @@ export function responseError(response: { status: number; headers: Headers }, te
     status: response.status,
     requestId: problem?.request_id ?? response.headers.get('x-request-id'),
     retryAfter: retryAfterSeconds(response.headers),
+    requestUrl: problem?.request_url ?? null,
   };
   if (problem) {
     const { code, detail, errors = [] } = problem;
@@ -85,11 +90,13 @@ export function notSignedInError(): SvcError {
     errors: [],
     requestId: null,
     retryAfter: null,
+    requestUrl: null,
   });
 }
 
-function errorFacts({ code, status, detail, errors, requestId, retryAfter }: SvcError): SvcErrorFacts {
-  return { code, status, detail, errors, requestId, retryAfter };
+function errorFacts(error: SvcError): SvcErrorFacts {
+  const { code, status, detail, errors, requestId, retryAfter, requestUrl } = error;
+  return { code, status, detail, errors, requestId, retryAfter, requestUrl };
 }
 
 function parseProblem(text: string): Problem | null {

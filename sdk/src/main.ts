@@ -1,5 +1,12 @@
 /** Public API of the package: everything that is not exported here may change without notice. */
-export { type Auth, type Client, type ClientOptions, createClient, type DatabaseTypes } from './client.ts';
+export {
+  type Auth,
+  type Client,
+  type ClientOptions,
+  type Connector,
+  createClient,
+  type DatabaseTypes,
+} from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
 export type {

@@ -48,7 +48,7 @@ export function scriptedServer() {
 export function problem(
   status: number,
   code: string,
-  more: { errors?: unknown[]; headers?: Record<string, string> } = {},
+  more: { errors?: unknown[]; request_url?: string; headers?: Record<string, string> } = {},
 ): Response {
   const body = {
     type: 'about:blank',
@@ -58,6 +58,7 @@ export function problem(
     code,
     request_id: 'r-1',
     ...(more.errors ? { errors: more.errors } : {}),
+    ...(more.request_url ? { request_url: more.request_url } : {}),
   };
   return Response.json(body, {
     status,

@@ -33,11 +33,24 @@ type Anything = Record<string, any>;
 export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof DB] extends [never] ? AnyClient : DescribedClient<DB>;
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
     storage: Objects;
+    connector(name: string): Connector;
     table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
 }
+type AnyTable = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string) => Table<Row, Insert, Update>;
 interface AnyClient {
     storage: Objects;
-    table<Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string): Table<Row, Insert, Update>;
+    table: AnyTable;
+    connector(name: string): Connector;
 }
+/**
+ * The organisation's data behind a connector: what the person has grants for and the app has data scopes for. Refusals
+ * have the code `grant_missing`, with a `requestUrl`, or `data_scope_missing`.
+ */
+export interface Connector {
+    /** By `schema/table`. */
+    table: ConnectorTables;
+}
+/** Rows change one at a time, where the grants and the connector allow it. */
+type ConnectorTables = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(path: string) => Omit<Table<Row, Insert, Update>, 'insertMany'>;
 export declare function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(options?: ClientOptions): Client<DB>;
 export {};

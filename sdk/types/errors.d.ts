@@ -9,6 +9,8 @@ export interface SvcErrorFacts {
     errors: readonly ProblemItem[];
     requestId: string | null;
     retryAfter: number | null;
+    /** Of `grant_missing`: a page where the person can request access. */
+    requestUrl: string | null;
 }
 export declare class SvcError extends Error implements SvcErrorFacts {
     readonly code: SvcErrorCode;
@@ -17,6 +19,7 @@ export declare class SvcError extends Error implements SvcErrorFacts {
     readonly errors: readonly ProblemItem[];
     readonly requestId: string | null;
     readonly retryAfter: number | null;
+    readonly requestUrl: string | null;
     constructor(facts: SvcErrorFacts, options?: ErrorOptions);
 }
 /** Line numbers count across all batches. Earlier batches stay stored. */

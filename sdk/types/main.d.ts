@@ -1,5 +1,5 @@
 /** Public API of the package: everything that is not exported here may change without notice. */
-export { type Auth, type Client, type ClientOptions, createClient, type DatabaseTypes } from './client.js';
+export { type Auth, type Client, type ClientOptions, type Connector, createClient, type DatabaseTypes, } from './client.js';
 export type { Condition, Json, Operand, Operator } from './condition.js';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.js';
 export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, PutOptions, StoredObject, } from './objects.js';

@@ -14,6 +14,7 @@ import { insertLines } from '../rows.ts';
 import type { Files, RunningServer } from '../server.ts';
 import { newRelease } from '../sites.ts';
 import { until } from '../until.ts';
+import { fillData } from './fill-data.ts';
 
 /** Somebody who can sign in with a browser. */
 export interface Visitor extends Person, PasswordUser {}
@@ -81,6 +82,7 @@ export async function newConsoleWorld(server: RunningServer): Promise<ConsoleWor
   const handbook = await newHandbook(tenant);
   await fillSites(booking);
   const governed = await fillAdmin(tenant);
+  await fillData(tenant);
   const published = await fillPeople(tenant);
   return { server, tenant, admin, owner, member, booking, ran, handbook, governed, published };
 }

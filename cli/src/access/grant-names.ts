@@ -1,5 +1,5 @@
 import { listConnectors } from '@svc/contract/connectors.ts';
-import { getMyGrantTerms } from '@svc/contract/grants.ts';
+import { getMyGrantTerms, listMyTables } from '@svc/contract/grants.ts';
 import { listGroups } from '@svc/contract/groups.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
 import { listPresets } from '@svc/contract/presets.ts';
@@ -21,8 +21,10 @@ export async function nameGrants<T>(ctx: Ctx, answer: T, whose: 'mine' | 'all'):
   const list = Array.isArray(answer) ? answer : (answer as { items: object[] }).items;
   if (format !== 'table' || wide || list.length === 0) return answer;
   const names = await (whose === 'mine' ? myNames(ctx) : allNames(ctx));
+  const tables = whose === 'mine' ? await tablesByGrant(ctx) : undefined;
   const items = list.map((grant) => ({
     ...grant,
+    ...(tables && { tables: tables.get(grant.id) ?? [] }),
     subject_name: whose === 'mine' ? (names.get(grant.subject_id) ?? 'you') : names.get(grant.subject_id),
     connector_name: names.get(grant.connector_id),
     preset_name: names.get(grant.preset_id),
@@ -41,6 +43,21 @@ async function myNames(ctx: Ctx): Promise<Map<string, string>> {
     ...people,
   ]);
   return byId(await named.catch(() => []));
+}
+
+/** `sales/orders` or `sales/orders (masked: email)`, by the id of the grant. */
+async function tablesByGrant(ctx: Ctx): Promise<Map<string, string[]>> {
+  const input = { params: { tenantID: await resolveTenant(ctx) }, query: { per_page: perPageMax } };
+  const page = (await ctx.client()).call(listMyTables, input);
+  const tables = new Map<string, string[]>();
+  for (const { path, masked_columns, grants } of await page.then(
+    ({ items }) => items,
+    () => [],
+  )) {
+    const masked = masked_columns.length > 0 ? ` (masked: ${masked_columns.join(' ')})` : '';
+    for (const { id } of grants) tables.set(id, [...(tables.get(id) ?? []), `${path}${masked}`]);
+  }
+  return tables;
 }
 
 async function allNames(ctx: Ctx): Promise<Map<string, string>> {

@@ -5,13 +5,14 @@ import {
   grantStatuses,
   listGrants,
   listMyGrants,
+  listMyTables,
   replaceGrantScope,
   revokeGrant,
   scopeEntriesMax,
 } from '@svc/contract/grants.ts';
 import { defineCommand } from '../command.ts';
 import { pageFlags } from '../inputs/common.ts';
-import { grantView } from '../views/access.ts';
+import { grantedTableView, grantView, myGrantView } from '../views/access.ts';
 
 export const grantsMine = defineCommand({
   words: 'grants mine',
@@ -19,8 +20,29 @@ export const grantsMine = defineCommand({
   kind: 'read',
   endpoint: listMyGrants,
   present: async (ctx, answer) => (await import('../access/grant-names.ts')).nameGrants(ctx, answer, 'mine'),
-  view: grantView,
+  view: myGrantView,
   examples: { '--json': 'List what you may use, as JSON' },
+});
+
+export const grantsTables = defineCommand({
+  words: 'grants tables',
+  summary: 'List the tables that your grants open, with what you may do and what is masked',
+  kind: 'read',
+  flags: {
+    connector: {
+      type: 'string',
+      placeholder: 'connector',
+      summary: 'Only tables of this connector, by id or slug',
+    },
+    ...pageFlags,
+  },
+  endpoint: listMyTables,
+  input: ({ flags }) => ({ query: { connector: flags.connector } }),
+  view: grantedTableView,
+  examples: {
+    '--all': 'List every table within reach',
+    '--connector warehouse --json': 'List the tables of one connector with their columns, as JSON',
+  },
 });
 
 export const grantsList = defineCommand({

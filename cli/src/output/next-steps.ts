@@ -35,6 +35,9 @@ const steps: Record<ErrorCode, string> = {
   visibility_widen_not_allowed:
     'Only a narrower visibility is allowed here; svc publish requests a wider one.',
   policy_in_use: 'svc grants list shows the grants; revoke those that use the policy first.',
+  data_scope_missing:
+    'An owner of the app can run svc apps update <app> --data-scopes <scopes> --execute, then svc publish.',
+  grant_missing: 'svc grants request --connector <connector> --scope <path> … requests it.',
   policy_unresolvable: 'An admin can run svc policies get <policy> and update it.',
   connector_not_configured: 'svc connectors update <connector> --host <host> … sets them.',
   connector_read_only: 'An admin can allow changes: svc connectors update <connector> --writable --execute.',

@@ -89,6 +89,30 @@ export const grantView: View = {
   ],
 };
 
+export const myGrantView: View = {
+  columns: [
+    ...(grantView.columns ?? []).filter((column) => column !== 'status'),
+    { title: 'tables', value: ({ tables }) => tables ?? [] },
+  ],
+};
+
+export const grantedTableView: View = {
+  columns: [
+    { title: 'connector', value: ({ connector_slug }) => connector_slug },
+    'path',
+    'actions',
+    { title: 'columns', value: ({ columns }) => (columns as { name: string }[]).map(({ name }) => name) },
+    { title: 'masked', value: ({ masked_columns }) => masked_columns },
+    { title: 'grants', value: ({ grants }) => (grants as { preset_name: string }[]).map(grantText) },
+    'expires_at',
+    { title: 'problem', value: ({ problem }) => problem ?? '' },
+  ],
+  empty: () => 'No tables. svc grants request … requests access to a connector.',
+};
+
+const grantText = ({ preset_name, group_name }: { preset_name: string; group_name?: string }) =>
+  group_name ? `${preset_name} (${group_name})` : preset_name;
+
 export const groupView: View = {
   columns: ['id', 'name', 'display_name', 'source', 'member_count', 'description'],
 };

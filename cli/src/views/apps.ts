@@ -1,3 +1,4 @@
+import { newDataScopes } from '@svc/contract/data-scopes.ts';
 import type { Column, View } from '../command.ts';
 
 /** Fits a terminal of 80 columns; `apps get` and other formats show more. */
@@ -24,6 +25,7 @@ export const oneAppView: View = {
     'subdomain',
     'auth_mode',
     'data_scopes',
+    'approved_data_scopes',
     'deploy_method',
     'resource_preset',
     'visibility',
@@ -85,6 +87,11 @@ export const resourcePresetView: View = {
   columns: ['name', 'cpu', 'memory_mb', 'disk_mb', 'allowed', 'default'],
 };
 
+export const newDataScopesColumn: Column = {
+  title: 'new data scopes',
+  value: (request) => newDataScopes(request as Parameters<typeof newDataScopes>[0]),
+};
+
 export const publicationView: View = {
   columns: [
     'id',
@@ -103,6 +110,7 @@ export const publicationView: View = {
       title: 'visibility',
       value: ({ visibility, visibility_before }) => `${visibility_before} → ${visibility}`,
     },
+    newDataScopesColumn,
     'pinned',
     'deployment_id',
     'release_id',

@@ -1,6 +1,7 @@
 import type { Answer } from '@svc/contract/endpoint.ts';
 import type { getReview } from '@svc/contract/review.ts';
 import type { View } from '../command.ts';
+import { newDataScopesColumn } from './apps.ts';
 
 type Diff = Answer<NonNullable<typeof getReview.shape>>['diff'];
 type Version = NonNullable<Diff['after']>;
@@ -28,6 +29,7 @@ export const reviewView: View = {
     { title: 'app', value: ({ app_slug, app_name }) => `${app_name} (${app_slug})` },
     'status',
     { title: 'visibility', value: audience },
+    newDataScopesColumn,
     'url',
     { title: 'live now', value: (record) => versionText(diffOf(record)?.before) },
     { title: 'reviewed', value: (record) => versionText(diffOf(record)?.after) },

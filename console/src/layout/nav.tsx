@@ -91,7 +91,7 @@ function navEntries({ slug, role }: OwnTenant): NavEntry[] {
     { label: 'My apps', to: consolePaths.apps(slug), icon: IconApps },
     { label: 'Notifications', to: consolePaths.notifications(slug), icon: IconBell },
     role === 'tenant_admin' ? reviews : { ...reviews, why: 'For tenant admins' },
-    { label: 'My grants', to: consolePaths.grants(slug), icon: IconKey },
+    { label: 'My access', to: consolePaths.grants(slug), icon: IconKey },
     { label: 'Access tokens', to: consolePaths.tokens(slug), icon: IconLock },
     { label: 'Sessions', to: consolePaths.sessions(slug), icon: IconDeviceLaptop },
     { label: 'Security', to: consolePaths.security(slug), icon: IconShieldLock },

@@ -50,6 +50,16 @@ export declare const errorCodes: {
         readonly exit: 4;
         readonly means: string;
     };
+    readonly data_scope_missing: {
+        readonly status: 403;
+        readonly exit: 4;
+        readonly means: string;
+    };
+    readonly grant_missing: {
+        readonly status: 403;
+        readonly exit: 4;
+        readonly means: string;
+    };
     readonly wrong_password: {
         readonly status: 403;
         readonly exit: 4;

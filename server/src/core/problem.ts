@@ -5,10 +5,11 @@ export class Failure extends Error {
   readonly detail: string | undefined;
   readonly errors: ProblemItem[] | undefined;
   readonly headers: Record<string, string> | undefined;
+  readonly requestUrl: string | undefined;
 
   constructor(
     readonly code: ErrorCode,
-    { detail, errors, headers }: FailureDetails,
+    { detail, errors, headers, requestUrl }: FailureDetails,
     options?: ErrorOptions,
   ) {
     super(`${code}: ${detail ?? errorCodes[code].means}`, options);
@@ -16,6 +17,7 @@ export class Failure extends Error {
     this.detail = detail;
     this.errors = errors;
     this.headers = headers;
+    this.requestUrl = requestUrl;
   }
 }
 
@@ -24,6 +26,8 @@ export interface FailureDetails {
   detail?: string;
   errors?: ProblemItem[];
   headers?: Record<string, string>;
+  /** Where the caller can request what is missing. */
+  requestUrl?: string;
 }
 
 export function fail(code: ErrorCode, details: FailureDetails = {}, options?: ErrorOptions): Failure {
@@ -58,6 +62,7 @@ export function renderProblem(
     request_id: requestId,
   };
   if (failure.errors) body.errors = failure.errors;
+  if (failure.requestUrl !== undefined) body.request_url = failure.requestUrl;
   const headers: Record<string, string> = {
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',

@@ -109,6 +109,7 @@ export const data: Module = {
       ...accessDeps,
       cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
       connectorDatabases,
+      baseUrl: config.baseUrl,
     });
     const accessTo = ({ schema }: { schema?: string }) =>
       schema === undefined ? tableAccess : connectorAccess;

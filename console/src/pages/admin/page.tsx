@@ -66,7 +66,7 @@ export default function AdminPage() {
         <PageHead title={title} />
         <EmptyState title="Only tenant admins can open this page" command="svc whoami">
           You are a member of {name}. Its admins manage members, connectors, grants and policies; ask one of
-          them for what you need. Your own grants are listed under “My grants”.
+          them for what you need. Your own grants are listed under “My access”.
         </EmptyState>
       </>
     );

@@ -1,5 +1,6 @@
 import { type AppMove, type AppState, moveApp } from '@svc/contract/app-states.ts';
 import { removeCoOwner } from '@svc/contract/apps.ts';
+import { newDataScopes } from '@svc/contract/data-scopes.ts';
 import type { ErrorCode } from '@svc/contract/error-codes.ts';
 import { removeAppMember } from '@svc/contract/owners.ts';
 import { type Caller, whyNot } from '../../api/me.ts';
@@ -70,7 +71,13 @@ export function nextStep(app: Pick<AppView, 'record' | 'runtime' | 'deployment_s
   return app.deployment_status === 'draft' ? 'deploy' : null;
 }
 
-type PublishState = Pick<AppView, 'record' | 'runtime' | 'deployment_status' | 'visibility'>;
+type PublishState = Pick<AppView, 'record' | 'runtime' | 'deployment_status' | 'visibility'> &
+  Partial<Pick<AppView, 'data_scopes' | 'approved_data_scopes'>>;
+
+/** Scopes that only owners can use before a review. */
+export function waitingScopes({ data_scopes = [], approved_data_scopes = [] }: Partial<AppView>): string[] {
+  return newDataScopes({ data_scopes, data_scopes_before: approved_data_scopes });
+}
 
 export function whyNotPublish(
   app: PublishState,
@@ -78,7 +85,8 @@ export function whyNotPublish(
 ): string | null {
   const notInUse = whyNotInUse(app);
   if (notInUse !== null) return notInUse;
-  if (app.visibility === 'internet') return 'The app is already visible to everybody.';
+  if (app.visibility === 'internet' && waitingScopes(app).length === 0)
+    return 'The app is already visible to everybody.';
   if (hasOpen) return 'A request is waiting for review. Withdraw it first.';
   if (app.deployment_status === 'draft' && !hasStaged)
     return 'Nothing is deployed yet. Deploy the app first.';

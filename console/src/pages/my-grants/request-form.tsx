@@ -26,7 +26,7 @@ type Options = Answer<NonNullable<typeof listRequestOptions.shape>>;
 
 const hoursDefault = 8;
 
-/** Links fill the form: `?connector=<slug or id>&preset=<name or id>&scope=<path>,<path>`. */
+/** Links fill the form: `?connector=<slug or id>&preset=<name or id>&scope=<path>,<path>&reason=<text>`. */
 function RequestForm({ options: { connectors, presets } }: { options: Options }) {
   const tenant = useTenant();
   const [search] = useSearchParams();
@@ -37,7 +37,7 @@ function RequestForm({ options: { connectors, presets } }: { options: Options })
     preset: presets.find(({ id, name }) => [id, name].includes(linked('preset')))?.id ?? 'reader',
     scope: linked('scope').split(',').filter(Boolean),
     hours: hoursDefault,
-    reason: '',
+    reason: linked('reason'),
   };
   const form = useForm(requestGrant, record, {
     title: 'Request access',

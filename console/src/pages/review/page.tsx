@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { getApp } from '@svc/contract/apps.ts';
 import { consolePaths } from '@svc/contract/console-paths.ts';
+import { newDataScopes } from '@svc/contract/data-scopes.ts';
 import { getReview } from '@svc/contract/review.ts';
 import { useParams } from 'wouter';
 import { isMissing } from '../../api/client.ts';
@@ -11,6 +12,7 @@ import { AppIcon, StateBadge, TimeText } from '../../components/display.tsx';
 import { visibilityNames, visibleTo } from '../../components/format.ts';
 import { PageHead, Section, SmallLink } from '../../components/page-layout.tsx';
 import { QueryView } from '../../components/query-view.tsx';
+import { Mono } from '../../components/text.tsx';
 import { NotFound } from '../../layout/not-found.tsx';
 import { Changes } from './changes.tsx';
 import { Decision } from './decision.tsx';
@@ -78,6 +80,13 @@ function RequestDetails({ request }: { request: Review }) {
           'Visible before to': visibleTo[request.visibility_before],
           'Requested for': <strong>{visibleTo[request.visibility]}</strong>,
           'Invited people and groups': request.diff.audience.invited > 0 && request.diff.audience.invited,
+          'New data scopes': newDataScopes(request).length > 0 && (
+            <Stack gap={2}>
+              {newDataScopes(request).map((scope) => (
+                <Mono key={scope}>{scope}</Mono>
+              ))}
+            </Stack>
+          ),
           'Requested by': request.requested_by_email,
           Requested: <TimeText value={request.requested_at} />,
           Note: request.note ? (

@@ -22,10 +22,12 @@ import {
   grantRecord,
   insertGrantRow,
   listActiveGrantRows,
+  listActiveGrantRowsOf,
   listGrantRows,
   lockAppForShare,
   lockGrantRow,
   lockServiceAccountForShare,
+  type Subject,
   updateGrantRow,
 } from './store.ts';
 
@@ -242,10 +244,17 @@ async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
     scope: row.scope_resource_paths,
     policyIds: row.policy_ids,
     expiresAt: row.expires_at,
+    presetId: row.preset_id,
+    groupId: row.subject_kind === 'group' ? row.subject_id : null,
   }));
 }
 
 /** Of a person and their groups. */
 export async function loadActiveGrants(db: Db, tenantId: string, userId: string) {
   return grantFacts(db, tenantId, await listActiveGrantRows(db, tenantId, userId));
+}
+
+/** Of an app's own identity or a service account. */
+export async function loadActiveGrantsOf(db: Db, tenantId: string, subject: Subject) {
+  return grantFacts(db, tenantId, await listActiveGrantRowsOf(db, tenantId, subject));
 }

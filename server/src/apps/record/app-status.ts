@@ -1,6 +1,8 @@
 /** Columns of an app that other slices read and write. */
 export {
+  approveDataScopes,
   assignRuntimeNumber,
+  findDataScopes,
   findInvitedMax,
   findOrigin,
   listIconIdsInUse,

@@ -10,6 +10,7 @@ import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { lockCategoryForShare } from '../categories/categories.ts';
+import { warnAboutScopes } from './data-scopes.ts';
 import { candidateSubdomains } from './names.ts';
 import { claimSubdomain, filterFreeSlugs, filterFreeSubdomains } from './names-store.ts';
 import {
@@ -43,6 +44,7 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
     subdomain: null,
     auth_mode: input.auth_mode ?? 'cookie',
     data_scopes: input.data_scopes ?? [],
+    approved_data_scopes: [],
     deploy_method: input.deploy_method ?? 'docker',
     resource_preset: await (input.resource_preset
       ? checkTier(ctx, input.resource_preset)
@@ -69,6 +71,7 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
     before: null,
     after: { slug, name: row.name, owner_id: row.owner_id, ...withoutEmpty(appSettings(row)) },
   });
+  await warnAboutScopes(ctx, row);
   await publishAppEvent(ctx, 'created', {
     appId: row.id,
     slug,

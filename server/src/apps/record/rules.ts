@@ -53,6 +53,7 @@ export function appRecord(row: AppRow): AppRecord {
     slug: row.slug,
     name: row.name,
     ...appSettings(row),
+    approved_data_scopes: row.approved_data_scopes,
     icon_url: uploadedIcon(row.icon_url),
     icon_dark_url: uploadedIcon(row.icon_dark_url),
     owner_id: row.owner_id,

@@ -35,6 +35,25 @@ export function widenApp(
   return update(ctx, app, set);
 }
 
+/** The only way to approve data scopes: those that a review named. */
+export function approveDataScopes(ctx: MutationCtx, app: AppRef, scopes: readonly string[]) {
+  return update(ctx, app, sql`approved_data_scopes = ${[...scopes]}`);
+}
+
+export interface DataScopes {
+  requested: string[];
+  approved: string[];
+}
+
+/** A preview has those of its app. */
+export async function findDataScopes(db: Db, { tenantId, appId }: AppRef): Promise<DataScopes> {
+  const { rows } = await sql<DataScopes>`
+    select parent.data_scopes as requested, parent.approved_data_scopes as approved
+    from svc.apps a join svc.apps parent on parent.id = coalesce(a.preview_of, a.id)
+    where a.tenant_id = ${tenantId} and a.id = ${appId}`.execute(db);
+  return rows[0] ?? { requested: [], approved: [] };
+}
+
 /** How many people the app may invite while it is `invite_only` by policy; null: no such limit. */
 export async function findInvitedMax(db: Db, { tenantId, appId }: AppRef): Promise<number | null> {
   const { rows } = await sql<{ max: number | null }>`

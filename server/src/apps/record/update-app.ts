@@ -9,6 +9,7 @@ import { publishAppEvent } from '../app-events.ts';
 import { type LockedApp, lockAppFor } from './app-access.ts';
 import { resetReviewStatus } from './app-status.ts';
 import { checkTier, conflictError, resolveCategory } from './apps.ts';
+import { warnAboutScopes } from './data-scopes.ts';
 import { toAppRef } from './lifecycle.ts';
 import { claimSubdomain, reserveSubdomain } from './names-store.ts';
 import { invalidateWithPreviews, movePreviewHosts } from './preview-apps.ts';
@@ -38,6 +39,7 @@ export async function updateApp(ctx: AppMutationCtx, input: Input): Promise<AppR
     before: { ...before, ...publication.before },
     after: { name: row.name, ...appSettings(row), ...publication.after },
   });
+  await warnAboutScopes(ctx, row, app.data_scopes);
   if (row.resource_preset !== app.resource_preset)
     await publishAppEvent(ctx, 'resized', { ...toAppRef(app), preset: row.resource_preset });
   if (!changes) return { ...appRecord(row), changed: false };

@@ -1,26 +1,22 @@
 import { connectorTarget, findConnectorRow } from '../../access/connectors/connectors.ts';
-import { loadActiveGrants } from '../../access/grants/grants.ts';
+import { loadActiveGrants, loadActiveGrantsOf } from '../../access/grants/grants.ts';
 import { isInScope } from '../../access/grants/rules.ts';
-import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { TaggedCache } from '../../core/cache.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
-import { credentialTag, userTag } from '../../core/tags.ts';
+import { appTag, credentialTag, userTag } from '../../core/tags.ts';
 import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
-import { listGroupIdsOf } from '../../people/groups/groups.ts';
-import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
-import { type Alternative, combine } from '../rows/access.ts';
+import { type Alternative, combine, type RowAction } from '../rows/access.ts';
 import type { RowsPath } from '../rows/context.ts';
-import { grantAlternative } from '../rows/decide.ts';
 import { callerTables, type TableAccess } from '../rows/table-access.ts';
-import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { appliesTo, fitPolicy } from './policies.ts';
+import { grantAlternatives, loadGrantFacts } from './granted-access.ts';
 import { findConnectorTable } from './store.ts';
+import { loadThroughApp, refuseThrough, type ThroughApp } from './through-app.ts';
 
 type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 type TableRef = Pick<RowsPath, 'tenant' | 'app' | 'table' | 'schema'>;
@@ -32,6 +28,7 @@ interface ConnectorAccessDeps {
   cache: TaggedCache<TableAccess>;
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
   connectorDatabases: ConnectorDatabases;
+  baseUrl: string;
 }
 
 /** What a change of a grant, preset, policy, scope or connector may take to be seen, also by other servers. */
@@ -58,45 +55,35 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
   const { db } = deps;
   const { userId, scope, throughApp } = caller;
   const tenant = await deps.tenantAccess(ref.tenant, caller);
-  // Grants are of people: neither an app nor a token for certain apps uses them.
-  if (
-    !tenant ||
-    throughApp !== undefined ||
-    (scope && (scope.tenantId !== tenant.id || scope.apps.length > 0))
-  )
-    return null;
+  // The grants of people are for all of what they do: a token for certain apps does not use them.
+  const isForApps = scope !== undefined && scope.apps.length > 0 && !caller.ownApp;
+  if (!tenant || isForApps || (scope && scope.tenantId !== tenant.id)) return null;
   const row = isText(ref.app) ? await findConnectorRow(db, tenant.id, ref.app) : undefined;
-  if (!row) return null;
   const path = `${ref.schema}/${ref.table}`;
-  const grants = (await loadActiveGrants(db, tenant.id, userId)).filter(
+  const table = { connector: row?.slug ?? ref.app, path };
+  const through = throughApp === undefined ? null : await loadThroughApp(db, tenant, caller, table);
+  if (!row || (throughApp !== undefined && !through)) return null;
+  const refusal = through ? await refuseThrough(deps, through, { tenant, table }) : undefined;
+  const grants = (await loadCallerGrants(db, tenant, caller)).filter(
     (grant) => grant.connectorId === row.id && isInScope(grant.scope, path),
   );
-  if (grants.length === 0) return null;
+  if (grants.length === 0) {
+    if (refusal) throw refusal('read');
+    return null;
+  }
   const source = await openSource(deps, tenant, row, ref);
   if (!source) return null;
   const { catalogue } = source;
-  const me = await loadMe(db, tenant, caller);
-  const policies = await loadPolicies(db, tenant.id, [
-    ...new Set(grants.flatMap(({ policyIds }) => policyIds)),
-  ]);
-  const fit = (found: readonly PolicyRow[]) =>
-    found
-      .filter((policy) => appliesTo(policy, { connectorId: row.id, path }))
-      .map((policy) => fitPolicy(policy, catalogue, me));
-  const enforced = fit(await loadEnforcedPolicies(db, tenant.id));
-  const alternatives = grants.map((grant) =>
-    grantAlternative(catalogue, {
-      id: grant.id,
-      text: `a grant of ${row.slug}`,
-      actions: grant.actions,
-      policies: [...fit(policies.filter(({ id }) => grant.policyIds.includes(id))), ...enforced],
-    }),
-  );
+  const facts = await loadGrantFacts(db, tenant, caller, grants);
+  const alternatives = grantAlternatives(facts, grants, { connector: row, path, catalogue });
   const usable = alternatives
-    .map((alternative) => limit(alternative, caller, row))
+    .map((alternative) => limit(alternative, { caller, connector: row, through }))
     .filter(({ reads, changes }) => Object.keys({ ...reads, ...changes }).length > 0);
   const access = combine(usable);
-  if (!access) return null;
+  if (!access) {
+    if (refusal) throw refusal('read');
+    return null;
+  }
   const ends = grants.flatMap(({ expiresAt }) => (expiresAt ? [expiresAt.getTime()] : []));
   const value: TableAccess = {
     ...source,
@@ -108,29 +95,38 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
       path,
     },
     isReadOnly: !row.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
+    ...(refusal && { refusal }),
     until: Math.min(deps.now().getTime() + cachedMsMax, ...ends),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
-  return { value, tags: [credentialTag(caller.credentialId), userTag(userId)] };
+  const tags = [credentialTag(caller.credentialId), userTag(userId)];
+  return { value, tags: throughApp === undefined ? tags : [...tags, appTag(throughApp)] };
 }
 
-/** A token does what it was issued for; rows of a read-only connector do not change. */
-function limit(alternative: Alternative, { scope }: Caller, { writable }: ConnectorRow): Alternative {
+function loadCallerGrants(db: Db, { id }: TenantAccess, { kind, userId }: Caller) {
+  return kind === 'app' || kind === 'service_account'
+    ? loadActiveGrantsOf(db, id, { kind, id: userId })
+    : loadActiveGrants(db, id, userId);
+}
+
+/** A token does what it was issued for, an app what it has scopes for; rows of a read-only connector do not change. */
+function limit(
+  alternative: Alternative,
+  {
+    caller: { scope },
+    connector: { writable },
+    through,
+  }: { caller: Caller; connector: ConnectorRow; through: ThroughApp | null },
+): Alternative {
   const may = (action: 'read' | 'write') => !scope || scope.actions.includes(action);
+  const scoped = <T extends object>(parts: T): T =>
+    Object.fromEntries(
+      Object.entries(parts).filter(([action]) => !through || through.actions.has(action as RowAction)),
+    ) as T;
   return {
     ...alternative,
-    reads: may('read') ? alternative.reads : {},
-    changes: may('write') && writable ? alternative.changes : {},
-  };
-}
-
-async function loadMe(db: Db, tenant: TenantAccess, { userId, email }: Caller): Promise<Me> {
-  return {
-    id: userId,
-    email,
-    roles: [],
-    groups: await listGroupIdsOf(db, tenant.id, userId),
-    attributes: await loadMemberAttributes(db, tenant.id, userId),
+    reads: may('read') ? scoped(alternative.reads) : {},
+    changes: may('write') && writable ? scoped(alternative.changes) : {},
   };
 }
 

@@ -1,5 +1,7 @@
 import * as shapes from '@svc/contract/connectors.shapes.ts';
 import * as endpoints from '@svc/contract/connectors.ts';
+import * as grantShapes from '@svc/contract/grants.shapes.ts';
+import * as grants from '@svc/contract/grants.ts';
 import type { ForeignTable } from '../../drivers/connectors/types.ts';
 import { type Route, route, routes } from '../../http/router.ts';
 import {
@@ -9,6 +11,7 @@ import {
   refreshSchema,
   testConnector,
 } from './connectors.ts';
+import { listMyTables } from './my-tables.ts';
 
 export const connectorDataRoutes = (deps: ConnectorsDeps): Route[] => [
   ...routes(endpoints, shapes, {
@@ -16,6 +19,7 @@ export const connectorDataRoutes = (deps: ConnectorsDeps): Route[] => [
     listConnectorTables: (ctx, { params, query }) =>
       listConnectorTables(ctx, { connector: params.connectorID, query }),
   }),
+  route(grants.listMyTables, grantShapes.listMyTables, (ctx, { query }) => listMyTables(ctx, query)),
   route(
     endpoints.refreshConnectorSchema,
     shapes.refreshConnectorSchema,

@@ -35,7 +35,7 @@ export function createExportLimit() {
 
 /** A failed export aborts the stream, so that it never looks complete. Access is checked before every chunk. */
 export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
-  if (!ctx.access.actions.has('export')) throw fail('forbidden');
+  if (!ctx.access.actions.has('export')) throw ctx.refusal?.('export') ?? fail('forbidden');
   const query = parseQuery(ctx.search, 'list');
   if (query.page !== null || query.perPage !== null || query.cursor !== null) {
     throw fail('validation_failed', { detail: 'An export has no pages. Remove page, per_page and cursor.' });

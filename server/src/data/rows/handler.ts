@@ -88,6 +88,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
               table: access.table,
               exportTable: access.exportTable,
               access: access.access,
+              refusal: access.refusal,
               caller,
               rowDb: access.rowDb ?? deps.rowDb.of(access.app.id),
               ownDb: deps.rowDb.of(access.app.id),
@@ -172,15 +173,20 @@ function hasSameView(now: TableAccess, before: TableAccess): boolean {
 
 const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
 
-function authorizeCall({ access, app, isReadOnly }: TableAccess, method: string, { rest }: RowsPath): void {
+function authorizeCall(
+  { access, app, isReadOnly, refusal }: TableAccess,
+  method: string,
+  { rest }: RowsPath,
+): void {
   if (!allowedMethods[rest.kind].includes(method)) {
     throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
   }
   const isRead = method === 'GET' || method === 'HEAD';
   const action = isRead ? 'read' : changeMethods[method];
   // Not 404: callers with some access may know that the table exists.
-  if (!action || !access.actions.has(action))
-    throw fail(isReadOnly && !isRead ? 'connector_read_only' : 'forbidden');
+  if (!action) throw fail('forbidden');
+  if (!access.actions.has(action))
+    throw isReadOnly && !isRead ? fail('connector_read_only') : (refusal?.(action) ?? fail('forbidden'));
   if (!isRead && app.record === 'archived') throw fail('app_not_active');
 }
 

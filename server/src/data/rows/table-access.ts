@@ -6,6 +6,7 @@ import type { TaggedCache } from '../../core/cache.ts';
 import { type AppAccess, appRef, type Caller, ownsApp, type TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, type LiveKey } from '../../core/keys.ts';
+import type { Failure } from '../../core/problem.ts';
 import { appTag, credentialTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
@@ -15,7 +16,7 @@ import type { Me } from '../tables/caller-values.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { listTableGrantEntries } from '../tables/grants-store.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
-import { type Access, isWritable, viewOf } from './access.ts';
+import { type Access, isWritable, type RowAction, viewOf } from './access.ts';
 import type { RowsPath } from './context.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
 import type { GovernedTable } from './governed-read.ts';
@@ -36,6 +37,8 @@ export interface TableAccess {
   isReadOnly?: boolean;
   /** Set where grants open the table. */
   governed?: GovernedTable;
+  /** Why an action is missing, where more can be said than that it is forbidden. */
+  refusal?: (action: RowAction) => Failure;
 }
 
 export const maskKey = declareKey({

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { sourceBytesMax } from '@svc/contract/deployments.ts';
 import { previewSleepMinutes, seedBytesMax, seedRowsMax } from '@svc/contract/previews.ts';
 import { sql } from 'kysely';
+import { findDataScopes } from '../../apps/record/app-status.ts';
+import { addDataScopes } from '../../apps/record/data-scopes.ts';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
@@ -70,6 +72,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
   if (source.wantsStorage) await enableStorage(work);
   const { isPreview, isReviewed } = await findBuildRules(deps.db, row, method);
+  if (!isPreview && source.dataScopes.length > 0) await requestDataScopes(work, source.dataScopes);
   if (isPreview && source.seed !== null) await seedPreview(work, into, source.seed);
   row = await advance(work, state, { step: 'build' });
   const commands = [plan.installCommand, plan.buildCommand, plan.startCommand].filter((it) => it !== null);
@@ -300,4 +303,32 @@ async function enableStorage(work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>
     );
   });
   log.sink('platform', 'Storage enabled, as svc.yaml requires.');
+}
+
+/** Before the build, so that its review shows them. */
+async function requestDataScopes(
+  work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>,
+  scopes: readonly string[],
+): Promise<void> {
+  const { tenantId, appId } = work.claimed;
+  const { requested } = await findDataScopes(work.deps.db, { tenantId, appId });
+  const added = scopes.filter((scope) => !requested.includes(scope));
+  if (added.length === 0) return;
+  try {
+    await withLease(work, 'apps.update', async (ctx, { slug }) => {
+      const change = await addDataScopes(ctx, { tenantId, appId }, added);
+      if (change)
+        ctx.audit({
+          action: 'apps.update',
+          appId,
+          target: { kind: 'app', id: appId, name: slug },
+          before: { data_scopes: change.before },
+          after: { data_scopes: change.after },
+        });
+    });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new BuildError('detect', `svc.yaml: app.${error.detail ?? error.message}.`);
+  }
+  work.log.sink('platform', `svc.yaml requests more data scopes: ${added.join(', ')}.`);
 }

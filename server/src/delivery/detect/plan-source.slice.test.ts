@@ -156,9 +156,15 @@ test('a build.dir outside of the source does not exist', async () => {
   expect(await refusal(through)).toContain('the folder out/of of build.dir does not exist');
 });
 
-test("another method than the app's is rejected, and a required storage is reported", async () => {
-  const folder = folderOf({ 'svc.yaml': 'deploy: { method: static }\nstorage: { enabled: true }\n' });
-  expect(await planSource(folder, { method: 'static' })).toMatchObject({ wantsStorage: true });
+test("another method than the app's is rejected; a required storage and data scopes are reported", async () => {
+  const scopes = 'app: { data_scopes: [warehouse/sales/*:read] }\n';
+  const folder = folderOf({
+    'svc.yaml': `deploy: { method: static }\nstorage: { enabled: true }\n${scopes}`,
+  });
+  expect(await planSource(folder, { method: 'static' })).toMatchObject({
+    wantsStorage: true,
+    dataScopes: ['warehouse/sales/*:read'],
+  });
   expect(planSource(folder, { method: 'docker' })).rejects.toThrow('deploy.method is static');
 });
 

@@ -45,6 +45,7 @@ export interface SourcePlan {
   /** Files with rules for static hosts. */
   hosting: HostingFiles;
   wantsStorage: boolean;
+  dataScopes: readonly string[];
   /** The file with the first rows of a preview. */
   seed: string | null;
   notes: string[];
@@ -123,6 +124,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     site: siteConfig(manifest, settings),
     hosting: await readHosting(files),
     wantsStorage: manifest.storage?.enabled === true,
+    dataScopes: manifest.app?.data_scopes ?? [],
     seed: manifest.previews?.seed ?? null,
     tools: await requiredTools(files),
     notes: [

@@ -2,7 +2,12 @@ import type { requestPublication as shape } from '@svc/contract/review.shapes.ts
 import { publicationDaysMax } from '@svc/contract/review.ts';
 import type { z } from 'zod';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
-import { markReviewed, resetReviewStatus, widenApp } from '../../apps/record/app-status.ts';
+import {
+  approveDataScopes,
+  markReviewed,
+  resetReviewStatus,
+  widenApp,
+} from '../../apps/record/app-status.ts';
 import { findAppOfTenant, lockApp } from '../../apps/record/find-app.ts';
 import {
   type AppMutationCtx,
@@ -12,9 +17,10 @@ import {
 } from '../../core/context.ts';
 
 import { fail } from '../../core/problem.ts';
-import { daysAfter } from '../../core/values.ts';
+import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { authorizeApprover, findMember } from '../../people/tenants/members.ts';
 import { startReviewedDeployment } from '../deployments/reviews.ts';
+import { hasNewScopes, newScopes } from './data-scopes.ts';
 import { endDeploymentOf, endOverdueRequest, endRequest } from './end-requests.ts';
 import { approveByPolicy, findInvitePolicy, needsApproval, publishPinned } from './invite-policy.ts';
 import { findDeployed } from './live-state.ts';
@@ -44,7 +50,7 @@ export async function requestPublication(ctx: AppMutationCtx, input: Input) {
   const app = await lockAppFor(ctx, { required: 'owners' });
   requirePublishable(app);
   const ref = { tenantId: ctx.tenant.id, appId: app.id };
-  if (!(await needsApproval(ctx, app, input.visibility)))
+  if (!(await needsApproval(ctx, app, input.visibility, app.data_scopes)))
     throw fail('not_wider', {
       detail: `The app is already ${app.visibility}. To make it less visible, update the app.`,
     });
@@ -53,7 +59,7 @@ export async function requestPublication(ctx: AppMutationCtx, input: Input) {
   const open = await findOpenPublicationRow(ctx.db, ref);
   if (open && !isOver(open, ctx.now, deployed)) return repeatRequest(ctx, app, { waiting: open, input, pin });
   const row = buildRow(ctx, app, { input, pin });
-  const policy = await findInvitePolicy(ctx, ref, input);
+  const policy = hasNewScopes(row) ? null : await findInvitePolicy(ctx, ref, input);
   if (policy) {
     if (open) await endOverdueRequest(ctx, open);
     return approveByPolicy(ctx, app, { row, policy });
@@ -68,6 +74,7 @@ export async function requestPublication(ctx: AppMutationCtx, input: Input) {
       visibility_before: row.visibility_before,
       ...pin,
       note: row.note,
+      ...newScopes(row),
       expires_after_days: publicationDaysMax,
     },
   });
@@ -94,6 +101,7 @@ async function repeatRequest(
     waiting.requested_by === ctx.caller.userId &&
     waiting.visibility === input.visibility &&
     waiting.note === input.note &&
+    isDeepEqual(waiting.data_scopes, app.data_scopes) &&
     isSamePin(waiting, pin);
   if (!isSame)
     throw fail('request_open', {
@@ -128,6 +136,8 @@ function buildRow(
     visibility: input.visibility,
     visibility_before: app.visibility,
     ...pin,
+    data_scopes: app.data_scopes,
+    data_scopes_before: app.approved_data_scopes,
     note: input.note,
     requested_by: ctx.caller.userId,
     requested_at: ctx.now,
@@ -154,7 +164,7 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
   });
   if (!isStillDeployed(request, await findDeployed(ctx.db, ref))) throw fail('stale_deployment');
   if (request.pinned === 'built') return approveDeployment(ctx, { app, ref, request, note, approval });
-  if (!(await needsApproval(ctx, app, request.visibility))) throw fail('not_wider');
+  if (!(await needsApproval(ctx, app, request.visibility, request.data_scopes))) throw fail('not_wider');
 
   const { visibility, digest } = request;
   const decided_by = ctx.caller.userId;
@@ -162,10 +172,19 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
   const approved = await closePublicationRow(ctx.db, request, set);
   const shown = await publishPinned(ctx, app, { ...approved, note });
   await widenApp(ctx, ref, { visibility, invitedMax: null });
+  await approveDataScopes(ctx, ref, request.data_scopes);
   ctx.audit({
     ...entry,
     before: { status: 'pending', visibility: app.visibility, ...shown.before },
-    after: { status: 'approved', visibility, digest, note, ...approval, ...shown.after },
+    after: {
+      status: 'approved',
+      visibility,
+      digest,
+      note,
+      ...newScopes(request),
+      ...approval,
+      ...shown.after,
+    },
   });
   await notifyOwners(ctx, { ...approved, status: 'approved' });
   return publicationRecord(ctx, approved);
@@ -196,10 +215,19 @@ async function approveDeployment(
   const approved = await closePublicationRow(ctx.db, request, set);
   await resetReviewStatus(ctx, ref);
   await startReviewedDeployment(ctx, ref, { id: deployment_id, visibility });
+  await approveDataScopes(ctx, ref, request.data_scopes);
   ctx.audit({
     ...requestEntry('publications.approve', app, request.id),
     before: { status: 'pending', deployment: 'built' },
-    after: { status: 'approved', deployment: 'releasing', deployment_id, digest, note, ...approval },
+    after: {
+      status: 'approved',
+      deployment: 'releasing',
+      deployment_id,
+      digest,
+      note,
+      ...newScopes(request),
+      ...approval,
+    },
   });
   await notifyOwners(ctx, { ...approved, status: 'approved' });
   return publicationRecord(ctx, approved);

@@ -5,6 +5,7 @@ import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { daysAfter } from '../../core/values.ts';
 import { findDeploymentInReview } from '../deployments/reviews.ts';
 import { reviewNote } from '../deployments/rules.ts';
+import { newScopes } from './data-scopes.ts';
 import { endRequest } from './end-requests.ts';
 import { notifyRequested } from './notifications.ts';
 import { findOpenPublicationRow, insertPublicationRow, type PublicationRow } from './store.ts';
@@ -32,6 +33,8 @@ export async function requestDeploymentReview(
     deployment_id: deploymentId,
     release_id: null,
     digest: deployment.digest ?? '',
+    data_scopes: app.data_scopes,
+    data_scopes_before: app.approved_data_scopes,
     note: reviewNote(deployment),
     requested_by: await findActingOwner(ctx.db, ref, { requestedBy: deployment.created_by }),
     requested_at: ctx.now,
@@ -48,7 +51,7 @@ export async function requestDeploymentReview(
     appId: app.id,
     target: { kind: 'publication_request', id: row.id, name: app.slug },
     before: null,
-    after: { status: 'pending', visibility, pinned, deployment_id, digest, note },
+    after: { status: 'pending', visibility, pinned, deployment_id, digest, note, ...newScopes(row) },
   });
   await notifyRequested(ctx, row);
 }

@@ -41,6 +41,13 @@ describe('a request for invite_only', () => {
     expect((await wide.ask({ visibility: 'public' })).body.status).toBe('pending');
     const none = await newReviewEnv(shared.database, shared.server);
     expect((await askInviteOnly(none)).body.status).toBe('pending');
+    const scoped = await newInvited(0);
+    await scoped.ofApp('PATCH', '', { data_scopes: ['warehouse/sales/orders:read'] });
+    expect((await askInviteOnly(scoped)).body).toMatchObject({
+      status: 'pending',
+      data_scopes: ['warehouse/sales/orders:read'],
+      data_scopes_before: [],
+    });
   });
 
   test('by policy limits later invitations until a person approves more', async () => {

@@ -7,6 +7,7 @@ import type { PlanPart } from '../../core/events.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { markDeploymentReviewed } from '../deployments/reviews.ts';
 import { publishRelease } from '../static-sites/release-moves.ts';
+import { hasNewScopes } from './data-scopes.ts';
 import { notifyOwners } from './notifications.ts';
 import { publicationRecord } from './publications.ts';
 import { insertPublicationRow, type PublicationRow } from './store.ts';
@@ -16,14 +17,19 @@ interface InvitePolicy {
   invitedMax: number;
 }
 
-/** Wider, or the same without the limit of the policy that approved it. Caller must hold the app's row lock. */
+/**
+ * Wider; or the same with more data scopes, or without the limit of the policy that approved it. Caller must hold the
+ * app's row lock.
+ */
 export async function needsApproval(
   { db }: Pick<MutationCtx, 'db'>,
-  app: Pick<LockedApp, 'id' | 'tenant_id' | 'visibility'>,
+  app: Pick<LockedApp, 'id' | 'tenant_id' | 'visibility' | 'approved_data_scopes'>,
   visibility: PublicationRow['visibility'],
+  scopes: readonly string[],
 ): Promise<boolean> {
   if (isWider(app.visibility, visibility)) return true;
   if (app.visibility !== visibility) return false;
+  if (hasNewScopes({ data_scopes: scopes, data_scopes_before: app.approved_data_scopes })) return true;
   return (await findInvitedMax(db, { tenantId: app.tenant_id, appId: app.id })) !== null;
 }
 

@@ -80,6 +80,8 @@ export async function requestRecords<R extends PublicationRow | ReviewRow>(
     pinned: row.pinned,
     deployment_id: row.deployment_id,
     release_id: row.release_id,
+    data_scopes: row.data_scopes,
+    data_scopes_before: row.data_scopes_before,
     digest: row.digest,
     note: row.note,
     requested_by: row.requested_by,

@@ -22,6 +22,8 @@ export interface PublicationRow {
   deployment_id: string | null;
   release_id: string | null;
   digest: string;
+  data_scopes: string[];
+  data_scopes_before: string[];
   note: string;
   requested_by: string;
   requested_at: Date;

@@ -1,4 +1,4 @@
-import { Radio, Stack, Textarea } from '@mantine/core';
+import { Radio, Stack, Text, Textarea } from '@mantine/core';
 import { visibilities } from '@svc/contract/apps.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import { publicationTextCharsMax, publishedVisibilities, requestPublication } from '@svc/contract/review.ts';
@@ -6,8 +6,9 @@ import type { getSite } from '@svc/contract/static-sites.ts';
 import { useFormFocus } from '../../../components/focus.ts';
 import { FormElement, FormEnd, SubmitButton } from '../../../components/form-card.tsx';
 import { visibilityNames, visibleTo } from '../../../components/format.ts';
-import { SecondaryButton } from '../../../components/text.tsx';
+import { Mono, SecondaryButton } from '../../../components/text.tsx';
 import { useForm } from '../../../components/use-form.ts';
+import { waitingScopes } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
 
 type ReleaseOfSite = Answer<NonNullable<typeof getSite.shape>>['active_release'];
@@ -23,8 +24,11 @@ export function PublicationForm({
 }) {
   const { app, params } = useApp();
   const ref = useFormFocus('publication');
+  const scopes = waitingScopes(app);
   const wider = publishedVisibilities.filter(
-    (one) => visibilities.indexOf(one) > visibilities.indexOf(app.visibility),
+    (one) =>
+      visibilities.indexOf(one) > visibilities.indexOf(app.visibility) ||
+      (one === app.visibility && scopes.length > 0),
   );
   const record = {
     visibility: wider[0] ?? ('internet' as const),
@@ -71,6 +75,11 @@ export function PublicationForm({
               />
             </Stack>
           </Radio.Group>
+        )}
+        {scopes.length > 0 && (
+          <Text size="sm">
+            The approval also approves the data scopes <Mono>{scopes.join(', ')}</Mono>.
+          </Text>
         )}
         <Textarea
           {...form.field('note')}

@@ -13,8 +13,8 @@ import { AuthModeSelect, CategorySelect, TierSelect } from '../../../components/
 import { descriptionBelow, FormElement, FormEnd, SubmitButton } from '../../../components/form-card.tsx';
 import { Section } from '../../../components/page-layout.tsx';
 import { changedFields, useForm } from '../../../components/use-form.ts';
-import { whyNotActive } from '../rules.ts';
-import { useApp } from '../use-app.tsx';
+import { waitingScopes, whyNotActive } from '../rules.ts';
+import { type AppView, useApp } from '../use-app.tsx';
 
 export function AboutForm() {
   const { app } = useApp();
@@ -82,7 +82,7 @@ export function RunningForm() {
         <AuthModeSelect {...field('auth_mode')} />
         <TagsInput
           {...field('data_scopes')}
-          description="What the app's tokens may ask for; Enter adds one."
+          description={scopesHint(app)}
           maxTags={dataScopesMax}
           maxLength={dataScopeCharsMax}
         />
@@ -145,4 +145,11 @@ function useAppForm<T extends object>(title: string, saved: T) {
 export function useWhyNotUpdate(): string | null {
   const { app, why } = useApp();
   return whyNotActive(app) ?? why(updateApp);
+}
+
+function scopesHint(app: Pick<AppView, 'data_scopes' | 'approved_data_scopes'>): string {
+  const waiting = waitingScopes(app);
+  return waiting.length > 0
+    ? `Only owners can use these until a review approves them: ${waiting.join(', ')}.`
+    : 'What the app may do with data of connectors for its visitors, such as warehouse/sales/orders:read. Enter adds one.';
 }

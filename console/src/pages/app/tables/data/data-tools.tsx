@@ -10,7 +10,14 @@ import { RowCount } from '../table-list.tsx';
 import { useTable } from '../use-table.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { FilterDialog } from './filter-dialog.tsx';
-import { filterLabel, formatFilter, type GridQuery, listSearch, visibleColumns } from './grid-query.ts';
+import {
+  filterLabel,
+  formatFilter,
+  type GridColumn,
+  type GridQuery,
+  listSearch,
+  visibleColumns,
+} from './grid-query.ts';
 import { InsertDialog } from './insert-dialog.tsx';
 
 interface DataToolsProps {
@@ -60,6 +67,7 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
       </Group>
       {opened === 'filter' && (
         <FilterDialog
+          columns={table.columns}
           filters={query.filters}
           onApply={(filters) => {
             setQuery({ filters });
@@ -118,19 +126,22 @@ function ColumnChoice({
 }
 
 export function FilterBar({
+  columns,
+  path,
   query,
   setQuery,
 }: {
+  columns: readonly GridColumn[];
+  path: string;
   query: GridQuery;
   setQuery: (change: Partial<GridQuery>) => void;
 }) {
-  const { table, path } = useTable();
   const search = String(listSearch(query, query.select)).replaceAll('%2C', ',');
   const url = `${location.origin}${path}${search && `?${search}`}`;
   return (
     <Group gap="xs">
       {query.filters.map((filter, at) => {
-        const column = table.columns.find(({ name }) => name === filter.column);
+        const column = columns.find(({ name }) => name === filter.column);
         const label = column ? filterLabel(column.type, filter) : formatFilter(filter);
         return (
           <Pill

@@ -5,20 +5,20 @@ import { useState } from 'react';
 import { ActionButton } from '../../../../components/buttons.tsx';
 import { Dialog } from '../../../../components/dialog.tsx';
 import { SecondaryButton } from '../../../../components/text.tsx';
-import { type ColumnView, useTable } from '../use-table.ts';
-import { type Filter, formatTest, operatorChoices, parseTest } from './grid-query.ts';
+import { type Filter, formatTest, type GridColumn, operatorChoices, parseTest } from './grid-query.ts';
 
 export function FilterDialog({
+  columns,
   filters,
   onApply,
   onClose,
 }: {
+  columns: readonly GridColumn[];
   filters: readonly Filter[];
   onApply: (filters: readonly Filter[]) => void;
   onClose: () => void;
 }) {
-  const { table } = useTable();
-  const first = table.columns.find(({ name }) => name !== 'id') ?? table.columns[0];
+  const first = columns.find(({ name }) => name !== 'id') ?? columns[0];
   const newConditions = (): Filter[] =>
     first ? [{ column: first.name, text: formatTest(first.type, initialTest(first)) }] : [];
   const [drafts, setDrafts] = useState<readonly Filter[]>(() =>
@@ -39,7 +39,7 @@ export function FilterDialog({
               // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no id; its position identifies it.
               key={at}
               at={at + 1}
-              columns={table.columns}
+              columns={columns}
               filter={filter}
               onChange={(next) => setDrafts(drafts.map((each, index) => (index === at ? next : each)))}
               onRemove={() => setDrafts(drafts.filter((_, index) => index !== at))}
@@ -72,7 +72,7 @@ function FilterLine({
   onRemove,
 }: {
   at: number;
-  columns: readonly ColumnView[];
+  columns: readonly GridColumn[];
   filter: Filter;
   onChange: (filter: Filter) => void;
   onRemove: () => void;
@@ -126,7 +126,7 @@ function FilterLine({
   );
 }
 
-const initialTest = ({ type }: Pick<ColumnView, 'type'>) => ({
+const initialTest = ({ type }: Pick<GridColumn, 'type'>) => ({
   op: operatorChoices(type)[0]?.op ?? 'eq',
   value: '',
 });

@@ -2,7 +2,6 @@ import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { perPageDefault, perPageMax } from '@svc/contract/limits.ts';
 import { type FilterOp, filterOps } from '@svc/contract/rows.ts';
 import { useSearchParams } from 'wouter';
-import type { ColumnView } from '../use-table.ts';
 
 export interface GridQuery {
   filters: readonly Filter[];
@@ -17,7 +16,7 @@ export interface SortKey {
   descending: boolean;
 }
 
-interface GridColumn {
+export interface GridColumn {
   name: string;
   type: ColumnType;
 }
@@ -188,7 +187,7 @@ export function filterLabel(type: ColumnType, { column, text }: Filter): string 
 }
 
 export function useGridQuery(
-  columns: readonly ColumnView[],
+  columns: readonly GridColumn[],
 ): [GridQuery, (change: Partial<GridQuery>) => void] {
   const [search, setSearch] = useSearchParams();
   return [readGridQuery(search, columns), (change) => setSearch((now) => writeGridQuery(now, change))];

@@ -74,7 +74,7 @@ export function RowsView() {
         onStored={() => void refresh()}
         rows={rows}
       />
-      <FilterBar query={query} setQuery={setQuery} />
+      <FilterBar columns={table.columns} path={path} query={query} setQuery={setQuery} />
       <ProblemAlert error={problem} />
       {answer.isError && <ProblemAlert error={answer.error} retry={() => void answer.refetch()} />}
       {answer.data === undefined && !answer.isError && <Loading lines={8} />}
@@ -137,7 +137,7 @@ function NoRows({ isFiltered, isLater }: { isFiltered: boolean; isLater: boolean
 const isFirstPage = 'This is the first page.';
 const unknownPrevious = 'The previous page is unknown because you opened a link. Start at the first page.';
 
-function CursorPager({
+export function CursorPager({
   query,
   setQuery,
   nextCursor,

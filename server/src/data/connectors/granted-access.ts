@@ -1,0 +1,62 @@
+import type { loadActiveGrants } from '../../access/grants/grants.ts';
+import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
+import type { Caller, TenantAccess } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { listGroupIdsOf } from '../../people/groups/groups.ts';
+import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
+import type { Alternative } from '../rows/access.ts';
+import { grantAlternative } from '../rows/decide.ts';
+import type { Me } from '../tables/caller-values.ts';
+import type { TableCatalogue } from '../tables/catalogue.ts';
+import { appliesTo, fitPolicy } from './policies.ts';
+
+export type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
+
+/** What decides about the tables of connectors, beside the grants. */
+export interface GrantFacts {
+  me: Me;
+  policies: readonly PolicyRow[];
+  enforced: readonly PolicyRow[];
+}
+
+export async function loadGrantFacts(
+  db: Db,
+  tenant: TenantAccess,
+  { userId, email }: Pick<Caller, 'userId' | 'email'>,
+  grants: readonly ActiveGrant[],
+): Promise<GrantFacts> {
+  const policyIds = new Set(grants.flatMap((grant) => grant.policyIds));
+  return {
+    me: {
+      id: userId,
+      email,
+      roles: [],
+      groups: await listGroupIdsOf(db, tenant.id, userId),
+      attributes: await loadMemberAttributes(db, tenant.id, userId),
+    },
+    policies: await loadPolicies(db, tenant.id, [...policyIds]),
+    enforced: await loadEnforcedPolicies(db, tenant.id),
+  };
+}
+
+/** `grants` are those that cover the table. Fails if a policy does not fit it. */
+export function grantAlternatives(
+  { me, policies, enforced }: GrantFacts,
+  grants: readonly ActiveGrant[],
+  table: { connector: { id: string; slug: string }; path: string; catalogue: TableCatalogue },
+): Alternative[] {
+  const { connector, path, catalogue } = table;
+  const fit = (found: readonly PolicyRow[]) =>
+    found
+      .filter((policy) => appliesTo(policy, { connectorId: connector.id, path }))
+      .map((policy) => fitPolicy(policy, catalogue, me));
+  const forAll = fit(enforced);
+  return grants.map((grant) =>
+    grantAlternative(catalogue, {
+      id: grant.id,
+      text: `a grant of ${connector.slug}`,
+      actions: grant.actions,
+      policies: [...fit(policies.filter(({ id }) => grant.policyIds.includes(id))), ...forAll],
+    }),
+  );
+}
