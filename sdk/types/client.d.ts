@@ -1,6 +1,7 @@
 import { Objects } from './objects.js';
+import { type Operation, type OperationOf, type OperationResult, type OperationsOptions } from './operations.js';
 import type { SignIn } from './sign-in.js';
-import { Table } from './table.js';
+import { type Plan, Table } from './table.js';
 export type DatabaseTypes<DB> = {
     [Name in keyof DB]: {
         Row: object;
@@ -34,10 +35,34 @@ export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
     storage: Objects;
     table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+    /** Changes rows of several tables in one transaction: all of it or nothing. */
+    batch(operations: readonly OperationOf<DB>[], options: OperationsOptions & {
+        dryRun: true;
+    }): Promise<{
+        plan: Plan;
+    }>;
+    batch<const Operations extends readonly OperationOf<DB>[]>(operations: Operations, options?: OperationsOptions): Promise<{
+        results: {
+            [At in keyof Operations]: OperationResult<DB[Operations[At]['table']]['Row']>;
+        };
+    }>;
 }
 interface AnyClient {
     storage: Objects;
     table<Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string): Table<Row, Insert, Update>;
+    batch(operations: readonly AnyOperation[], options: OperationsOptions & {
+        dryRun: true;
+    }): Promise<{
+        plan: Plan;
+    }>;
+    batch(operations: readonly AnyOperation[], options?: OperationsOptions): Promise<{
+        results: OperationResult<Anything>[];
+    }>;
 }
+type AnyOperation = Operation<string, {
+    Row: Anything;
+    Insert: Anything;
+    Update: Anything;
+}>;
 export declare function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(options?: ClientOptions): Client<DB>;
 export {};
