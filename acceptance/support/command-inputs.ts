@@ -53,6 +53,10 @@ const file =
   };
 
 const rowsFile = file('rows.jsonl', '{"name":"Ada","age":2}\n{"name":"Bo","age":null}\n');
+const operationsFile = file(
+  'ops.json',
+  '{"operations":[{"op":"insert","table":"pets","values":{"name":"Ada","age":2}}]}',
+);
 const tableFile = file(
   'table.yaml',
   'columns:\n  - name:text\n  - { name: keeper, type: uuid, nullable: true }\n',
@@ -339,6 +343,9 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'rows get, rows delete': line('pets {id} --app {app}', row),
   'rows insert': line(`pets --app {app} --data '{"name":"Ada","age":2}'`, row),
   'rows update': line(`pets {id} --app {app} --data '{"age":4}'`, row),
+  'rows update-many': line('pets --app {app} --filter age=eq.3 --set age=4', row),
+  'rows delete-many': line('pets --app {app} --filter age=eq.3', row),
+  'rows batch': line('--app {app} --file {file}', row, operationsFile),
   'rows import': line('pets --app {app} --from-file {file}', row, rowsFile),
 };
 

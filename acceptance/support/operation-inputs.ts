@@ -262,6 +262,11 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'rows.get rows.delete': of(fixtures.row),
   'rows.insert': of(fixtures.table, fixtures.rowBody),
   'rows.update': of(fixtures.row, { age: 4 }),
+  'rows.updateMany': of(withParams(fixtures.row, { '?age': 'eq.3' }), { age: 4 }),
+  'rows.deleteMany': of(withParams(fixtures.row, { '?age': 'eq.3' })),
+  'rows.batch': of(fixtures.table, ({ table }) => ({
+    operations: [{ op: 'insert', table, values: fixtures.rowBody() }],
+  })),
 };
 
 const inputs: Readonly<Record<string, OperationInput>> = Object.fromEntries(

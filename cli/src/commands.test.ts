@@ -17,6 +17,7 @@ const folder = folderWith({
     'description: from a file\nowner_column: keeper\ncolumns:\n  - name:text\n  - { name: keeper, type: uuid }\n',
   'orders.yaml': 'read: [own, role:manager]\ncolumns:\n  note: { write: [none] }\n',
   'pet.json': '{"name":"Rex"}',
+  'ops.json': '{"operations":[{"op":"insert","table":"pets","values":{"name":"Rex"}}]}',
   'pets.jsonl': '{"name":"Rex"}\n{"name":"Ada"}\n',
   'pets.csv': 'text\nRex\n',
   'svc.yaml': 'name: Pet Shop\napp:\n  slug: pet-shop\nstorage:\n  enabled: true\n',

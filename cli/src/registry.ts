@@ -68,6 +68,7 @@ const files = [
   ['tables', 'tables grants', 'list issue revoke'],
   ['table-access', 'tables access', 'get set'],
   ['rows', 'rows', 'list get insert update delete count'],
+  ['rows-many', 'rows', 'update-many delete-many batch'],
   ['rows-transfer', 'rows', 'import export'],
   ['connectors', 'connectors', 'list get create update delete test tables'],
   ['connectors', 'connectors schema', 'refresh'],

@@ -22,6 +22,14 @@ export function fakeRows(state: RowsState, seen: Seen): Response {
   ];
   const isDry = seen.query.get('dry_run') === 'true';
   const plan = (operation: string) => Response.json(previewOf(operation));
+  if (seen.path.endsWith('/_batch'))
+    return isDry
+      ? plan('rows.batch')
+      : Response.json({ results: [{ op: 'insert', status: 201, id: '1', row: state.rows[0] }] });
+  if (below === undefined && seen.method === 'PATCH')
+    return isDry ? plan('rows.updateMany') : Response.json({ updated: 1, ids: ['1'] });
+  if (below === undefined && seen.method === 'DELETE')
+    return isDry ? plan('rows.deleteMany') : Response.json({ deleted: 1, ids: ['1'] });
   if (below === '_count') return Response.json({ count: state.rows.length });
   switch (seen.method) {
     case 'GET':

@@ -93,6 +93,7 @@ export const errorCodes = {
   already_attached: conflict('The app already has this host.'),
   host_active_elsewhere: conflict('Another app has verified this host.'),
   unique_violation: conflict('This value already exists.'),
+  max_affected_exceeded: conflict('More rows match than `max_affected` allows; nothing was changed.'),
   raw_db_unavailable: conflict(
     'The database server cannot host databases of apps safely; an operator must prepare it.',
   ),

@@ -181,8 +181,15 @@ export const problemSchema = object(
     errors: {
       type: 'array',
       items: object(
-        { field: string, column: string, line: { type: 'integer' }, code: string, detail: string },
-        ['field', 'column', 'line'],
+        {
+          field: string,
+          column: string,
+          line: { type: 'integer' },
+          operation: { type: 'integer' },
+          code: string,
+          detail: string,
+        },
+        ['field', 'column', 'line', 'operation'],
       ),
     },
     request_url: { type: 'string', description: 'Of `grant_missing`: where the grant can be requested.' },

@@ -15,7 +15,7 @@ import {
   schemaOf,
 } from './openapi-parts.ts';
 import { batchLinesMax, batchRequestsPerMinuteMax, type FilterOp, jsonLinesMediaType } from './rows.ts';
-import { Batch } from './rows-endpoints.shapes.ts';
+import { Batch, batchRows } from './rows-endpoints.shapes.ts';
 
 export interface RowTerms {
   params: readonly Json[];
@@ -44,7 +44,7 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
     const example = terms.examples?.query[String(parameter.name)];
     return example === undefined ? parameter : { ...parameter, example };
   });
-  const filters = endpoint.id === 'rows.list' || endpoint.id === 'rows.count' ? terms.columns : [];
+  const filters = filtering.includes(endpoint.id) ? terms.columns : [];
   const changing = endpoint.kind === 'mutate' ? [dryRunParameter, ifPlanParameter] : [];
   return {
     parameters: [...terms.params, ...named, ...filters, ...changing, ...headers],
@@ -52,6 +52,8 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
     responses: { ...answers, ...problems },
   };
 }
+
+const filtering = ['rows.list', 'rows.count', 'rows.updateMany', 'rows.deleteMany'];
 
 interface Common {
   query: readonly Json[];
@@ -167,7 +169,41 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
       204: answer('Done.'),
     },
   }),
+  'rows.updateMany': (terms, entry) => ({
+    headers: [preferMany, idempotencyKeyParameter],
+    body: jsonContent(terms.update, terms.examples?.update),
+    answers: manyAnswers(terms, entry),
+  }),
+  'rows.deleteMany': (terms, entry) => ({
+    headers: [preferMany, idempotencyKeyParameter],
+    answers: manyAnswers(terms, entry),
+  }),
+  'rows.batch': (_, entry) => ({
+    headers: [prefer, idempotencyKeyParameter],
+    body: jsonContent(schemaOf(batchRows.body, 'input')),
+    answers: {
+      200: answer(
+        'The result of each operation, in their order; with dry_run the plan.',
+        jsonContent({ anyOf: [commonOf(entry).answer, previewRef] }),
+      ),
+    },
+  }),
 };
+
+function manyAnswers(terms: RowTerms, entry: ContractEntry): Described['answers'] {
+  const changed = commonOf(entry).answer as { properties: Json };
+  const schema = {
+    ...changed,
+    properties: { ...changed.properties, data: { type: 'array', items: terms.row ?? {} } },
+  };
+  return {
+    200: answer(
+      'How many rows, and their ids; with dry_run the plan.',
+      jsonContent({ anyOf: [schema, previewRef] }),
+    ),
+    204: answer('Done, with `Prefer: return=minimal`.'),
+  };
+}
 
 export const operatorForms: Readonly<Record<FilterOp, string>> = {
   eq: '`eq.v` equal',
@@ -233,6 +269,11 @@ const location = { Location: { schema: { type: 'string' }, description: 'URL of 
 const ifNoneMatch = header('If-None-Match', 'An earlier `ETag`; returns 304 while the row is unchanged.');
 
 const prefer = header('Prefer', '`return=minimal` returns no row.');
+
+const preferMany = header(
+  'Prefer',
+  '`return=representation` returns the rows too, `return=minimal` nothing.',
+);
 
 const preferResolution = header(
   'Prefer',

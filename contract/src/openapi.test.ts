@@ -75,10 +75,24 @@ test('row operations describe their headers, bodies and responses', () => {
   });
   const [json, ndjson] = ['application/json', 'application/x-ndjson'];
   expect(described).toEqual([
+    {
+      id: 'rows.batch',
+      headers: ['If-Plan', 'Prefer', 'Idempotency-Key'],
+      body: [json],
+      answers: [['200', json]],
+      pat: true,
+    },
     { id: 'rows.count', headers: [], body: [], answers: [['200', json]], pat: true },
     {
       id: 'rows.delete',
       headers: ['If-Plan', 'If-Match'],
+      body: [],
+      answers: [['200', json], ['204']],
+      pat: true,
+    },
+    {
+      id: 'rows.deleteMany',
+      headers: ['If-Plan', 'Prefer', 'Idempotency-Key'],
       body: [],
       answers: [['200', json], ['204']],
       pat: true,
@@ -95,6 +109,13 @@ test('row operations describe their headers, bodies and responses', () => {
     {
       id: 'rows.update',
       headers: ['If-Plan', 'If-Match', 'Prefer'],
+      body: [json],
+      answers: [['200', json], ['204']],
+      pat: true,
+    },
+    {
+      id: 'rows.updateMany',
+      headers: ['If-Plan', 'Prefer', 'Idempotency-Key'],
       body: [json],
       answers: [['200', json], ['204']],
       pat: true,

@@ -8,6 +8,10 @@ export function isRowSegment(id: string): boolean {
   return !['', '.', '..'].includes(id);
 }
 
+export function appPath(tenant: string, app: string): string {
+  return `/data/${[tenant, app].map(encodeURIComponent).join('/')}`;
+}
+
 export function tablePath(tenant: string, app: string, table: string): string {
   return `/data/${[tenant, app, table].map(encodeURIComponent).join('/')}`;
 }

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { perPageDefault, perPageMax } from './limits.ts';
-import { countCap, countModes, pageMax, sortKeysMax } from './rows.ts';
+import {
+  affectedDefault,
+  affectedMax,
+  batchOperationsMax,
+  countCap,
+  countModes,
+  pageMax,
+  sortKeysMax,
+} from './rows.ts';
 import { empty, ref, text } from './shapes.ts';
 import { tableName } from './tables.shapes.ts';
 
@@ -42,6 +50,14 @@ const several = (description: string) => z.array(text).meta({ description }).opt
 const group = 'a.eq.1,and(b.gt.2,c.is.null)';
 
 /** Beside these, every column is a parameter of its own name: `age=gt.3`. */
+const filters = {
+  filter: several('`column=value` or `column=op.value`, as if it were a parameter of the column.'),
+  or: several(`One of these must hold: \`(${group})\`.`),
+  and: several(`All of these must hold: \`(${group})\`.`),
+  not: several(`Not all of these may hold: \`(${group})\`.`),
+  'not.and': several(`Not all of these may hold: \`(${group})\`.`),
+  'not.or': several(`None of these may hold: \`(${group})\`.`),
+};
 const conditions = {
   select,
   sort: text
@@ -49,12 +65,7 @@ const conditions = {
       description: `At most ${sortKeysMax} columns, \`-a,b\`: a minus for descending. The id comes last.`,
     })
     .optional(),
-  filter: several('`column=value` or `column=op.value`, as if it were a parameter of the column.'),
-  or: several(`One of these must hold: \`(${group})\`.`),
-  and: several(`All of these must hold: \`(${group})\`.`),
-  not: several(`Not all of these may hold: \`(${group})\`.`),
-  'not.and': several(`Not all of these may hold: \`(${group})\`.`),
-  'not.or': several(`None of these may hold: \`(${group})\`.`),
+  ...filters,
 };
 const paging = {
   page: z.int().min(1).max(pageMax).default(1),
@@ -104,3 +115,74 @@ export const insertRows = {
 };
 export const updateRow = { params: rowParams, body: Row, answer: Row };
 export const deleteRow = { params: rowParams, answer: empty };
+
+const rowIds = z
+  .array(z.union([z.string(), z.int(), z.null()]))
+  .meta({ description: 'Absent if you may not read ids.' })
+  .optional();
+const returned = {
+  ids: rowIds,
+  data: z.array(Row).meta({ description: 'With `Prefer: return=representation`.' }).optional(),
+  etags: z.array(z.string()).meta({ description: 'The ETags of `data`.' }).optional(),
+};
+export const UpdatedRows = z.object({ updated: z.int(), ...returned });
+export const DeletedRows = z.object({ deleted: z.int(), ids: rowIds, data: returned.data });
+
+const affected = {
+  ...filters,
+  max_affected: z.int().min(1).max(affectedMax).default(affectedDefault).meta({
+    description:
+      'If more rows match, nothing is changed. `_max_affected` is the same, for a table that has a column of this name.',
+  }),
+};
+export const updateRows = {
+  params: tableParams,
+  query: z.looseObject(affected),
+  body: Row,
+  answer: UpdatedRows,
+};
+export const deleteRows = { params: tableParams, query: z.looseObject(affected), answer: DeletedRows };
+
+/** Not as a property `$ref`, which validators of OpenAPI would resolve. */
+const Reference = z
+  .record(z.string().regex(/^\$ref$/), z.string())
+  .meta({ description: '`{"$ref":"order.id"}`: a value of the row of an earlier operation.' });
+const table = tableName.or(ref);
+const rowId = z.union([z.string(), z.int(), Reference]);
+const alias = z.string().meta({ description: 'The name by which later operations refer to the row.' });
+const values = Row.meta({
+  description: 'Columns and their values; `{"$ref":"order.id"}` refers to an earlier row.',
+});
+const ifMatch = z.string().meta({ description: 'The ETag that the row must have.' });
+export const BatchOperation = z.discriminatedUnion('op', [
+  z.strictObject({ op: z.literal('insert'), table, as: alias.optional(), values }),
+  z.strictObject({
+    op: z.literal('update'),
+    table,
+    as: alias.optional(),
+    id: rowId,
+    if_match: ifMatch.optional(),
+    values,
+  }),
+  z.strictObject({ op: z.literal('delete'), table, id: rowId, if_match: ifMatch.optional() }),
+  z.strictObject({
+    op: z.literal('upsert'),
+    table,
+    as: alias.optional(),
+    on_conflict: z.string().optional(),
+    resolution: z.enum(['merge', 'ignore']).default('merge'),
+    values,
+  }),
+]);
+export const BatchResult = z.object({
+  op: z.string(),
+  status: z.int().meta({ description: 'As of the operation alone: 200, 201 or 204.' }),
+  id: z.union([z.string(), z.int()]).optional(),
+  etag: z.string().optional(),
+  row: Row.meta({ description: 'Absent with `Prefer: return=minimal`.' }).optional(),
+});
+export const batchRows = {
+  params: z.object({ tenant: ref, app: ref }),
+  body: z.strictObject({ operations: z.array(BatchOperation).min(1).max(batchOperationsMax) }),
+  answer: z.object({ results: z.array(BatchResult) }),
+};

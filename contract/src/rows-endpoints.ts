@@ -1,4 +1,4 @@
-import { change, read, remove, update, who } from './endpoint.ts';
+import { act, change, read, remove, update, who } from './endpoint.ts';
 import type * as shapes from './rows-endpoints.shapes.ts';
 
 /** Served by the row path and not by the router of the control plane, hence listed apart from its endpoints. */
@@ -60,4 +60,37 @@ export const deleteRow = remove<typeof shapes.deleteRow>()({
   errors: ['precondition_failed', 'app_not_active', 'forbidden'],
   irreversible: true,
   etag: true,
+});
+
+export const updateRows = update<typeof shapes.updateRows>()({
+  id: 'rows.updateMany',
+  path: collection,
+  summary: 'Update the rows that match a filter',
+  ...rows,
+  errors: [
+    'unknown_column',
+    'unique_violation',
+    'max_affected_exceeded',
+    'app_not_active',
+    'forbidden',
+    'uri_too_long',
+  ],
+});
+
+export const deleteRows = remove<typeof shapes.deleteRows>()({
+  id: 'rows.deleteMany',
+  path: collection,
+  summary: 'Delete the rows that match a filter',
+  ...rows,
+  status: 200,
+  errors: ['unknown_column', 'max_affected_exceeded', 'app_not_active', 'forbidden', 'uri_too_long'],
+  irreversible: true,
+});
+
+export const batchRows = act<typeof shapes.batchRows>()({
+  id: 'rows.batch',
+  path: '/data/{tenant}/{app}/_batch',
+  summary: 'Change rows of several tables in one transaction',
+  ...rows,
+  errors: ['unknown_column', 'unique_violation', 'precondition_failed', 'app_not_active', 'forbidden'],
 });

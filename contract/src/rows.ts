@@ -41,6 +41,13 @@ export const batchBytesMax = 16 * 1024 * 1024;
 export const batchLinesMax = 10_000;
 export const batchRequestsPerMinuteMax = 200;
 export const batchErrorsMax = 100;
+/** Rows that a change by filter affects at most. */
+export const affectedDefault = 100;
+export const affectedMax = 10_000;
+/** Operations of an atomic batch over several tables. */
+export const batchOperationsMax = 100;
+export const batchOps = ['insert', 'update', 'delete', 'upsert'] as const;
+export type BatchOp = (typeof batchOps)[number];
 export const rowStatementMsMax = 5_000;
 export const batchStatementMsMax = 30_000;
 export const connectorStatementMsMax = 10_000;

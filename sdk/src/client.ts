@@ -2,8 +2,15 @@ import { createAppToken } from './app-token.ts';
 import { toPathStep } from './encode.ts';
 import { environment } from './environment.ts';
 import { Objects } from './objects.ts';
+import {
+  type Operation,
+  type OperationOf,
+  type OperationResult,
+  type OperationsOptions,
+  runOperations,
+} from './operations.ts';
 import type { SignIn } from './sign-in.ts';
-import { Table } from './table.ts';
+import { type Plan, Table } from './table.ts';
 import { type Credential, createTransport } from './transport.ts';
 
 export type DatabaseTypes<DB> = { [Name in keyof DB]: { Row: object; Insert: object; Update: object } };
@@ -40,6 +47,17 @@ interface DescribedClient<DB extends DatabaseTypes<DB>> {
   table<Name extends keyof DB & string>(
     name: Name,
   ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+  /** Changes rows of several tables in one transaction: all of it or nothing. */
+  batch(
+    operations: readonly OperationOf<DB>[],
+    options: OperationsOptions & { dryRun: true },
+  ): Promise<{ plan: Plan }>;
+  batch<const Operations extends readonly OperationOf<DB>[]>(
+    operations: Operations,
+    options?: OperationsOptions,
+  ): Promise<{
+    results: { [At in keyof Operations]: OperationResult<DB[Operations[At]['table']]['Row']> };
+  }>;
 }
 
 type AnyTable = <
@@ -54,6 +72,14 @@ interface AnyClient {
   storage: Objects;
   table: AnyTable;
   connector(name: string): Connector;
+  batch(
+    operations: readonly AnyOperation[],
+    options: OperationsOptions & { dryRun: true },
+  ): Promise<{ plan: Plan }>;
+  batch(
+    operations: readonly AnyOperation[],
+    options?: OperationsOptions,
+  ): Promise<{ results: OperationResult<Anything>[] }>;
 }
 
 /**
@@ -72,7 +98,9 @@ type ConnectorTables = <
   Update extends object = Partial<Row>,
 >(
   path: string,
-) => Omit<Table<Row, Insert, Update>, 'insertMany'>;
+) => Omit<Table<Row, Insert, Update>, 'insertMany' | 'updateMany' | 'deleteMany'>;
+
+type AnyOperation = Operation<string, { Row: Anything; Insert: Anything; Update: Anything }>;
 
 export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(
   options: ClientOptions = {},
@@ -102,6 +130,8 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
           path: `/data/${tenant}/_connectors/${toPathStep(connector)}/${tableSteps(path)}`,
         }),
     }),
+    batch: (operations: readonly object[], batchOptions: OperationsOptions & { dryRun?: boolean } = {}) =>
+      runOperations({ transport, path: `/data/${tenant}/${app}` }, operations, batchOptions),
     storage: new Objects({
       transport,
       baseUrl,

@@ -9,6 +9,7 @@ export {
 } from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
+export type { Filter, ManyChanged, ManyOptions } from './many-rows.ts';
 export type {
   ListObjectsOptions,
   ObjectBody,
@@ -18,6 +19,7 @@ export type {
   PutOptions,
   StoredObject,
 } from './objects.ts';
+export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.ts';
 export type { CallOptions, CountOptions, Page, Query } from './query.ts';
 export {
   createSignIn,

@@ -199,6 +199,69 @@ test('a rejected batch names the invalid lines, and how many rows were stored be
   });
 });
 
+test('rows that match are changed by one call, which is sent again with the same key', async () => {
+  server.answerWith(
+    () => problem(503, 'unavailable'),
+    () => Response.json({ updated: 2, ids: [1, 2] }),
+  );
+  const changed = await todos.updateMany(
+    [['done', 'is', true], { or: [['n', 'gt', 1]] }],
+    { old: true },
+    { maxAffected: 5 },
+  );
+  expect(changed).toEqual({ updated: 2, ids: [1, 2] });
+  const [first, second] = server.seen;
+  expect([first!.method, first!.path, first!.body]).toEqual([
+    'PATCH',
+    '/data/acme/todo/todos',
+    '{"old":true}',
+  ]);
+  expect(first!.query).toEqual([
+    ['done', 'is.true'],
+    ['or', '(n.gt.1)'],
+    ['_max_affected', '5'],
+  ]);
+  expect(second!.headers.get('idempotency-key')).toBe(first!.headers.get('idempotency-key'));
+  server.answerWith(() => Response.json({ deleted: 1, ids: [1], data: [{ id: 1 }] }));
+  const options = { returning: 'rows', ifPlan: 'f1' } as const;
+  expect(await todos.deleteMany(['n', 'eq', 1], options)).toEqual({
+    deleted: 1,
+    ids: [1],
+    rows: [{ id: 1 }],
+  });
+  const { headers } = server.seen[0]!;
+  expect([headers.get('prefer'), headers.get('if-plan')]).toEqual(['return=representation', 'f1']);
+  server.answerWith(() => Response.json({ dry_run: true, plan: { operation: 'rows.deleteMany' } }));
+  expect(await todos.deleteMany(['n', 'eq', 1], { dryRun: true })).toMatchObject({
+    plan: { operation: 'rows.deleteMany' },
+  });
+  expect(await caught(todos.deleteMany([]))).toBeInstanceOf(TypeError);
+});
+
+test('a batch is one request over tables, and typed by them', async () => {
+  server.answerWith(() =>
+    Response.json({ results: [{ op: 'insert', status: 201, row: { id: 'a', n: 1 } }] }),
+  );
+  type Described = {
+    orders: { Row: { id: string; n: number }; Insert: { n: number }; Update: { n?: number } };
+    lines: { Row: { id: string; order: string }; Insert: { order: string }; Update: object };
+  };
+  const client = createClient<Described>(options);
+  const { results } = await client.batch([
+    { op: 'insert', table: 'orders', as: 'order', values: { n: 1 } },
+    { op: 'insert', table: 'lines', values: { order: { $ref: 'order.id' } } },
+    { op: 'delete', table: 'lines', id: 7n },
+  ]);
+  const n: number | undefined = results[0].row?.n;
+  expect(n).toBe(1);
+  const { path, body, headers } = server.seen[0]!;
+  expect([path, headers.get('idempotency-key')]).toEqual(['/data/acme/todo/_batch', expect.any(String)]);
+  expect(body).toContain('{"op":"delete","table":"lines","id":7}');
+  // @ts-expect-error: the column does not exist.
+  const wrong = () => client.batch([{ op: 'insert', table: 'orders', values: { m: 1 } }]);
+  expect(wrong).toBeFunction();
+});
+
 test('a rejected token is requested again, once', async () => {
   const tokens = ['old', 'new', 'new'];
   const client = createClient({ ...options, auth: { token: () => tokens.shift() ?? 'new' } });

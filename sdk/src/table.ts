@@ -1,6 +1,7 @@
 import type { Plan, Preview } from '@svc/contract/plan.ts';
 import { type BatchOptions, type BatchResult, insertBatches } from './batches.ts';
 import { type Scalar, toJson, toPathStep } from './encode.ts';
+import { changeMany, type Filter, type ManyChanged, type ManyOptions } from './many-rows.ts';
 import { type CallOptions, Query } from './query.ts';
 import { readJson } from './read-json.ts';
 import type { Call } from './transport.ts';
@@ -93,6 +94,30 @@ export class Table<Row extends object, Insert extends object, Update extends obj
     const call = this.#write('DELETE', this.#pathOf(id), undefined, options);
     if (options.ifMatch !== undefined) call.headers = { ...call.headers, 'if-match': options.ifMatch };
     return options.dryRun ? this.#exchange(call, readPlan) : this.#exchange(call, async () => {});
+  }
+
+  /** Updates all rows that match, in one transaction: `todos.updateMany(['done', 'is', true], { archived: true })`. */
+  updateMany(filter: Filter<Row>, changes: Update, options: ManyOptions & DryRun): Promise<{ plan: Plan }>;
+  updateMany(
+    filter: Filter<Row>,
+    changes: Update,
+    options?: ManyOptions,
+  ): Promise<ManyChanged<Row> & { updated: number }>;
+  async updateMany(filter: Filter<Row>, changes: Update, options: ManyOptions & Partial<DryRun> = {}) {
+    const result = await changeMany<Row>(this.place, 'PATCH', filter, changes, options);
+    if ('plan' in result) return result;
+    const { count: updated, ...rest } = result;
+    return { updated, ...rest };
+  }
+
+  /** Deletes all rows that match, in one transaction. */
+  deleteMany(filter: Filter<Row>, options: ManyOptions & DryRun): Promise<{ plan: Plan }>;
+  deleteMany(filter: Filter<Row>, options?: ManyOptions): Promise<ManyChanged<Row> & { deleted: number }>;
+  async deleteMany(filter: Filter<Row>, options: ManyOptions & Partial<DryRun> = {}) {
+    const result = await changeMany<Row>(this.place, 'DELETE', filter, undefined, options);
+    if ('plan' in result) return result;
+    const { count: deleted, ...rest } = result;
+    return { deleted, ...rest };
   }
 
   #write(

@@ -1,6 +1,7 @@
 import { Objects } from './objects.js';
+import { type Operation, type OperationOf, type OperationResult, type OperationsOptions } from './operations.js';
 import type { SignIn } from './sign-in.js';
-import { Table } from './table.js';
+import { type Plan, Table } from './table.js';
 export type DatabaseTypes<DB> = {
     [Name in keyof DB]: {
         Row: object;
@@ -35,12 +36,31 @@ interface DescribedClient<DB extends DatabaseTypes<DB>> {
     storage: Objects;
     connector(name: string): Connector;
     table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+    /** Changes rows of several tables in one transaction: all of it or nothing. */
+    batch(operations: readonly OperationOf<DB>[], options: OperationsOptions & {
+        dryRun: true;
+    }): Promise<{
+        plan: Plan;
+    }>;
+    batch<const Operations extends readonly OperationOf<DB>[]>(operations: Operations, options?: OperationsOptions): Promise<{
+        results: {
+            [At in keyof Operations]: OperationResult<DB[Operations[At]['table']]['Row']>;
+        };
+    }>;
 }
 type AnyTable = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string) => Table<Row, Insert, Update>;
 interface AnyClient {
     storage: Objects;
     table: AnyTable;
     connector(name: string): Connector;
+    batch(operations: readonly AnyOperation[], options: OperationsOptions & {
+        dryRun: true;
+    }): Promise<{
+        plan: Plan;
+    }>;
+    batch(operations: readonly AnyOperation[], options?: OperationsOptions): Promise<{
+        results: OperationResult<Anything>[];
+    }>;
 }
 /**
  * The organisation's data behind a connector: what the person has grants for and the app has data scopes for. Refusals
@@ -51,6 +71,11 @@ export interface Connector {
     table: ConnectorTables;
 }
 /** Rows change one at a time, where the grants and the connector allow it. */
-type ConnectorTables = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(path: string) => Omit<Table<Row, Insert, Update>, 'insertMany'>;
+type ConnectorTables = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(path: string) => Omit<Table<Row, Insert, Update>, 'insertMany' | 'updateMany' | 'deleteMany'>;
+type AnyOperation = Operation<string, {
+    Row: Anything;
+    Insert: Anything;
+    Update: Anything;
+}>;
 export declare function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(options?: ClientOptions): Client<DB>;
 export {};

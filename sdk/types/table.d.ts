@@ -1,6 +1,7 @@
 import type { Plan } from './contract/plan.js';
 import { type BatchOptions, type BatchResult } from './batches.js';
 import { type Scalar } from './encode.js';
+import { type Filter, type ManyChanged, type ManyOptions } from './many-rows.js';
 import { type CallOptions, Query } from './query.js';
 export type { Plan } from './contract/plan.js';
 export type { BatchOptions } from './batches.js';
@@ -55,4 +56,18 @@ export declare class Table<Row extends object, Insert extends object, Update ext
         plan: Plan;
     }>;
     delete(id: Id, options?: UpdateOptions): Promise<void>;
+    /** Updates all rows that match, in one transaction: `todos.updateMany(['done', 'is', true], { archived: true })`. */
+    updateMany(filter: Filter<Row>, changes: Update, options: ManyOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    updateMany(filter: Filter<Row>, changes: Update, options?: ManyOptions): Promise<ManyChanged<Row> & {
+        updated: number;
+    }>;
+    /** Deletes all rows that match, in one transaction. */
+    deleteMany(filter: Filter<Row>, options: ManyOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    deleteMany(filter: Filter<Row>, options?: ManyOptions): Promise<ManyChanged<Row> & {
+        deleted: number;
+    }>;
 }

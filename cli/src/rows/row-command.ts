@@ -158,7 +158,9 @@ export function changeRow(
     preview: async () =>
       (await rows.call({ ...call, query: [...query, ['dry_run', 'true']] })).body as Preview,
     execute: async (plan) => {
-      const once = call.method === 'POST' && { 'idempotency-key': crypto.randomUUID() };
+      const once = (call.method === 'POST' || call.of === undefined) && {
+        'idempotency-key': crypto.randomUUID(),
+      };
       const ifPlan = plan !== undefined && { 'if-plan': plan };
       return result(await rows.call({ ...call, headers: { ...headers, ...once, ...ifPlan } }));
     },

@@ -390,6 +390,11 @@ export declare const errorCodes: {
         readonly exit: 6;
         readonly means: string;
     };
+    readonly max_affected_exceeded: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
     readonly raw_db_unavailable: {
         readonly status: 409;
         readonly exit: 6;

@@ -14,6 +14,8 @@ export interface ProblemItem {
     field?: string;
     column?: string;
     line?: number;
+    /** Index of the operation in an atomic batch. */
+    operation?: number;
     code: string;
     detail: string;
 }

@@ -16,6 +16,13 @@ export declare const batchBytesMax: number;
 export declare const batchLinesMax = 10000;
 export declare const batchRequestsPerMinuteMax = 200;
 export declare const batchErrorsMax = 100;
+/** Rows that a change by filter affects at most. */
+export declare const affectedDefault = 100;
+export declare const affectedMax = 10000;
+/** Operations of an atomic batch over several tables. */
+export declare const batchOperationsMax = 100;
+export declare const batchOps: readonly ['insert', 'update', 'delete', 'upsert'];
+export type BatchOp = (typeof batchOps)[number];
 export declare const rowStatementMsMax = 5000;
 export declare const batchStatementMsMax = 30000;
 export declare const connectorStatementMsMax = 10000;

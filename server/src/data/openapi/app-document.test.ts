@@ -95,7 +95,9 @@ describe('the document of an app', () => {
 
   test('has every row operation of the contract for each table, under its real path', () => {
     const expected = rowContract.map(({ endpoint }) => {
-      const path = endpoint.path.replace('/data/{tenant}/{app}/{table}', '/data/acme/shop/pets');
+      const path = endpoint.path
+        .replace('/data/{tenant}/{app}', '/data/acme/shop')
+        .replace('{table}', 'pets');
       return `${endpoint.method} ${path}`;
     });
     expect(operationsIn(of(table([column('a')]))).sort()).toEqual(expected.sort());

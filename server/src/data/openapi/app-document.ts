@@ -33,9 +33,9 @@ export function appDocument(
   const paths: Record<string, Json> = {};
   for (const table of tables) {
     const terms = rowTerms(table);
-    for (const entry of rowContract) {
+    for (const entry of tableContract) {
       const { id, path, method, kind, summary, authority } = entry.endpoint;
-      if (!table.access.actions.has(actionOf(id, kind))) continue;
+      if (!requiredActions(id, kind).every((action) => table.access.actions.has(action))) continue;
       const { name } = table.catalogue;
       const [, action = ''] = id.split('.');
       const own = path.includes('{id}') ? [idParameter(table.catalogue)] : [];
@@ -56,9 +56,26 @@ export function appDocument(
       };
     }
   }
+  const canChange = tables.some(({ access }) => changeActions.some((action) => access.actions.has(action)));
+  if (canChange && batchEntry) {
+    const { path, summary, authority } = batchEntry.endpoint;
+    const operation = rowOperation(batchEntry, { ...noTable, params: [] });
+    paths[path.replace('{tenant}', tenant.slug).replace('{app}', app.slug)] = {
+      post: {
+        operationId: 'rows.batch',
+        tags: [batchTag.name],
+        summary,
+        security: securityOf(authority),
+        ...shareErrorResponses('batch', operation, responses),
+      },
+    };
+  }
   const content = {
     servers: [{ url: baseUrl }],
-    tags: tables.map((table) => ({ name: table.catalogue.name, description: tableSummary(table) })),
+    tags: [
+      ...tables.map((table) => ({ name: table.catalogue.name, description: tableSummary(table) })),
+      ...(canChange ? [batchTag] : []),
+    ],
     paths,
     components: {
       securitySchemes: securitySchemes(baseUrl),
@@ -76,6 +93,13 @@ export function appDocument(
   return { openapi: '3.1.0', info, ...content };
 }
 
+const batchEntry = rowContract.find(({ endpoint }) => endpoint.id === 'rows.batch');
+const tableContract = rowContract.filter((entry) => entry !== batchEntry);
+const changeActions = ['insert', 'update', 'delete'] as const;
+/** Tables cannot have this name. */
+const batchTag = { name: '_batch', description: 'Changes over several tables.' };
+const noTable = { row: null, selected: null, insert: {}, update: {}, columns: [] };
+
 const documentDescription = [
   'Rows of the tables that you have access to. Errors are RFC 9457 problems; compare their `code`.',
   'To filter by a column, use its name as a parameter: `age=3`, or with an operator `age=gt.3`; `not.` before the',
@@ -90,10 +114,13 @@ function tableSummary({ description, access }: DescribedTable): string {
   return `${description === '' ? '' : `${description}\n\n`}You may ${rights.join(' and ')} rows.`;
 }
 
-const actionOf = (id: string, kind: 'read' | 'mutate'): RowAction => {
-  if (kind === 'read') return 'read';
-  return id.endsWith('update') ? 'update' : id.endsWith('delete') ? 'delete' : 'insert';
-};
+function requiredActions(id: string, kind: 'read' | 'mutate'): RowAction[] {
+  if (kind === 'read') return ['read'];
+  if (id === 'rows.insert') return ['insert'];
+  const action = id.startsWith('rows.update') ? 'update' : 'delete';
+  // Their filter sees what the caller reads.
+  return id.endsWith('Many') ? [action, 'read'] : [action];
+}
 
 function shareErrorResponses(action: string, operation: Json, responses: Json): Json {
   const own = Object.entries(operation.responses as Record<string, Json>).map(([status, response]) => {

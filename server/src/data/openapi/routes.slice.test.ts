@@ -47,17 +47,19 @@ async function callsOf(document: ReturnType<typeof documentFor>): Promise<Record
 }
 
 const all = 'delete get patch post';
+/** Where the caller may change something. */
+const batch = { _batch: 'post' };
 
 test('owners get every table; an admin gets the app without tables unless granted', async () => {
   const t = await newDocumentedApp();
-  expect(await callsOf(t.of(t.owner))).toEqual({ a: all, b: all });
-  expect(await callsOf(t.of(t.owner, t.app.id))).toEqual({ a: all, b: all });
+  expect(await callsOf(t.of(t.owner))).toEqual({ a: all, b: all, ...batch });
+  expect(await callsOf(t.of(t.owner, t.app.id))).toEqual({ a: all, b: all, ...batch });
   expect(await callsOf(t.of(t.admin))).toEqual({});
   const coOwner = await newUser(database.db, t.tenant.id);
   await testMutation(database.db, t.owner, (ctx) => addCoOwner(ctx, { user: coOwner.userId }), {
     context: { tenant: t.tenant, app: t.app },
   });
-  expect(await callsOf(t.of(coOwner))).toEqual({ a: all, b: all });
+  expect(await callsOf(t.of(coOwner))).toEqual({ a: all, b: all, ...batch });
 });
 
 test('others get the tables and operations of their grants', async () => {
@@ -67,8 +69,8 @@ test('others get the tables and operations of their grants', async () => {
   await t.issue('b', ['user', writer.userId], ['write']);
   await t.issue('b', ['user', t.admin.userId]);
   expect(await callsOf(t.of(reader))).toEqual({ a: 'get' });
-  expect(await callsOf(t.of(writer))).toEqual({ b: 'delete patch post' });
-  expect(await callsOf(t.of(t.admin))).toEqual({ b: all });
+  expect(await callsOf(t.of(writer))).toEqual({ b: 'delete patch post', ...batch });
+  expect(await callsOf(t.of(t.admin))).toEqual({ b: all, ...batch });
 });
 
 test('grants to roles and to the caller’s apps count as for rows', async () => {

@@ -25,9 +25,15 @@ import {
   type Statement,
   updateSql,
 } from './sql.ts';
-import { ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
+import {
+  ifPlanHeader,
+  previewResponse,
+  type RowWritten,
+  runWrite,
+  type WriteMode,
+} from './write-transaction.ts';
 
-interface RowChange {
+export interface RowChange {
   id: string;
   action: 'update' | 'delete';
   row: GuardedRow;
@@ -45,22 +51,43 @@ async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathRespo
   return runWrite(ctx, { dryRun: change.dryRun, key: null, bodyHash: () => '' }, async (tx, mode) => {
     if (mode === 'execute') {
       const changed = await executeChange(ctx, change, tx.query);
-      if (change.mayGrow && changed.json.length > storedBytesMax) throw fail('payload_too_large');
+      if (change.mayGrow) requireStoredSize(changed.json.length);
       return change.respond(changed);
     }
-    const { all } = ctx.table;
-    const before = await queryRow(tx.query, oneSql(ctx.table, all, change.row.where), all, 1);
-    const after = await executeChange(ctx, change, tx.query);
-    return previewResponse(ctx, change.operation, {
-      id: change.id,
-      before: visibleRow(ctx, before),
-      after: change.operation.irreversible ? null : visibleRow(ctx, after),
-    });
+    const { previewed } = await previewChange(ctx, change, tx.query);
+    return previewResponse(ctx, change.operation, previewed);
   });
+}
+
+async function previewChange(ctx: RowsCtx, change: RowChange, run: RunQuery) {
+  const { all } = ctx.table;
+  const before = await queryRow(run, oneSql(ctx.table, all, change.row.where), all, 1);
+  const changed = await executeChange(ctx, change, run);
+  const after = change.operation.irreversible ? null : visibleRow(ctx, changed);
+  return { changed, previewed: { id: change.id, before: visibleRow(ctx, before), after } };
+}
+
+/** As part of a transaction over several rows. */
+export async function changeRowIn(
+  ctx: RowsCtx,
+  change: RowChange,
+  run: RunQuery,
+  mode: WriteMode,
+): Promise<RowWritten> {
+  const { changed, previewed } =
+    mode === 'preview'
+      ? await previewChange(ctx, change, run)
+      : { changed: await executeChange(ctx, change, run), previewed: null };
+  requireStoredSize(changed.json.length);
+  return { response: change.respond(changed), previewed };
 }
 
 /** A row's JSON may be longer than its input: spaces in jsonb, escapes in texts. */
 const storedBytesMax = 2 * rowBytesMax;
+
+export function requireStoredSize(bytes: number): void {
+  if (bytes > storedBytesMax) throw fail('payload_too_large');
+}
 
 async function executeChange(ctx: RowsCtx, change: RowChange, run: RunQuery): Promise<ReturnedRow> {
   const { all } = ctx.table;
@@ -73,10 +100,11 @@ async function executeChange(ctx: RowsCtx, change: RowChange, run: RunQuery): Pr
   if (versions !== null) throw fail(existing ? 'precondition_failed' : 'not_found');
   // A row that the caller sees, or may change in another way, is no secret to them.
   const isKnown = existing !== null || (await mayChangeOtherwise(ctx, change, run));
-  throw isKnown
-    ? fail('forbidden', { detail: 'The rules of the table do not allow this change.' })
-    : fail('not_found');
+  throw isKnown ? refusedChange() : fail('not_found');
 }
+
+export const refusedChange = () =>
+  fail('forbidden', { detail: 'The rules of the table do not allow this change.' });
 
 async function expectedVersions(
   ctx: RowsCtx,
@@ -101,8 +129,8 @@ async function mayChangeOtherwise(ctx: RowsCtx, { action, row }: RowChange, run:
   return found;
 }
 
-function visibleRow(ctx: RowsCtx, returned: ReturnedRow | null): Record<string, unknown> {
-  if (returned?.rest.length === 3 && returned.rest[2] !== 'true') return {};
+export function visibleRow(ctx: RowsCtx, returned: ReturnedRow | null): Record<string, unknown> {
+  if (returned && returned.rest.length >= 3 && returned.rest[2] !== 'true') return {};
   const row = parseReturnedRow(returned);
   for (const { role, name } of ctx.table.catalogue.columns) if (role === 'updated_at') delete row[name];
   return row;
@@ -119,20 +147,29 @@ function guardedRow(
   // A masked or hidden id does not say which row is meant.
   const isUnclear = access.actions.has('read') && table.key !== idColumn;
   if (!value.ok || isUnclear) throw fail('not_found');
-  const columns = changes.map(({ column }) => column.name);
+  // `updated_at` is set by the service.
+  const columns = changes.filter(({ column }) => column.role === 'plain').map(({ column }) => column.name);
   return { where: [equals(idColumn, value.value)], allowed: changeable(access, action, columns) };
 }
 
 const smallChangeChars = 4 * 1024;
 
-export async function updateRow(ctx: RowsCtx, id: string, body: string, dryRun: boolean) {
+export function updatedColumns(ctx: RowsCtx, body: string): InsertedColumn[] {
   const changes: InsertedColumn[] = parseChanges(ctx.table, ctx.access, body);
-  const row = guardedRow(ctx, id, 'update', changes);
   const updatedAt = ctx.table.catalogue.columns.find(({ role }) => role === 'updated_at');
   // An empty update changes neither `updated_at` nor the version.
   if (changes.length > 0 && updatedAt) changes.push({ column: updatedAt, value: { sql: 'now()' } });
+  return changes;
+}
+
+export const updateRow = (ctx: RowsCtx, id: string, body: string, dryRun: boolean) =>
+  changeRow(ctx, planUpdate(ctx, id, body, dryRun));
+
+export function planUpdate(ctx: RowsCtx, id: string, body: string, dryRun: boolean): RowChange {
+  const changes = updatedColumns(ctx, body);
+  const row = guardedRow(ctx, id, 'update', changes);
   const { isMinimal } = parsePreferences(ctx.request);
-  return changeRow(ctx, {
+  return {
     id,
     action: 'update',
     row,
@@ -146,12 +183,15 @@ export async function updateRow(ctx: RowsCtx, id: string, body: string, dryRun: 
       const headers = { etag: rowEtag(ctx.table, changed, version ?? '') };
       return isMinimal ? emptyResponse(204, headers) : jsonResponse(200, changed.json, headers);
     },
-  });
+  };
 }
 
-export async function deleteRow(ctx: RowsCtx, id: string, dryRun: boolean) {
+export const deleteRow = (ctx: RowsCtx, id: string, dryRun: boolean) =>
+  changeRow(ctx, planDelete(ctx, id, dryRun));
+
+export function planDelete(ctx: RowsCtx, id: string, dryRun: boolean): RowChange {
   const row = guardedRow(ctx, id, 'delete', []);
-  return changeRow(ctx, {
+  return {
     id,
     action: 'delete',
     row,
@@ -159,5 +199,5 @@ export async function deleteRow(ctx: RowsCtx, id: string, dryRun: boolean) {
     operation: { id: 'rows.delete', irreversible: true },
     statement: (version) => deleteSql(ctx.table, row, version),
     respond: () => emptyResponse(204),
-  });
+  };
 }

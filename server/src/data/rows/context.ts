@@ -53,7 +53,7 @@ export interface RowsPath {
   app: string;
   table: string;
   tablePath: string;
-  rest: { kind: 'table' } | { kind: 'count' } | { kind: 'row'; id: string };
+  rest: { kind: 'table' } | { kind: 'count' } | { kind: 'batch' } | { kind: 'row'; id: string };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -80,7 +80,8 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   if (!tenantName || !appName || !tableName) return 'malformed';
   const ref = { tenant: tenantName, app: appName, table: tableName };
   const tablePath = `/data/${tenant}/${app}/${table}`;
-  if (last === undefined) return { ...ref, tablePath, rest: { kind: 'table' } };
+  if (last === undefined)
+    return { ...ref, tablePath, rest: { kind: table === '_batch' ? 'batch' : 'table' } };
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
   if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
   const id = decodeSegment(last);
@@ -104,6 +105,7 @@ export function parsePreferences(request: Request) {
   const ignores = preferences.includes('resolution=ignore-duplicates') ? ('ignore' as const) : null;
   return {
     isMinimal: preferences.includes('return=minimal'),
+    isRepresentation: preferences.includes('return=representation'),
     resolution: preferences.includes('resolution=merge-duplicates') ? ('merge' as const) : ignores,
   };
 }

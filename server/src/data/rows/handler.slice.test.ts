@@ -51,18 +51,23 @@ async function callError(method: string, path: string, ...actions: RowAction[]):
 }
 
 const at = ({ path }: Pick<Endpoint, 'path'>) => path.replaceAll(/\{(\w+)\}/g, '$1');
-const paths = [...new Set(rowContract.map(({ endpoint }) => endpoint.path))];
+/** Of a batch each operation has its own right. */
+const tableContract = rowContract.filter(({ endpoint }) => endpoint.id !== 'rows.batch');
+const paths = [...new Set(tableContract.map(({ endpoint }) => endpoint.path))];
 
 test('every row endpoint of the contract requires the right of its kind', async () => {
   expect(rowContract.map(({ endpoint }) => endpoint.id).sort()).toEqual([
+    'rows.batch',
     'rows.count',
     'rows.delete',
+    'rows.deleteMany',
     'rows.get',
     'rows.insert',
     'rows.list',
     'rows.update',
+    'rows.updateMany',
   ]);
-  for (const { endpoint } of rowContract) {
+  for (const { endpoint } of tableContract) {
     const others: RowAction[] = endpoint.kind === 'read' ? ['insert', 'update', 'delete'] : ['read'];
     const { code } = await callError(endpoint.method, at(endpoint), ...others);
     expect([endpoint.id, code]).toEqual([endpoint.id, 'forbidden']);
@@ -81,6 +86,8 @@ test('other methods are refused, and Allow lists the supported ones', async () =
     // The same as GET without its body.
     expect((await callError('HEAD', at({ path }))).code).toBe('forbidden');
   }
+  const { code, headers } = await callError('GET', '/data/tenant/app/_batch');
+  expect([code, headers?.allow]).toEqual(['method_not_allowed', 'POST']);
 });
 
 test.each(['/data/', '/data/t', '/data/t/a', '/data/t/a/', '/data/t/a/b/', '/data/t/a/b/c/d', '/data//a/b'])(
@@ -98,6 +105,9 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     'rows.insert': 'insert',
     'rows.update': 'change',
     'rows.delete': 'change',
+    'rows.updateMany': 'changeMany',
+    'rows.deleteMany': 'changeMany',
+    'rows.batch': 'change',
   };
   const samples: Record<string, string> = {
     select: 'a',
@@ -113,6 +123,8 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     'not.and': '(a.eq.1)',
     'not.or': '(a.eq.1)',
     on_conflict: 'a',
+    // Without the underscore it may be a column.
+    _max_affected: '1',
     dry_run: 'true',
   };
   for (const { endpoint, shape } of rowContract) {
@@ -121,7 +133,7 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     const taken = Object.entries(samples).flatMap(([name, value]) => {
       try {
         parseQuery(`${name}=${value}`, uses[endpoint.id]!);
-        return [name];
+        return [name.replace(/^_/, '')];
       } catch (error) {
         if (error instanceof Failure && error.code === 'unknown_parameter') return [];
         throw error;

@@ -12,6 +12,7 @@ import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import type { ChangeAction } from './access.ts';
 import { deleteRow, updateRow } from './change-row.ts';
+import { deleteRows, updateRows } from './change-rows.ts';
 import {
   parseIdempotencyKey,
   parsePreferences,
@@ -31,10 +32,11 @@ import { countRows, listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { createRequestBody, type ReceivedBody } from './request-body.ts';
 import { isTableOutdated, rowError } from './row-errors.ts';
+import { runBatch } from './run-batch.ts';
 import { createBatchLimit } from './store.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
-
 import { planUpsert } from './upsert-rows.ts';
+import { requireAction } from './write-checks.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;
@@ -71,7 +73,37 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
       if (!rowsPath) throw fail('not_found');
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
+      const contextOf = (access: TableAccess, of: RowsPath): RowsCtx => ({
+        app: access.app,
+        table: access.table,
+        exportTable: access.exportTable,
+        access: access.access,
+        refusal: access.refusal,
+        caller,
+        rowDb: access.rowDb ?? deps.rowDb.of(access.app.id),
+        ownDb: deps.rowDb.of(access.app.id),
+        writeDb: access.writeDb,
+        cursors,
+        body,
+        exportLimit,
+        previewConflicts,
+        request,
+        path: of.tablePath,
+        search,
+        extendTimeout,
+        recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
+        hasSameAccess: async () => {
+          const now = (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
+          return !!now && hasSameView(now, access);
+        },
+      });
       try {
+        if (rowsPath.rest.kind === 'batch') {
+          requireMethod(request.method, rowsPath);
+          await body.receive(batchBytesMax);
+          await authenticate(request);
+          return await answerBatch({ caller, body, request, search }, rowsPath, contextOf);
+        }
         // An upload may take long: authorization is checked before it is read and once more afterwards.
         if (request.method === 'POST' || request.method === 'PATCH') {
           const access = await requireAccess(caller, rowsPath);
@@ -82,34 +114,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         }
         return await retryIfOutdated(caller, rowsPath, (access) => {
           authorizeCall(access, request.method, rowsPath);
-          return dispatch(
-            {
-              app: access.app,
-              table: access.table,
-              exportTable: access.exportTable,
-              access: access.access,
-              refusal: access.refusal,
-              caller,
-              rowDb: access.rowDb ?? deps.rowDb.of(access.app.id),
-              ownDb: deps.rowDb.of(access.app.id),
-              writeDb: access.writeDb,
-              cursors,
-              body,
-              exportLimit,
-              previewConflicts,
-              request,
-              path: rowsPath.tablePath,
-              search,
-              extendTimeout,
-              recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
-              hasSameAccess: async () => {
-                const now =
-                  (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, rowsPath));
-                return !!now && hasSameView(now, access);
-              },
-            },
-            rowsPath,
-          );
+          return dispatch(contextOf(access, rowsPath), rowsPath);
         });
       } finally {
         body.close();
@@ -127,6 +132,30 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     const access = await deps.tableAccess.resolve(caller, path);
     if (!access) throw fail('not_found');
     return access;
+  }
+
+  async function answerBatch(
+    call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search'>,
+    path: RowsPath,
+    contextOf: (access: TableAccess, of: RowsPath) => RowsCtx,
+  ): Promise<FastPathResponse> {
+    for (let attempt = 1; ; attempt++) {
+      const used: RowsPath[] = [];
+      const openTable = async (table: string) => {
+        const tablePath = `${path.tablePath.slice(0, path.tablePath.lastIndexOf('/'))}/${table}`;
+        const of: RowsPath = { ...path, table, tablePath, rest: { kind: 'table' } };
+        const access = await deps.tableAccess.resolve(call.caller, of);
+        used.push(of);
+        return access && contextOf(access, of);
+      };
+      try {
+        return await runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
+      } catch (error) {
+        if (!isTableOutdated(error)) throw error;
+        if (attempt > 1) throw fail('unavailable', {}, { cause: error });
+        for (const of of used) deps.tableAccess.invalidate(call.caller, of);
+      }
+    }
   }
 
   async function retryIfOutdated(
@@ -173,21 +202,15 @@ function hasSameView(now: TableAccess, before: TableAccess): boolean {
 
 const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
 
-function authorizeCall(
-  { access, app, isReadOnly, refusal }: TableAccess,
-  method: string,
-  { rest }: RowsPath,
-): void {
-  if (!allowedMethods[rest.kind].includes(method)) {
-    throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
-  }
-  const isRead = method === 'GET' || method === 'HEAD';
-  const action = isRead ? 'read' : changeMethods[method];
-  // Not 404: callers with some access may know that the table exists.
-  if (!action) throw fail('forbidden');
-  if (!access.actions.has(action))
-    throw isReadOnly && !isRead ? fail('connector_read_only') : (refusal?.(action) ?? fail('forbidden'));
-  if (!isRead && app.record === 'archived') throw fail('app_not_active');
+function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
+  requireMethod(method, path, !!access.table.catalogue.foreign);
+  requireAction(access, method === 'GET' || method === 'HEAD' ? 'read' : changeMethods[method]);
+}
+
+function requireMethod(method: string, { rest }: RowsPath, isForeign = false): void {
+  // Rows of another database are changed one by one.
+  const allowed = isForeign && rest.kind === 'table' ? ['GET', 'HEAD', 'POST'] : allowedMethods[rest.kind];
+  if (!allowed.includes(method)) throw fail('method_not_allowed', { headers: { allow: allowed.join(', ') } });
 }
 
 const changeMethods: Record<string, ChangeAction> = { POST: 'insert', PATCH: 'update', DELETE: 'delete' };
@@ -198,19 +221,27 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind === 'count') return countRows(ctx);
   if (!isRead && ctx.writeDb) return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null);
   if (rest.kind === 'table') {
+    if (method === 'DELETE') return deleteRows(ctx);
+    if (method === 'PATCH') return updateRows(ctx, receivedObject(ctx));
     if (!isRead) return insertRows(ctx);
     return prefersJsonLines(ctx.request) ? exportRows(ctx) : listRows(ctx);
   }
+  if (rest.kind !== 'row') throw fail('not_found');
   if (isRead) return getRow(ctx, rest.id);
   const { dryRun } = parseQuery(ctx.search, 'change');
   if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
-  if (ctx.body.isJsonLines)
+  return updateRow(ctx, rest.id, receivedObject(ctx), dryRun);
+}
+
+function receivedObject({ body }: RowsCtx): string {
+  if (body.isJsonLines)
     throw fail('unsupported_media_type', { detail: 'Send the update as one JSON object.' });
-  return updateRow(ctx, rest.id, ctx.body.received().text(), dryRun);
+  return body.received().text();
 }
 
 const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
-  table: ['GET', 'HEAD', 'POST'],
+  table: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+  batch: ['POST'],
   count: ['GET', 'HEAD'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };

@@ -7,7 +7,7 @@ import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { emptyResponse, jsonResponse, parsePreferences, type RowsCtx } from './context.ts';
-import { parseReturnedRow, queryIn, queryRow, type ReturnedRow, rowEtag } from './get-row.ts';
+import { parseReturnedRow, queryIn, queryRow, type ReturnedRow, type RunQuery, rowEtag } from './get-row.ts';
 import { insertOperation, nextNumbers, textFillOptions } from './insert-batch.ts';
 import {
   advanceSequenceSql,
@@ -20,17 +20,47 @@ import {
   type RowInput,
   rowProblemsError,
 } from './parse-row.ts';
-import { createOutput } from './row-table.ts';
+import { createOutput, type Output } from './row-table.ts';
 import { insertSql, oneSql } from './sql.ts';
 import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
 import { insertCheck, isAddressable, presentColumns, refusedRow } from './write-checks.ts';
-import { countPreviewConflict, ifPlanHeader, previewResponse, runWrite } from './write-transaction.ts';
+import {
+  countPreviewConflict,
+  ifPlanHeader,
+  type PreviewedChange,
+  previewResponse,
+  type RowWritten,
+  runWrite,
+  type WriteMode,
+} from './write-transaction.ts';
 
 export async function insertRow(
   ctx: RowsCtx,
   body: string,
   options: { dryRun: boolean; key: string | null },
 ) {
+  const insert = planInsert(ctx, body);
+  const { isMinimal } = parsePreferences(ctx.request);
+  const isSingleStatement = !options.dryRun && options.key === null && ifPlanHeader(ctx.request) === null;
+  if (isSingleStatement) {
+    const row = await storeRow(ctx, insert, queryIn(ctx, 'write'), isMinimal ? createOutput([]) : undefined);
+    if (insert.number !== null) await ctx.rowDb.run('write', advanceSequenceSql(ctx.table), [insert.number]);
+    return insertResponse(ctx, row, isMinimal);
+  }
+  return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
+    const { response, previewed } = await insertRowIn(ctx, insert, tx, mode);
+    return previewed ? previewResponse(ctx, insertOperation, previewed) : response;
+  });
+}
+
+interface RowInsert {
+  input: RowInput;
+  filled: (string | null | { sql: string })[];
+  /** The id, where it is greater than the next one of the sequence may be. */
+  number: string | null;
+}
+
+export function planInsert(ctx: RowsCtx, body: string): RowInsert {
   if (Buffer.byteLength(body) > rowBytesMax) throw fail('payload_too_large');
   const input = parseRowObject(ctx.table, body, 0, body.length);
   if (isProblems(input)) throw rowProblemsError(input);
@@ -41,28 +71,41 @@ export async function insertRow(
     nextNumber: () => ({ sql: nextNumberSql(ctx.table) }),
   });
   if (isProblems(filled)) throw rowProblemsError(filled);
+  const { columns, idColumn } = ctx.table.catalogue;
+  return { input, filled, number: highestNumber(ctx.table, [input[columns.indexOf(idColumn)]]) };
+}
+
+/** As part of a transaction. */
+export async function insertRowIn(
+  ctx: RowsCtx,
+  insert: RowInsert,
+  tx: Transaction,
+  mode: WriteMode,
+): Promise<RowWritten> {
+  const row = await storeRow(ctx, insert, tx.query);
+  if (insert.number !== null && mode === 'execute')
+    await tx.query(advanceSequenceSql(ctx.table), [insert.number]);
   const { isMinimal } = parsePreferences(ctx.request);
-  const isSingleStatement = !options.dryRun && options.key === null && ifPlanHeader(ctx.request) === null;
-  const output = isMinimal && isSingleStatement ? createOutput([]) : ctx.table.all;
+  return {
+    response: insertResponse(ctx, row, isMinimal),
+    previewed: mode === 'preview' ? previewInsert(ctx, insert.input, row) : null,
+  };
+}
+
+async function storeRow(
+  ctx: RowsCtx,
+  { input, filled }: RowInsert,
+  run: RunQuery,
+  output: Output = ctx.table.all,
+): Promise<ReturnedRow> {
   const statement = insertSql(
     ctx.table,
     ctx.table.catalogue.columns.map((column, at) => ({ column, value: filled[at] ?? null })),
     { version: newVersion(), returning: output, check: insertCheck(ctx, presentColumns(ctx, input)) },
   );
-  const idAt = ctx.table.catalogue.columns.indexOf(ctx.table.catalogue.idColumn);
-  const number = highestNumber(ctx.table, [input[idAt]]);
-  if (isSingleStatement) {
-    const row = await queryRow(queryIn(ctx, 'write'), statement, output, 3);
-    if (!row) throw refusedRow();
-    if (number !== null) await ctx.rowDb.run('write', advanceSequenceSql(ctx.table), [number]);
-    return insertResponse(ctx, row, isMinimal);
-  }
-  return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
-    const row = await queryRow(tx.query, statement, output, 3);
-    if (!row) throw refusedRow();
-    if (number !== null && mode === 'execute') await tx.query(advanceSequenceSql(ctx.table), [number]);
-    return mode === 'preview' ? previewInsert(ctx, input, row) : insertResponse(ctx, row, isMinimal);
-  });
+  const row = await queryRow(run, statement, output, 3);
+  if (!row) throw refusedRow();
+  return row;
 }
 
 function insertResponse(ctx: RowsCtx, row: ReturnedRow, isMinimal: boolean) {
@@ -77,9 +120,8 @@ function insertResponse(ctx: RowsCtx, row: ReturnedRow, isMinimal: boolean) {
 }
 
 /** Generated values are replaced by placeholders, so that equal previews have equal fingerprints. */
-function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow) {
-  if (ctx.access.actions.has('read') && row.rest[2] !== 'true')
-    return previewResponse(ctx, insertOperation, { id: '', before: null, after: {} });
+function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow): PreviewedChange {
+  if (ctx.access.actions.has('read') && row.rest[2] !== 'true') return { id: '', before: null, after: {} };
   const after = parseReturnedRow(row);
   for (const [at, column] of ctx.table.catalogue.columns.entries()) {
     if (!ctx.table.positions.has(column.name)) continue;
@@ -91,7 +133,7 @@ function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow) {
     if ((role === 'created_at' || role === 'updated_at') && ctx.table.byName.has(name))
       after[name] = timeOfExecution;
   }
-  return previewResponse(ctx, insertOperation, { id: '', before: null, after });
+  return { id: '', before: null, after };
 }
 
 export async function upsertRow(
@@ -99,25 +141,42 @@ export async function upsertRow(
   body: string,
   options: { dryRun: boolean; key: string | null; upsert: Upsert },
 ): Promise<FastPathResponse> {
+  const stored = await planUpsertedRow(ctx, body, options.upsert);
+  return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
+    const { response, previewed } = await upsertRowIn(ctx, stored, tx, mode);
+    return previewed ? previewResponse(ctx, insertOperation, previewed) : response;
+  });
+}
+
+type UpsertedRow = Awaited<ReturnType<typeof planUpsertedRow>>;
+
+export async function planUpsertedRow(ctx: RowsCtx, body: string, upsert: Upsert) {
   const { columns, idColumn } = ctx.table.catalogue;
   const input = parseRowObject(ctx.table, body, 0, body.length);
   if (isProblems(input)) throw rowProblemsError(input);
   const numbers = await nextNumbers(ctx, [{ row: input }]);
   const values = fillDefaults(ctx.table, input, textFillOptions(ctx, numbers));
   if (isProblems(values)) throw rowProblemsError(values);
-  const rows = new UpsertRows(ctx, options.upsert);
+  const rows = new UpsertRows(ctx, upsert);
   rows.add(undefined, values, input);
-  const number = highestNumber(ctx.table, [input[columns.indexOf(idColumn)]]);
-  return runWrite(ctx, { ...options, bodyHash: () => sha256(body) }, async (tx, mode) => {
-    const stored = await rows.store(tx);
-    if (mode === 'preview') {
-      const { inserted, updated } = stored;
-      if (inserted + updated < rows.size) countPreviewConflict(ctx);
-      return previewResponse(ctx, insertOperation, { id: '', before: null, after: { inserted, updated } });
-    }
-    if (number !== null) await tx.query(advanceSequenceSql(ctx.table), [number]);
-    return upsertResponse(ctx, tx, stored, keyTests(ctx, options.upsert, values, stored));
-  });
+  return { upsert, values, rows, number: highestNumber(ctx.table, [input[columns.indexOf(idColumn)]]) };
+}
+
+/** As part of a transaction. */
+export async function upsertRowIn(
+  ctx: RowsCtx,
+  { upsert, values, rows, number }: UpsertedRow,
+  tx: Transaction,
+  mode: WriteMode,
+): Promise<RowWritten> {
+  const stored = await rows.store(tx);
+  const { inserted, updated } = stored;
+  if (mode === 'execute' && number !== null) await tx.query(advanceSequenceSql(ctx.table), [number]);
+  if (mode === 'preview' && inserted + updated < rows.size) countPreviewConflict(ctx);
+  return {
+    response: await upsertResponse(ctx, tx, stored, keyTests(ctx, upsert, values, stored)),
+    previewed: mode === 'preview' ? { id: '', before: null, after: { inserted, updated } } : null,
+  };
 }
 
 /** Finds the row by its id or by the key of the conflict; null where the caller may not read these columns. */

@@ -44,6 +44,7 @@ test('an empty query has no conditions and the defaults', () => {
         cursor: null,
         count: null,
         onConflict: null,
+        maxAffected: null,
         dryRun: false,
       });
     }

@@ -6,15 +6,20 @@ import {
   type Tally,
 } from '@svc/contract/filter.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
-import { type CountMode, countModes, pageMax, sortKeysMax } from '@svc/contract/rows.ts';
+import { affectedMax, type CountMode, countModes, pageMax, sortKeysMax } from '@svc/contract/rows.ts';
 import { type Failure, fail, validationError } from '../../core/problem.ts';
 
-export type QueryUse = 'list' | 'count' | 'one' | 'insert' | 'change';
+export type QueryUse = 'list' | 'count' | 'one' | 'insert' | 'change' | 'changeMany';
 
-export function parseQuery(search: string, use: QueryUse): ParsedQuery {
+/** A column with the name of a newer parameter retains its meaning: the parameter is then written with a leading `_`. */
+export function parseQuery(
+  search: string,
+  use: QueryUse,
+  columns: { has(name: string): boolean } = noColumns,
+): ParsedQuery {
   const query = emptyQuery();
   if (search === '') return query;
-  const state: ParseState = { query, use, seen: [], tally: { tests: 0 } };
+  const state: ParseState = { query, use, columns, seen: [], tally: { tests: 0 } };
   try {
     for (const pair of search.split('&')) if (pair !== '') parsePair(state, pair);
   } catch (error) {
@@ -26,9 +31,12 @@ export function parseQuery(search: string, use: QueryUse): ParsedQuery {
   return query;
 }
 
+const noColumns = new Set<string>();
+
 interface ParseState {
   query: ParsedQuery;
   use: QueryUse;
+  columns: { has(name: string): boolean };
   seen: string[];
   tally: Tally;
 }
@@ -45,6 +53,7 @@ function emptyQuery() {
     cursor: null as string | null,
     count: null as CountMode | null,
     onConflict: null as string | null,
+    maxAffected: null as number | null,
     dryRun: false,
   };
 }
@@ -53,17 +62,29 @@ function parsePair(state: ParseState, pair: string): void {
   const equals = pair.indexOf('=');
   const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals), 'query');
   const value = equals < 0 ? '' : decodeParameter(pair.slice(equals + 1), name);
-  if (allowedParameters[state.use].includes(name)) {
-    if (state.seen.includes(name)) throw validationError(name, 'is repeated', 'duplicate');
-    state.seen.push(name);
-    parseParameter(state.query, name, value);
+  const parameter = parameterName(state, name);
+  if (parameter !== null) {
+    if (state.seen.includes(parameter)) throw validationError(name, 'is repeated', 'duplicate');
+    state.seen.push(parameter);
+    parseParameter(state.query, parameter, value);
     return;
   }
-  const hasConditions = state.use === 'list' || state.use === 'count';
+  const hasConditions = state.use === 'list' || state.use === 'count' || state.use === 'changeMany';
   const condition = hasConditions ? parseCondition(name, value, state.tally) : null;
   if (!condition) throw unknownParameterError(name);
   state.query.where.push(condition);
 }
+
+function parameterName({ use, columns }: ParseState, name: string): string | null {
+  const allowed = allowedParameters[use];
+  if (name.startsWith('_') && newerParameters.includes(name.slice(1)) && allowed.includes(name.slice(1)))
+    return name.slice(1);
+  if (!allowed.includes(name)) return null;
+  return newerParameters.includes(name) && columns.has(name) ? null : name;
+}
+
+/** Not reserved: tables may have columns with these names. */
+const newerParameters: readonly string[] = ['max_affected'];
 
 /** A count accepts the parameters of a list, except the cursor, so that clients can reuse a query string. */
 const allowedParameters: Record<QueryUse, readonly string[]> = {
@@ -72,6 +93,7 @@ const allowedParameters: Record<QueryUse, readonly string[]> = {
   one: ['select'],
   insert: ['on_conflict', 'dry_run'],
   change: ['dry_run'],
+  changeMany: ['max_affected', 'dry_run'],
 };
 
 function parseParameter(query: ParsedQuery, name: string, value: string): void {
@@ -98,6 +120,9 @@ function parseParameter(query: ParsedQuery, name: string, value: string): void {
     case 'on_conflict':
       if (value === '') throw validationError(name, 'must name a column');
       query.onConflict = value;
+      break;
+    case 'max_affected':
+      query.maxAffected = parseNumber(name, value, affectedMax);
       break;
     case 'dry_run':
       if (value !== 'true' && value !== 'false') throw validationError(name, 'must be true or false');

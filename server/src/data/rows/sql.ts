@@ -170,6 +170,35 @@ export interface GuardedRow {
   where: Where;
   /** What the row must meet before and after the change. */
   allowed: PlannedCondition;
+  /** Returns the stored id too, behind the other values. */
+  returnsId?: boolean;
+}
+
+/**
+ * The rows that the caller sees, that match, and that they may change; then their stored ids. Locked in the order of the ids,
+ * so that two such statements do not wait for each other. The conditions stand beside the table itself: PostgreSQL checks them
+ * again on a row that changed while the lock was awaited, which it does not do for a subquery.
+ */
+export function lockSql(
+  table: RowTable,
+  { where, allowed }: GuardedRow,
+  options: { output: Output; changed: readonly InsertedColumn[] | null; rowsMax: number },
+): Statement {
+  const values = valuesFor(table);
+  const { rows } = table.view;
+  const id = columnRef(table.catalogue.idColumn);
+  const seen = seenColumn(table, values);
+  const items = options.output.columns.map(({ column }) => seen(column));
+  const conditions = isAlways(rows) ? [] : [conditionSql(rows, values)];
+  for (const condition of where) conditions.push(conditionSql(condition, values, { column: seen }));
+  if (!isAlways(allowed)) {
+    const next = options.changed && nextValue(options.changed, values);
+    conditions.push(conditionSql(allowed, values, { ...storedRow, ...(next && { new: next }) }));
+  }
+  const text =
+    `select ${[...items, `${id}::text`].join(', ')} from ${table.from} as t${whereClause(conditions)}` +
+    ` order by ${id} limit ${options.rowsMax} for update`;
+  return { text, values };
 }
 
 export function updateSql(
@@ -184,21 +213,25 @@ export function updateSql(
   });
   // An empty update keeps the version.
   sets.push(`${versionColumn} = t.${versionColumn}${sets.length === 0 ? '' : ' + 1'}`);
-  const next = (column: CatalogueColumn) => {
+  const conditions = guardedWhere(row, version, values, nextValue(changed, values));
+  const text =
+    `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}` +
+    returningSql(table, table.all, values, row);
+  return { text, values };
+}
+
+function nextValue(changed: readonly InsertedColumn[], values: Values) {
+  return (column: CatalogueColumn) => {
     const change = changed.find((each) => each.column === column);
     return change ? valueSql(change.value, column, values) : columnRef(column);
   };
-  const conditions = guardedWhere(row, version, values, next);
-  const text =
-    `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}` +
-    returningSql(table, table.all, values);
-  return { text, values };
 }
 
 export function deleteSql(table: RowTable, row: GuardedRow, version: string | null): Statement {
   const values = valuesFor(table);
   const conditions = guardedWhere(row, version, values);
-  const text = `delete from ${table.from} as t${whereClause(conditions)}${returningSql(table, table.all, values)}`;
+  const returning = returningSql(table, table.all, values, row);
+  const text = `delete from ${table.from} as t${whereClause(conditions)}${returning}`;
   return { text, values };
 }
 
@@ -223,15 +256,25 @@ function guardedWhere(
 }
 
 /** The columns as the caller sees them, the id, the version, and whether they see the row at all. */
-function returningSql(table: RowTable, output: Output, values: Values): string {
+function returningSql(
+  table: RowTable,
+  output: Output,
+  values: Values,
+  { returnsId = false }: Pick<GuardedRow, 'returnsId'> = {},
+): string {
   const { rows, columns } = table.view;
-  const seen = (column: CatalogueColumn) => {
-    const view = columns?.find((each) => each.column === column);
-    return view ? viewColumnSql(table, view, values) : columnRef(column);
-  };
+  const seen = seenColumn(table, values);
   const items = columns === null ? output.sql : output.columns.map(({ column }) => seen(column)).join(', ');
   const isVisible = isAlways(rows) ? `'true'` : `(${conditionSql(rows, values)})::text`;
-  return ` returning ${[...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible].join(', ')}`;
+  const id = returnsId ? [`${columnRef(table.catalogue.idColumn)}::text`] : [];
+  return ` returning ${[...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible, ...id].join(', ')}`;
+}
+
+function seenColumn(table: RowTable, values: Values) {
+  return (column: CatalogueColumn) => {
+    const view = table.view.columns?.find((each) => each.column === column);
+    return view ? viewColumnSql(table, view, values) : columnRef(column);
+  };
 }
 
 function columnsSql({ sql }: Output, more: readonly string[]): string {

@@ -1,8 +1,21 @@
 import { fail } from '../../core/problem.ts';
 import { always, type PlannedCondition } from '../tables/conditions.ts';
-import { changeable } from './access.ts';
+import { changeable, type RowAction } from './access.ts';
 import type { RowsCtx } from './context.ts';
 import type { RowInput } from './parse-row.ts';
+import type { TableAccess } from './table-access.ts';
+
+export function requireAction(
+  { access, app, isReadOnly, refusal }: Pick<TableAccess, 'access' | 'app' | 'isReadOnly' | 'refusal'>,
+  action: RowAction | undefined,
+): void {
+  const isRead = action === 'read' || action === 'export';
+  // Not 404: callers with some access may know that the table exists.
+  if (!action) throw fail('forbidden');
+  if (!access.actions.has(action))
+    throw isReadOnly && !isRead ? fail('connector_read_only') : (refusal?.(action) ?? fail('forbidden'));
+  if (!isRead && app.record === 'archived') throw fail('app_not_active');
+}
 
 /** Whether ids mean something to the caller: they see them, or know only those that they inserted. */
 export function isAddressable({ table, access }: RowsCtx): boolean {

@@ -9,21 +9,48 @@ import { jsonResponse, type RowsCtx } from './context.ts';
 import { isWhole } from './row-table.ts';
 import { runOnce } from './store.ts';
 
-type WriteMode = 'preview' | 'execute';
+export type WriteMode = 'preview' | 'execute';
 type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>;
 
+type WriteCtx = Pick<RowsCtx, 'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'previewConflicts'> & {
+  /** Of several tables one with rows that the caller cannot see, if there is one. */
+  table: Pick<RowsCtx['table'], 'view'>;
+};
+
 export function runWrite(
-  ctx: RowsCtx,
+  ctx: WriteCtx,
   options: { dryRun: boolean; key: string | null; bodyHash: () => string },
   work: WriteWork,
 ): Promise<FastPathResponse> {
-  if (options.dryRun) return preview(ctx, work);
+  if (options.dryRun) return retryDeadlock(() => preview(ctx, work));
+  return retryDeadlock(() => execute(ctx, options, work));
+}
+
+const deadlockCode = '40P01';
+const attemptsMax = 3;
+
+/** PostgreSQL rolls back one of two transactions that wait for each other; it can run again. */
+async function retryDeadlock<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (sqlState(error) !== deadlockCode || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+function execute(
+  ctx: WriteCtx,
+  options: { key: string | null; bodyHash: () => string },
+  work: WriteWork,
+): Promise<FastPathResponse> {
   return ctx.rowDb.transaction(async (tx) => {
     const plan = ifPlanHeader(ctx.request);
     // Preview and execution use one snapshot, set before the key lookup, which is already a read.
     if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
-    const execute = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(tx, plan, work);
-    if (options.key === null) return { end: 'commit', value: await execute() };
+    const store = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(tx, plan, work);
+    if (options.key === null) return { end: 'commit', value: await store() };
     const request = {
       callerId: ctx.caller.userId,
       key: options.key,
@@ -32,7 +59,7 @@ export function runWrite(
       ),
     };
     const response = await runOnce(tx, request, async () => {
-      const { status, headers, body } = await execute();
+      const { status, headers, body } = await store();
       return { status, headers, body: bodyText(body) };
     });
     return { end: 'commit', value: { ...response, body: response.body === '' ? null : response.body } };
@@ -42,7 +69,7 @@ export function runWrite(
 const previewConflictsPerMinuteMax = 20;
 
 /** A preview leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
-async function preview(ctx: RowsCtx, work: WriteWork): Promise<FastPathResponse> {
+async function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.require(ctx.caller.userId, previewConflictsPerMinuteMax);
   try {
     return await ctx.rowDb.transaction(async (tx) => ({ end: 'rollback', value: await work(tx, 'preview') }));
@@ -54,11 +81,11 @@ async function preview(ctx: RowsCtx, work: WriteWork): Promise<FastPathResponse>
   }
 }
 
-export function countPreviewConflict(ctx: RowsCtx): void {
+export function countPreviewConflict(ctx: WriteCtx): void {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.add(ctx.caller.userId);
 }
 
-function canHaveHiddenRows({ table }: RowsCtx): boolean {
+function canHaveHiddenRows({ table }: WriteCtx): boolean {
   return !isWhole(table);
 }
 
@@ -91,10 +118,24 @@ function bodyText(body: FastPathResponse['body']): string {
 export function previewResponse(
   ctx: RowsCtx,
   operation: { id: string; irreversible: boolean },
-  { id, before, after }: Pick<AuditedChange, 'before' | 'after'> & { id: string },
+  { id, before, after }: PreviewedChange,
 ) {
   const target = { kind: 'row', id, name: `${ctx.app.slug}/${ctx.table.catalogue.name}` };
-  const changes = [{ action: operation.id, target, before, after }];
+  return planResponse(operation, [{ action: operation.id, target, before, after }]);
+}
+
+/** One row of a transaction over several; the change only in a preview. */
+export interface RowWritten {
+  response: FastPathResponse;
+  previewed: PreviewedChange | null;
+}
+
+export type PreviewedChange = Pick<AuditedChange, 'before' | 'after'> & { id: string };
+
+export function planResponse(
+  operation: { id: string; irreversible: boolean },
+  changes: readonly AuditedChange[],
+) {
   const plan = makePlan(operation, changes, [], { ids: new Set(), now: new Date(0) });
   return jsonResponse(200, JSON.stringify({ dry_run: true, plan }));
 }

@@ -1,0 +1,224 @@
+import { errorCodes } from '@svc/contract/error-codes.ts';
+import { jsonMembers } from '@svc/contract/json.ts';
+import { Failure, fail } from '../../core/problem.ts';
+import type { AppRows, Transaction } from '../../drivers/row-database/row-pool.ts';
+import type { FastPathResponse } from '../../http/handlers.ts';
+import type { ChangeAction } from './access.ts';
+import {
+  type Operation,
+  operationError,
+  parseOperations,
+  Reference,
+  resolveValues,
+  valueReferences,
+} from './batch-operations.ts';
+import { changeRowIn, planDelete, planUpdate } from './change-row.ts';
+import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx } from './context.ts';
+import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
+import { parseQuery } from './parse-query.ts';
+import { rowError } from './row-errors.ts';
+import { isWhole } from './row-table.ts';
+import { idJson, planUpsert } from './upsert-rows.ts';
+import { requireAction } from './write-checks.ts';
+import { planResponse, type RowWritten, runWrite, type WriteMode } from './write-transaction.ts';
+
+/** Of the request, for each table that its operations name. */
+export type BatchCtx = Pick<
+  RowsCtx,
+  'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body'
+> & {
+  /** Null if the table does not exist for the caller. */
+  openTable(name: string): Promise<RowsCtx | null>;
+};
+
+/** Changes rows of several tables in one transaction, each as a request of its own would. */
+export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
+  const { dryRun } = parseQuery(ctx.search, 'change');
+  if (ctx.body.isJsonLines)
+    throw fail('unsupported_media_type', { detail: 'Send the operations as one JSON object.' });
+  const body = ctx.body.received();
+  const operations = parseOperations(body.text());
+  const tables = await openTables(ctx, operations);
+  const [first] = tables;
+  if (!first) throw new Error('A batch has at least one operation.');
+  const { table } = tables.find((each) => !isWhole(each.table)) ?? first;
+  const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
+  return runWrite({ ...ctx, rowDb: first.rowDb, table }, options, async (tx, mode) => {
+    const written = await runOperations(tx, mode, { operations, tables });
+    return mode === 'preview'
+      ? previewBatch(first, operations, written)
+      : respond(ctx, tables, operations, written);
+  });
+}
+
+const actions: Readonly<Record<Operation['op'], ChangeAction>> = {
+  insert: 'insert',
+  upsert: 'insert',
+  update: 'update',
+  delete: 'delete',
+};
+
+async function openTables(ctx: BatchCtx, operations: readonly Operation[]): Promise<RowsCtx[]> {
+  const opened = new Map<string, RowsCtx | null>();
+  const tables: RowsCtx[] = [];
+  for (const [at, { op, table: name }] of operations.entries()) {
+    const table = opened.get(name) ?? (await ctx.openTable(name));
+    opened.set(name, table);
+    try {
+      if (!table) throw fail('not_found', { detail: 'The table does not exist, or is not visible to you.' });
+      requireAction(table, actions[op]);
+      tables.push(table);
+    } catch (error) {
+      throw atOperation(at, error, null);
+    }
+  }
+  return tables;
+}
+
+/** The members of the rows that operations with a name returned, as JSON text. */
+type NamedRows = Map<string, ReadonlyMap<string, string>>;
+
+async function runOperations(
+  tx: Transaction,
+  mode: WriteMode,
+  batch: { operations: readonly Operation[]; tables: readonly RowsCtx[] },
+): Promise<RowWritten[]> {
+  const named: NamedRows = new Map();
+  const results: RowWritten[] = [];
+  const rowDb = inTransaction(tx);
+  for (const [at, operation] of batch.operations.entries()) {
+    const table = batch.tables[at];
+    if (!table) continue;
+    const headers = new Headers(operation.ifMatch === null ? {} : { 'if-match': quoted(operation.ifMatch) });
+    const request = new Request(table.request.url, { method: 'POST', headers });
+    const ctx: RowsCtx = { ...table, request, rowDb, search: '' };
+    try {
+      const written = await runOperation(ctx, tx, mode, { operation, at, named });
+      if (operation.as !== null) named.set(operation.as, returnedMembers(ctx, written));
+      results.push(written);
+    } catch (error) {
+      throw atOperation(at, error, ctx);
+    }
+  }
+  return results;
+}
+
+const quoted = (etag: string) => (etag === '*' || etag.includes('"') ? etag : `"${etag}"`);
+
+async function runOperation(
+  ctx: RowsCtx,
+  tx: Transaction,
+  mode: WriteMode,
+  { operation, at, named }: { operation: Operation; at: number; named: NamedRows },
+): Promise<RowWritten> {
+  const resolve = ({ alias, column }: Reference) => {
+    const text = named.get(alias)?.get(column);
+    if (text === undefined)
+      throw operationError(at, '$ref', `${alias} has no column ${column.slice(0, 63)} that you can read`);
+    return text;
+  };
+  const { op, onConflict, resolution } = operation;
+  const values = resolveValues(operation.values, resolve);
+  const id = operation.id instanceof Reference ? idText(resolve(operation.id)) : (operation.id ?? '');
+  switch (op) {
+    case 'insert':
+      return insertRowIn(ctx, planInsert(ctx, values), tx, mode);
+    case 'upsert': {
+      const upsert = planUpsert(ctx.table, onConflict, resolution);
+      if (!upsert) throw new Error('An upsert has a resolution.');
+      return upsertRowIn(ctx, await planUpsertedRow(ctx, values, upsert), tx, mode);
+    }
+    case 'update':
+      return changeRowIn(ctx, planUpdate(ctx, id, values, false), tx.query, mode);
+    case 'delete':
+      return changeRowIn(ctx, planDelete(ctx, id, false), tx.query, mode);
+  }
+}
+
+const idText = (json: string) => (json.startsWith('"') ? String(JSON.parse(json)) : json);
+
+function inTransaction(tx: Transaction): AppRows {
+  return {
+    run: (_, text, values, receive) => tx.query(text, values, receive?.()),
+    transaction: () => Promise.reject(new Error('A batch is one transaction.')),
+  };
+}
+
+function returnedMembers(ctx: RowsCtx, { response }: RowWritten): Map<string, string> {
+  const members = jsonMembers(bodyText(response));
+  const { idColumn } = ctx.table.catalogue;
+  const id = locatedId(ctx, response);
+  // Whoever may insert but not read rows knows the id.
+  if (id !== null && !members.has(idColumn.name)) members.set(idColumn.name, JSON.stringify(id));
+  return members;
+}
+
+const bodyText = ({ body }: FastPathResponse) =>
+  body === null || body instanceof ReadableStream ? '' : Buffer.from(body).toString('utf8');
+
+function locatedId({ table }: RowsCtx, { headers }: FastPathResponse): string | number | null {
+  const segment = headers.location?.split('/').at(-1);
+  return segment === undefined ? null : idJson(table.catalogue.idColumn.type, decodeURIComponent(segment));
+}
+
+/** Names the operation in the error. */
+function atOperation(at: number, error: unknown, ctx: RowsCtx | null): unknown {
+  const failure = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
+  if (!failure) return error;
+  const detail = failure.detail ?? errorCodes[failure.code].means;
+  if (failure.errors?.some(({ operation }) => operation !== undefined)) return failure;
+  const items = failure.errors ?? [{ code: failure.code, detail }];
+  const errors = items.map((item) => ({ operation: at, ...item }));
+  return fail(failure.code, { detail: `Operation ${at}: ${detail}`, errors }, { cause: error });
+}
+
+function previewBatch(
+  { app }: RowsCtx,
+  operations: readonly Operation[],
+  written: readonly RowWritten[],
+): FastPathResponse {
+  const id = 'rows.batch';
+  const summary = {
+    action: id,
+    target: { kind: 'app', id: app.slug, name: app.slug },
+    before: {},
+    after: { operations: operations.length },
+  };
+  const changes = operations.map((operation, at) => {
+    const { op, table } = operation;
+    const { id: rowId, ...change } = stableChange(operation, written[at]?.previewed ?? null);
+    const target = { kind: `[${at}] ${op} ${table}`, id: rowId, name: `${app.slug}/${table}` };
+    return { action: id, target, ...change };
+  });
+  const irreversible = operations.some(({ op }) => op === 'delete');
+  return planResponse({ id, irreversible }, [summary, ...changes]);
+}
+
+/** References stand for values that another run would assign anew. */
+function stableChange({ id, values }: Operation, previewed: RowWritten['previewed']) {
+  const { before = null, after = null } = previewed ?? {};
+  const references = [...valueReferences(values)].map(([column, reference]) => [column, String(reference)]);
+  const shownId = String(id ?? previewed?.id ?? '');
+  if (id instanceof Reference && after === null) return { id: shownId, before: { row: shownId }, after };
+  return { id: shownId, before, after: after && { ...after, ...Object.fromEntries(references) } };
+}
+
+function respond(
+  ctx: BatchCtx,
+  tables: readonly RowsCtx[],
+  operations: readonly Operation[],
+  written: readonly RowWritten[],
+): FastPathResponse {
+  const { isMinimal } = parsePreferences(ctx.request);
+  const results = written.map(({ response }, at) => {
+    const table = tables[at];
+    const parts = [`"op":${JSON.stringify(operations[at]?.op)}`, `"status":${response.status}`];
+    const id = table ? locatedId(table, response) : null;
+    if (id !== null) parts.push(`"id":${JSON.stringify(id)}`);
+    if (response.headers.etag !== undefined) parts.push(`"etag":${JSON.stringify(response.headers.etag)}`);
+    const row = bodyText(response);
+    if (row !== '' && !isMinimal) parts.push(`"row":${row}`);
+    return `{${parts.join(',')}}`;
+  });
+  return jsonResponse(200, `{"results":[${results.join(',')}]}`);
+}
