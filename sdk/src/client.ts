@@ -2,6 +2,7 @@ import { createAppToken } from './app-token.ts';
 import { toPathStep } from './encode.ts';
 import { environment } from './environment.ts';
 import { Objects } from './objects.ts';
+import { createPeople, type FindPeople } from './people.ts';
 import type { SignIn } from './sign-in.ts';
 import { Table } from './table.ts';
 import { type Credential, createTransport } from './transport.ts';
@@ -36,6 +37,8 @@ export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof
 
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
   storage: Objects;
+  /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+  people: FindPeople;
   table<Name extends keyof DB & string>(
     name: Name,
   ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
@@ -43,6 +46,8 @@ interface DescribedClient<DB extends DatabaseTypes<DB>> {
 
 interface AnyClient {
   storage: Objects;
+  /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+  people: FindPeople;
   table<
     Row extends object = Anything,
     Insert extends object = Partial<Row>,
@@ -71,6 +76,7 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
   });
   return {
     table: (name: string) => new Table({ transport, path: `/data/${tenant}/${app}/${toPathStep(name)}` }),
+    people: createPeople({ transport, path: `/data/${tenant}/${app}/_people` }),
     storage: new Objects({
       transport,
       baseUrl,

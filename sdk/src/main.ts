@@ -11,6 +11,7 @@ export type {
   PutOptions,
   StoredObject,
 } from './objects.ts';
+export type { FindPeople, NamedPerson } from './people.ts';
 export type { CallOptions, CountOptions, Page, Query } from './query.ts';
 export {
   createSignIn,

@@ -1,4 +1,5 @@
 import { Objects } from './objects.js';
+import { type FindPeople } from './people.js';
 import type { SignIn } from './sign-in.js';
 import { Table } from './table.js';
 export type DatabaseTypes<DB> = {
@@ -33,10 +34,14 @@ type Anything = Record<string, any>;
 export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof DB] extends [never] ? AnyClient : DescribedClient<DB>;
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
     storage: Objects;
+    /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+    people: FindPeople;
     table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
 }
 interface AnyClient {
     storage: Objects;
+    /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+    people: FindPeople;
     table<Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string): Table<Row, Insert, Update>;
 }
 export declare function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(options?: ClientOptions): Client<DB>;

@@ -3,6 +3,7 @@ export { type Auth, type Client, type ClientOptions, createClient, type Database
 export type { Condition, Json, Operand, Operator } from './condition.js';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.js';
 export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, PutOptions, StoredObject, } from './objects.js';
+export type { FindPeople, NamedPerson } from './people.js';
 export type { CallOptions, CountOptions, Page, Query } from './query.js';
 export { createSignIn, type SignedIn, type SignIn, SignInError, type SignInOptions, type SignInStorage, type User, } from './sign-in.js';
 export type { BatchOptions, InsertOptions, Plan, Table, UpdateOptions } from './table.js';

@@ -29,17 +29,18 @@ import { insertRow, upsertRow } from './insert-row.ts';
 import { hasSeveralObjects } from './json-lines.ts';
 import { countRows, listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
+import { isPeoplePath, type PeopleCall } from './people.ts';
 import { createRequestBody, type ReceivedBody } from './request-body.ts';
 import { isTableOutdated, rowError } from './row-errors.ts';
 import { createBatchLimit } from './store.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
-
 import { planUpsert } from './upsert-rows.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
+  listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
   cursors: Cursors;
   accessLog: AccessLog;
   now: () => Date;
@@ -70,6 +71,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       if (rowsPath === 'malformed')
         throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
       if (!rowsPath) throw fail('not_found');
+      if (isPeoplePath(rowsPath))
+        return deps.listPeople({ caller, method: request.method, path: rowsPath, search });
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
       try {
         // An upload may take long: authorization is checked before it is read and once more afterwards.

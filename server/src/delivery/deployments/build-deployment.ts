@@ -77,7 +77,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
   const given = await deps.environment.platform(row, 'build');
-  const { framework, firstByteMs, release } = source;
+  const { framework, firstByteMs, release, tables } = source;
   const { processes, sleepMs, schedules } = isPreview ? previewScale(source) : source;
   const built = await deps.runtime.build({
     ...toAppRef(row),
@@ -101,7 +101,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     dir,
     config: await siteConfigOf({ dir, config, hosting }, (text) => log.sink('platform', text)),
   };
-  const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules };
+  const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules, tables };
   return { row: await saveBuilt(work, row, built, startWith), site };
 }
 
