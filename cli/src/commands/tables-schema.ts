@@ -29,8 +29,8 @@ export const tablesApply = defineCommand({
   input: async ({ flags, ctx }) => ({ body: await readSchema(ctx, flags.file) }),
   view: appliedTablesView,
   examples: {
-    '--app lunch': 'Preview what svc.yaml would change',
-    '--app lunch --file tables.yaml --execute': 'From another file',
+    '--app lunch --file tables.yaml': 'Preview what the file would change',
+    '--app lunch --file tables.yaml --execute': 'Change it',
   },
 });
 
