@@ -11,6 +11,7 @@ interface Order {
   person: string;
   dish: string;
   note: string | null;
+  created_at: string;
 }
 
 type Database = {

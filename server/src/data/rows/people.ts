@@ -7,13 +7,14 @@ import { appRef, type Caller, ownsApp, type TenantAccess } from '../../core/cont
 import type { Db } from '../../core/db.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { isUuid } from '../../core/values.ts';
-import type { RowPool } from '../../drivers/row-database/row-pool.ts';
+import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { describeMembers } from '../../people/tenants/members.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { jsonResponse, type RowsPath } from './context.ts';
 import { unknownParameterError } from './parse-query.ts';
+import { isTableOutdated, rowError } from './row-errors.ts';
 import type { RowTable } from './row-table.ts';
 import { occurringSql } from './sql.ts';
 import { callerTables, prepareAccessDecision } from './table-access.ts';
@@ -50,9 +51,7 @@ export async function listPeople(
     for (const column of columns) {
       const wanted = ids.filter((id) => !found.has(id));
       if (wanted.length === 0) break;
-      const { text, values } = occurringSql(table, column, wanted);
-      const { rows } = await deps.rowDb.of(app.id).run('read', text, values);
-      for (const [id] of rows) if (id) found.add(id);
+      for (const id of await occurring(deps.rowDb.of(app.id), table, column, wanted)) found.add(id);
     }
   }
   const members = await describeMembers(deps.db, tenant.id, [...found]);
@@ -63,6 +62,22 @@ export async function listPeople(
     email: hasEmails || id === caller.userId ? email : null,
   }));
   return jsonResponse(200, JSON.stringify({ data }));
+}
+
+async function occurring(
+  rowDb: AppRows,
+  table: RowTable,
+  column: CatalogueColumn,
+  wanted: readonly string[],
+): Promise<string[]> {
+  const { text, values } = occurringSql(table, column, wanted);
+  try {
+    const { rows } = await rowDb.run('read', text, values);
+    return rows.flatMap(([id]) => id ?? []);
+  } catch (error) {
+    if (isTableOutdated(error)) throw fail('unavailable', {}, { cause: error });
+    throw rowError(error, table) ?? error;
+  }
 }
 
 interface PeopleTable {
@@ -130,11 +145,11 @@ function clearColumn({ view }: RowTable, column: CatalogueColumn): CatalogueColu
 /** Owners see the addresses of an app's people in the console as well. */
 async function givesEmails(
   db: Db,
-  { kind, throughApp }: Caller,
+  { ownApp, throughApp }: Caller,
   tenantId: string,
   { id, relation, previewOf }: AppOfTenant,
 ): Promise<boolean> {
-  if (throughApp === undefined && kind !== 'app' && ownsApp(relation)) return true;
+  if (throughApp === undefined && !ownApp && ownsApp(relation)) return true;
   const app = await findAppRow(db, tenantId, previewOf ?? id);
   return app?.data_scopes.includes(emailScope) ?? false;
 }

@@ -46,6 +46,9 @@ type AccessRecord = Answer<NonNullable<typeof getTableAccess.shape>>;
 type Draft = Record<(typeof ruleActions)[number], string[]> & { columns: ColumnDraft };
 type ColumnDraft = Record<string, { read?: string[]; write?: string[] }>;
 
+/** A filter may contain commas; and the suggestions belong to the page. */
+const tags = { splitChars: [], comboboxProps: { withinPortal: false } };
+
 const hints: Record<(typeof ruleActions)[number], string> = {
   read: 'Who sees rows',
   insert: 'Who adds rows',
@@ -53,7 +56,7 @@ const hints: Record<(typeof ruleActions)[number], string> = {
   delete: 'Who deletes rows',
 };
 
-const presetLabels: Record<AccessPreset, string> = {
+export const presetLabels: Record<AccessPreset, string> = {
   own: 'own: people work with their own rows',
   'read-only': 'read-only: everybody reads, the app writes',
   'read-write': 'read-write: everybody reads and changes every row',
@@ -116,7 +119,7 @@ function RulesForm({ access }: { access: AccessRecord }) {
             {...form.field(action)}
             description={hints[action]}
             data={suggestions}
-            splitChars={[]}
+            {...tags}
             placeholder={form.values[action].length === 0 ? 'nobody' : ''}
           />
         ))}
@@ -172,7 +175,7 @@ function ColumnRules({
               onChange={(list) => set(withColumnRule(columns, name, kind, list))}
               error={error(`columns.${name}.${kind}`)}
               data={suggestions}
-              splitChars={[]}
+              {...tags}
               disabled={disabled}
             />
           ))}
