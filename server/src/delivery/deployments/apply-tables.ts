@@ -6,20 +6,34 @@ import { findTenant } from '../../people/tenants/tenants.ts';
 import { type ClaimedWork, DeploymentFailure, withLease } from './claimed-work.ts';
 import { type DeploymentRow, toAppRef } from './store.ts';
 
+type Tables = NonNullable<DeploymentRow['start_with']>['tables'];
+
 /** Of a new build. A rollback must not bring back the rules of an earlier version. */
-function plannedTables({ kind, start_with }: DeploymentRow) {
-  const tables = kind === 'deploy' ? start_with?.tables : undefined;
-  return tables && Object.keys(tables).length > 0 ? tables : null;
-}
+const plannedTables = ({ kind, start_with }: DeploymentRow): Tables =>
+  kind === 'deploy' ? start_with?.tables : undefined;
 
 /**
  * Before the release command, which may need the tables. A site that waits for a review gets them when it becomes active
  * (`applyTablesOf`): nobody has approved its rules yet.
  */
 export async function applyPlannedTables(work: ClaimedWork, row: DeploymentRow): Promise<void> {
-  if (!plannedTables(row) || (row.method === 'static' && row.state !== 'releasing')) return;
+  if (row.method === 'static' && row.state !== 'releasing') return;
+  await applyDeclaredTables(work, row, plannedTables(row));
+}
+
+type LeasedWork = Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>;
+
+/** Tables of a preview are its own: they are applied before its rows are seeded. */
+export async function applyDeclaredTables(
+  work: LeasedWork,
+  row: DeploymentRow,
+  tables: Tables,
+): Promise<void> {
+  if (tables === undefined) return;
   try {
-    const changes = await withLease(work, 'tables.apply', (ctx, locked) => applyTablesOf(ctx, locked.row));
+    const changes = await withLease(work, 'tables.apply', (ctx, locked) =>
+      applyTablesOf(ctx, locked.row, tables),
+    );
     if (changes.length > 0) work.log.sink('platform', `Tables of svc.yaml: ${changes.join('; ')}.`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -32,8 +46,11 @@ export async function applyPlannedTables(work: ClaimedWork, row: DeploymentRow):
 }
 
 /** Answers what changed. Acts as an owner: the right to deploy was checked when the deployment was created. */
-export async function applyTablesOf(ctx: MutationCtx, row: DeploymentRow): Promise<string[]> {
-  const tables = plannedTables(row);
+export async function applyTablesOf(
+  ctx: MutationCtx,
+  row: DeploymentRow,
+  tables = plannedTables(row),
+): Promise<string[]> {
   const { tenantId, appId } = toAppRef(row);
   const app = tables && (await findAppById(ctx, { id: appId }));
   const tenant = app && (await findTenant(ctx, { ref: tenantId }));

@@ -27,6 +27,7 @@ import { openRemote } from '../git-connections/repositories.ts';
 import { SourceError, type UnpackDeps, unpackUpload } from '../sources/unpack-source.ts';
 import { siteConfigOf } from '../static-sites/deployment-releases.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
+import { applyDeclaredTables } from './apply-tables.ts';
 import {
   advance,
   type ClaimedWork,
@@ -70,6 +71,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
   if (source.wantsStorage) await enableStorage(work);
   const { isPreview, isReviewed } = await findBuildRules(deps.db, row, method);
+  if (isPreview) await applyDeclaredTables(work, row, source.tables);
   if (isPreview && source.seed !== null) await seedPreview(work, into, source.seed);
   row = await advance(work, state, { step: 'build' });
   const commands = [plan.installCommand, plan.buildCommand, plan.startCommand].filter((it) => it !== null);
