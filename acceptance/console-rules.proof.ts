@@ -96,6 +96,23 @@ describe.if(hasChromium)('rules of tables in the console', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('a person gets a role among the people of the app, and loses it', async () => {
+    const page = await open('/people');
+    const form = page.getByRole('form', { name: 'Give a role' });
+    await form.getByLabel('Role').fill('manager');
+    await form.getByLabel('E-mail address of the person').fill(owner.email);
+    await form.getByRole('button', { name: 'Preview role' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Give role', exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    const remove = page.getByRole('button', { name: /^Take the role manager from/ });
+    await remove.waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await remove.click();
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('Nobody has a role yet.').waitFor();
+  });
+
   test('the grid shows names in place of the ids of an owner column', async () => {
     await done(owner.call('POST', `${place.data}/orders`, { dish: 'soup', person: owner.id }));
     const stranger = Bun.randomUUIDv7();

@@ -29,14 +29,30 @@ tables:
 async function newLunch() {
   const { member: owner } = tenant;
   const app = await newApp(tenant, { owner });
-  const folder = temporaryFolder();
+  const file = join(temporaryFolder(), 'tables.yaml');
   const svc = svcFor(tenant.server, { token: owner.token, tenant: tenant.slug });
-  const write = (text: string) => writeFileSync(join(folder, 'tables.yaml'), text);
+  const write = (text: string) => writeFileSync(file, text);
   write(lunch);
   const apply = (...more: string[]) =>
-    svc(['tables', 'apply', '--app', app.slug, '--file', join(folder, 'tables.yaml'), '--json', ...more]);
-  return { app, owner, svc, write, apply };
+    svc(['tables', 'apply', '--app', app.slug, '--file', file, '--json', ...more]);
+  return { app, owner, svc, write, apply, file };
 }
+
+test('a schema file of tables create has rules, and --access overrides them', async () => {
+  const { app, owner, svc, write, file } = await newLunch();
+  write(
+    'columns: [dish:text, cost:int]\naccess: { read: [role:manager], columns: { cost: { read: [none] } } }\n',
+  );
+  for (const more of [['one'], ['two', '--access', 'closed']])
+    expect(
+      (await svc(['tables', 'create', ...more, '--app', app.slug, '--schema', file, '--execute'])).code,
+    ).toBe(0);
+  expect(await done(owner.call('GET', `${app.base}/tables/one/access`))).toMatchObject({
+    read: ['role:manager'],
+    columns: { cost: { read: ['none'] } },
+  });
+  expect(await done(owner.call('GET', `${app.base}/tables/two/access`))).toMatchObject({ preset: 'closed' });
+});
 
 describe('svc tables apply', () => {
   test('previews, then creates tables with their rules, and changes nothing the second time', async () => {

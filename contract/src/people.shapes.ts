@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { peopleIdsMax } from './people.ts';
+import { peopleIdsMax } from './rows.ts';
 import { ref, text, uuid } from './shapes.ts';
 
 export const NamedPerson = z.object({

@@ -1,9 +1,6 @@
 import { read, who } from './endpoint.ts';
 import type * as shapes from './people.shapes.ts';
 
-/** In one request. */
-export const peopleIdsMax = 100;
-
 /** A data scope of an app whose people may see e-mail addresses as well as names. */
 export const emailScope = 'people:email';
 

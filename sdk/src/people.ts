@@ -1,4 +1,4 @@
-import { peopleIdsMax } from '@svc/contract/people.ts';
+import { peopleIdsMax } from '@svc/contract/rows.ts';
 import { readJson } from './read-json.ts';
 import type { Transport } from './transport.ts';
 

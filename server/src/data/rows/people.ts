@@ -1,5 +1,6 @@
 import { type Condition, decodeParameter, FilterError } from '@svc/contract/filter.ts';
-import { emailScope, peopleIdsMax } from '@svc/contract/people.ts';
+import { emailScope } from '@svc/contract/people.ts';
+import { peopleIdsMax } from '@svc/contract/rows.ts';
 import { parseAlternative, ruleActions, type TableRules } from '@svc/contract/table-rules.ts';
 import { type AppOfTenant, findAppOfTenant, findAppRow } from '../../apps/record/find-app.ts';
 import { isVisibleTo } from '../../apps/record/rules.ts';

@@ -1,7 +1,6 @@
 import { ProblemError } from '@svc/contract/client.ts';
 import { jsonItems, jsonMembers, objectText, type RawRow } from '@svc/contract/json.ts';
-import { peopleIdsMax } from '@svc/contract/people.ts';
-import { jsonLinesMediaType } from '@svc/contract/rows.ts';
+import { jsonLinesMediaType, peopleIdsMax } from '@svc/contract/rows.ts';
 import { createRowsClient, type RowAnswer, type RowsClient } from '@svc/sdk/rows.ts';
 import { handleSignedOut } from '../../../../api/client.ts';
 import { formatCell } from './cell-value.ts';
