@@ -54,8 +54,10 @@ describe.if(hasChromium)('rules of tables in the console', () => {
     const complaints = complaintsOf(page);
     const warning = 'every user of the app can change every row';
     await page.getByRole('row').filter({ hasText: 'menu' }).getByText(warning).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('row').filter({ hasText: 'menu' }).getByRole('link', { name: 'read-write' }).click();
     await page.getByRole('alert').filter({ hasText: warning }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
     expect((await matrix(page))[0]!.slice(0, 5)).toEqual([
       'Everybody who may use the app',
       'yes',

@@ -213,11 +213,7 @@ export function AccessPreview({ rules }: { rules: TableRules }) {
   return (
     <Stack gap="xs">
       <Heading order={3}>Who may do what</Heading>
-      {isOpenToChanges(rules) && (
-        <Text size="sm" c="orange">
-          With these rules {openToChanges}.
-        </Text>
-      )}
+      {isOpenToChanges(rules) && <BoldText>With these rules {openToChanges}.</BoldText>}
       <DataTable
         label="Who may do what"
         minWidth={640}

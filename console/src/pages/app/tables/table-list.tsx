@@ -13,7 +13,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { TimeText } from '../../../components/display.tsx';
 import { BoldLink, EmptyState, LinkTo } from '../../../components/page-layout.tsx';
 import { PagedList } from '../../../components/paged-list.tsx';
-import { Heading, Hint, SmallButton } from '../../../components/text.tsx';
+import { BoldText, Heading, Hint, SmallButton } from '../../../components/text.tsx';
 import { usePage } from '../../../components/url-state.ts';
 import { whyNotActive } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
@@ -83,7 +83,7 @@ export function TableList() {
                 cell: ({ name, access, open_to_changes: isOpen }) => (
                   <>
                     <LinkTo to={`${paths.table(name)}?view=access`}>{access}</LinkTo>
-                    {isOpen && <Hint c="orange">Warning: {openToChanges}</Hint>}
+                    {isOpen && <BoldText>Warning: {openToChanges}</BoldText>}
                   </>
                 ),
                 td: { maw: 240 },
