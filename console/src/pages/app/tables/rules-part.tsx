@@ -1,19 +1,12 @@
 import { Alert, Badge, Group, NativeSelect, Stack, TagsInput, Text } from '@mantine/core';
-import {
-  accessMatrix,
-  alternativeText,
-  parseAlternativeText,
-  type Reach,
-} from '@svc/contract/access-matrix.ts';
+import { accessMatrix, type Reach } from '@svc/contract/access-matrix.ts';
 import { listAppRoles } from '@svc/contract/app-roles.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
-import { FilterError } from '@svc/contract/filter.ts';
 import {
   type AccessPreset,
   accessPresets,
   isOpenToChanges,
   openToChanges,
-  parseAlternative,
   presetOf,
   presetRules,
   ruleActions,
@@ -27,6 +20,7 @@ import { FormCard } from '../../../components/form-card.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
 import { BoldText, Heading, Hint } from '../../../components/text.tsx';
 import { useForm } from '../../../components/use-form.ts';
+import { type ColumnDraft, draftErrors, draftOf, rulesOf, validRules } from './rules-draft.ts';
 import { useTable } from './use-table.ts';
 
 /** Who may do what with the rows, with a preview of the rules while they are edited. */
@@ -41,10 +35,6 @@ export function RulesPart() {
 }
 
 type AccessRecord = Answer<NonNullable<typeof getTableAccess.shape>>;
-
-/** As texts, one for each alternative. */
-type Draft = Record<(typeof ruleActions)[number], string[]> & { columns: ColumnDraft };
-type ColumnDraft = Record<string, { read?: string[]; write?: string[] }>;
 
 /** A filter may contain commas; and the suggestions belong to the page. */
 const tags = { splitChars: [], comboboxProps: { withinPortal: false } };
@@ -251,61 +241,4 @@ function ReachText({ reach }: { reach: Reach }) {
     );
   if (reach.length === 0) return <Text size="sm">no</Text>;
   return <Text size="sm">where {reach.join(' or ')}</Text>;
-}
-
-const texts = (list: readonly Parameters<typeof alternativeText>[0][]) => list.map(alternativeText);
-
-function draftOf(rules: TableRules): Draft {
-  const columns = Object.entries(rules.columns).map(([name, { read, write }]) => [
-    name,
-    { ...(read && { read: texts(read) }), ...(write && { write: texts(write) }) },
-  ]);
-  return {
-    read: texts(rules.read),
-    insert: texts(rules.insert),
-    update: texts(rules.update),
-    delete: texts(rules.delete),
-    columns: Object.fromEntries(columns),
-  };
-}
-
-function rulesOf(draft: Draft): TableRules {
-  const parse = (list: readonly string[]) => list.map(parseAlternativeText);
-  const columns = Object.entries(draft.columns).map(([name, { read, write }]) => [
-    name,
-    { ...(read && { read: parse(read) }), ...(write && { write: parse(write) }) },
-  ]);
-  return {
-    read: parse(draft.read),
-    insert: parse(draft.insert),
-    update: parse(draft.update),
-    delete: parse(draft.delete),
-    columns: Object.fromEntries(columns),
-  };
-}
-
-function listError(list: readonly string[]): string | null {
-  try {
-    for (const text of list) parseAlternative(parseAlternativeText(text));
-    return null;
-  } catch (error) {
-    if (error instanceof FilterError) return `${error.field}: ${error.detail}`;
-    throw error;
-  }
-}
-
-function draftErrors(draft: Draft): Record<string, string | null> {
-  const columns = Object.entries(draft.columns).flatMap(([name, rules]) =>
-    (['read', 'write'] as const).map(
-      (kind) => [`columns.${name}.${kind}`, listError(rules[kind] ?? [])] as const,
-    ),
-  );
-  return Object.fromEntries([
-    ...ruleActions.map((action) => [action, listError(draft[action])] as const),
-    ...columns,
-  ]);
-}
-
-function validRules(draft: Draft): TableRules | null {
-  return Object.values(draftErrors(draft)).some(Boolean) ? null : rulesOf(draft);
 }
