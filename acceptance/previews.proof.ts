@@ -31,10 +31,15 @@ beforeAll(async () => {
   svc = svcFor(tenant.server, { token: owner.token, tenant: tenant.slug });
 });
 
+const wishes = 'tables: { wishes: { columns: [text:text] } }\n';
+
 /** Answers with its version and its environment. */
 const envApp = (version: string, previews = 'branches: ["feature/*", "!feature/no*"]'): Files => ({
-  'svc.yaml': `start: node server.js\npreviews:\n  ${previews}\n  ttl: 2h\n  seed: seed.json\n`,
-  'seed.json': JSON.stringify({ notes: [{ text: 'from the seed' }, { text: 'and another' }] }),
+  'svc.yaml': `start: node server.js\npreviews:\n  ${previews}\n  ttl: 2h\n  seed: seed.json\n${version === 'branch' ? wishes : ''}`,
+  'seed.json': JSON.stringify({
+    notes: [{ text: 'from the seed' }, { text: 'and another' }],
+    ...(version === 'branch' && { wishes: [{ text: 'a wish' }] }),
+  }),
   'server.js': `require('node:http').createServer((request, response) =>
     response.end(JSON.stringify({ version: '${version}', ...process.env }))).listen(process.env.PORT, '127.0.0.1')`,
 });
@@ -145,6 +150,8 @@ describe('a push to a branch that matches previews.branches', () => {
     const texts = async (path: string) =>
       (await done(owner.call('GET', path))).data.map(({ text }: { text: string }) => text).sort();
     expect(await texts(rows)).toEqual(['and another', 'from the seed']);
+    expect(await texts(rows.replace('notes', 'wishes'))).toEqual(['a wish']);
+    expect((await owner.call('GET', `${app.base}/tables/wishes`)).status).toBe(404);
     await done(owner.call('POST', rows, { text: 'preview row' }));
     expect(await texts(app.data)).toEqual(['production row']);
 

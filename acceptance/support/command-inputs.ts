@@ -61,6 +61,10 @@ const tableFile = file(
   'table.yaml',
   'columns:\n  - name:text\n  - { name: keeper, type: uuid, nullable: true }\n',
 );
+const schemaFile = file(
+  'tables.yaml',
+  'roles: [manager]\ntables:\n  menu: { columns: [dish:text], access: { read: [any], write: [role:manager] } }\n',
+);
 const policyFile = file(
   'policy.yaml',
   `row_filter: region=eq.eu
@@ -320,6 +324,8 @@ const sharedInputs: Readonly<Record<string, Input>> = {
     privateApp,
     tableFile,
   ),
+  'tables export': line('--app {app}', privateApp),
+  'tables apply': line('--app {app} --file {file}', privateApp, schemaFile),
   'tables access get': line('{table} --app {app}', table),
   'tables access set': line('{table} --app {app} --read any --write role:manager', table),
   'apps roles list': line('--app {app}', privateApp),

@@ -250,6 +250,10 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
   'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count': of(fixtures.table),
   'tables.getAccess': of(fixtures.table),
+  'tables.export': of(fixtures.privateApp),
+  'tables.apply': of(fixtures.privateApp, {
+    tables: { menu: { columns: ['dish:text'], access: 'read-only' } },
+  }),
   'tables.setAccess': of(fixtures.table, { read: ['any'], write: ['role:manager'] }),
   'tables.update': of(fixtures.table, { description: 'changed' }),
   'columns.add': of(fixtures.table, { name: 'colour', type: 'text', nullable: true }),
@@ -259,6 +263,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'indexes.drop': of(withParams(fixtures.table, { index: 'name_key' })),
   'tableGrants.issue': of(fixtures.table, fixtures.tableGrantBody),
   'tableGrants.revoke': of(fixtures.tableGrant),
+  'people.list': of(withParams(fixtures.table, { '?ids': Bun.randomUUIDv7() })),
   'rows.get rows.delete': of(fixtures.row),
   'rows.insert': of(fixtures.table, fixtures.rowBody),
   'rows.update': of(fixtures.row, { age: 4 }),

@@ -16,6 +16,8 @@ const folder = folderWith({
   'pets.yaml':
     'description: from a file\nowner_column: keeper\ncolumns:\n  - name:text\n  - { name: keeper, type: uuid }\n',
   'orders.yaml': 'read: [own, role:manager]\ncolumns:\n  note: { write: [none] }\n',
+  'tables.yaml':
+    'roles: [manager]\ntables:\n  menu: { columns: [dish:text], access: { write: [role:manager] } }\n',
   'pet.json': '{"name":"Rex"}',
   'ops.json': '{"operations":[{"op":"insert","table":"pets","values":{"name":"Rex"}}]}',
   'pets.jsonl': '{"name":"Rex"}\n{"name":"Ada"}\n',

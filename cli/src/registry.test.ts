@@ -60,6 +60,7 @@ const withoutCommand: Record<string, string> = {
   'storage.copy': 'apps storage cp asks for it, and does more than one call',
   'storage.delete': 'apps storage rm asks for it, and names the key that it deleted',
   'storage.list': 'apps storage ls asks for it, and shows objects and prefixes as one list',
+  'tables.export': 'tables export asks for it, and prints YAML',
   'storage.signUpload': 'apps storage put asks for it, and does more than one call',
 };
 

@@ -63,6 +63,7 @@ const files = [
   ['git-host', 'git-host', 'link complete'],
   ['categories', 'categories', 'list get create update delete'],
   ['tables', 'tables', 'list get create update rename drop types'],
+  ['tables-schema', 'tables', 'apply export'],
   ['columns', 'tables columns', 'add rename update drop'],
   ['columns', 'tables indexes', 'list add drop'],
   ['tables', 'tables grants', 'list issue revoke'],

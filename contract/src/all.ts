@@ -48,6 +48,8 @@ import * as notificationShapes from './notifications.shapes.ts';
 import * as notifications from './notifications.ts';
 import * as ownerShapes from './owners.shapes.ts';
 import * as owners from './owners.ts';
+import * as peopleShapes from './people.shapes.ts';
+import * as people from './people.ts';
 import * as presetShapes from './presets.shapes.ts';
 import * as presets from './presets.ts';
 import * as previewShapes from './previews.shapes.ts';
@@ -126,7 +128,7 @@ export const contract: readonly ContractEntry[] = controlPlane.flatMap(([endpoin
 );
 
 export const resourceNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [...controlPlane.map(([, shapes]) => shapes), siteConfigShapes].flatMap((shapes) =>
+  [...controlPlane.map(([, shapes]) => shapes), siteConfigShapes, peopleShapes].flatMap((shapes) =>
     Object.entries(shapes).flatMap(([name, value]): [z.ZodType, string][] =>
       /^[A-Z]/.test(name) && value instanceof z.ZodType ? [[value, name]] : [],
     ),
@@ -134,6 +136,8 @@ export const resourceNames: ReadonlyMap<z.ZodType, string> = new Map(
 );
 
 export const rowContract: readonly ContractEntry[] = pair(rows, rowShapes);
+/** Served by the row path, but not of a table. */
+export const peopleContract: readonly ContractEntry[] = pair(people, peopleShapes);
 
 function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): ContractEntry[] {
   return Object.entries(nouns)

@@ -26,6 +26,7 @@ import { ManifestFaults } from './manifest-faults.ts';
 import { branchPatternPattern, branchPatternsMax, previewTtlHours, previewTtlPattern } from './previews.ts';
 import { ref, text } from './shapes.ts';
 import { draft7Schema, folderPath as path, SiteConfig, says } from './site-config.shapes.ts';
+import { declaredRoles, declaredTables, refuseUndeclaredRoles } from './tables.shapes.ts';
 
 const command = text.min(1).max(2_000);
 const step = z.union([command, z.literal(false)], { error: 'must be a command or false' });
@@ -196,74 +197,90 @@ const previews = z
     says('Branches that are deployed under hosts of their own. The connected branch says which ones match.'),
   );
 
-export const Manifest = z.strictObject({
-  name: fields.name.optional().meta(says('The display name of the app.')),
-  tenant: ref
-    .optional()
-    .meta(says('The tenant the app belongs to, by slug or id; the active tenant when absent.')),
-  app: app.optional().meta(says('Settings of the app.')),
-  deploy: deploy.optional().meta(says('How the app is deployed.')),
-  build: build.optional(),
-  release: step
-    .optional()
-    .meta(
-      says(
-        'A command that runs after each build, before the new version goes live, such as a migration. false: the one of the Procfile is not run.',
-      ),
-    ),
-  start: step
-    .optional()
-    .meta(
-      says('The command that runs the app; it listens on $PORT. false: files are served, nothing is run.'),
-    ),
-  instances: instances(1)
-    .optional()
-    .meta(says(`How many instances answer requests: from 1 to ${instancesMax}; 1 when absent.`)),
-  processes: processes.optional(),
-  sleep: sleep.optional(),
-  health: health.optional(),
-  timeouts: z
-    .strictObject({
-      first_byte: durationOf(firstByteMinutesMax)
-        .optional()
-        .meta(
-          says(
-            `How long a request may wait for the first byte of its answer: 60s when absent, at most ${firstByteMinutesMax}m.`,
-          ),
+export const Manifest = z
+  .strictObject({
+    name: fields.name.optional().meta(says('The display name of the app.')),
+    tenant: ref
+      .optional()
+      .meta(says('The tenant the app belongs to, by slug or id; the active tenant when absent.')),
+    app: app.optional().meta(says('Settings of the app.')),
+    deploy: deploy.optional().meta(says('How the app is deployed.')),
+    build: build.optional(),
+    release: step
+      .optional()
+      .meta(
+        says(
+          'A command that runs after each build, before the new version goes live, such as a migration. false: the one of the Procfile is not run.',
         ),
-    })
-    .optional()
-    .meta(says('How long requests may take.')),
-  schedules: z
-    .array(schedule)
-    .max(schedulesMax)
-    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
-      error: 'must have different names',
-    })
-    .optional()
-    .meta(says('What runs at fixed times, in the live build.')),
-  static: z
-    .strictObject({ dir: path.optional().meta(says('The folder with the files to serve, after the build.')) })
-    .optional()
-    .meta(says('With the method `static`.')),
-  site: SiteConfig.optional().meta(says('How files are served.')),
-  storage: z
-    .strictObject({
-      enabled: z.boolean().optional().meta(says('Whether the app has an object storage.')),
-    })
-    .optional()
-    .meta(says('Object storage of the app.')),
-  env: z
-    .record(
-      z.string().regex(manifestEnvNamePattern, 'must be the name of a variable: letters, digits and _'),
-      text.max(32_768),
-    )
-    .optional()
-    .meta(
-      says('Environment variables of the app. Do not store secrets here: this file is part of the code.'),
-    ),
-  previews: previews.optional(),
-});
+      ),
+    start: step
+      .optional()
+      .meta(
+        says('The command that runs the app; it listens on $PORT. false: files are served, nothing is run.'),
+      ),
+    instances: instances(1)
+      .optional()
+      .meta(says(`How many instances answer requests: from 1 to ${instancesMax}; 1 when absent.`)),
+    processes: processes.optional(),
+    sleep: sleep.optional(),
+    health: health.optional(),
+    timeouts: z
+      .strictObject({
+        first_byte: durationOf(firstByteMinutesMax)
+          .optional()
+          .meta(
+            says(
+              `How long a request may wait for the first byte of its answer: 60s when absent, at most ${firstByteMinutesMax}m.`,
+            ),
+          ),
+      })
+      .optional()
+      .meta(says('How long requests may take.')),
+    schedules: z
+      .array(schedule)
+      .max(schedulesMax)
+      .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+        error: 'must have different names',
+      })
+      .optional()
+      .meta(says('What runs at fixed times, in the live build.')),
+    static: z
+      .strictObject({
+        dir: path.optional().meta(says('The folder with the files to serve, after the build.')),
+      })
+      .optional()
+      .meta(says('With the method `static`.')),
+    site: SiteConfig.optional().meta(says('How files are served.')),
+    storage: z
+      .strictObject({
+        enabled: z.boolean().optional().meta(says('Whether the app has an object storage.')),
+      })
+      .optional()
+      .meta(says('Object storage of the app.')),
+    roles: declaredRoles
+      .optional()
+      .meta(says('The roles that the rules of the tables name; people get them with `svc apps roles set`.')),
+    tables: declaredTables
+      .optional()
+      .meta(
+        says(
+          'Tables by name, with columns and rules. A deployment creates tables, adds columns and sets rules; it drops nothing.',
+        ),
+      ),
+    env: z
+      .record(
+        z.string().regex(manifestEnvNamePattern, 'must be the name of a variable: letters, digits and _'),
+        text.max(32_768),
+      )
+      .optional()
+      .meta(
+        says('Environment variables of the app. Do not store secrets here: this file is part of the code.'),
+      ),
+    previews: previews.optional(),
+  })
+  .superRefine((manifest, ctx) =>
+    refuseUndeclaredRoles(manifest, (path, message) => ctx.addIssue({ code: 'custom', path, message })),
+  );
 
 export type Manifest = z.output<typeof Manifest>;
 

@@ -66,6 +66,8 @@ export const manifestKeys: ManifestKeys = {
   static: freeForm('dir'),
   site: freeForm('index spa not_found clean_urls trailing_slash headers redirects'),
   storage: freeForm('enabled'),
+  roles: null,
+  tables: null,
   env: null,
   previews: freeForm('branches ttl seed'),
 };

@@ -1,4 +1,4 @@
-import { type ContractEntry, contract, resourceNames, rowContract } from './all.ts';
+import { type ContractEntry, contract, peopleContract, resourceNames, rowContract } from './all.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import { gitSetupPath, gitWebhookPath } from './git-host.ts';
 import { versionPath } from './limits.ts';
@@ -40,7 +40,7 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   };
   const components = new SchemaComponents(resourceNames);
-  for (const entry of contract) add(entry.endpoint, operation(entry, components));
+  for (const entry of [...contract, ...peopleContract]) add(entry.endpoint, operation(entry, components));
   for (const entry of rowContract) {
     const params = parametersIn('path', entry.shape.params);
     add(entry.endpoint, {
@@ -58,7 +58,9 @@ export function openApiDocument(options: { baseUrl: string; version: string }): 
     ...paths,
     ...connectorRowPaths(rowContract),
   });
-  const tags = new Set([...contract, ...rowContract].map(({ endpoint }) => tagOf(endpoint.id)));
+  const tags = new Set(
+    [...contract, ...rowContract, ...peopleContract].map(({ endpoint }) => tagOf(endpoint.id)),
+  );
   return {
     openapi: '3.1.0',
     info: {

@@ -54,3 +54,6 @@ export const connectorStatementMsMax = 10_000;
 
 export const jsonLinesMediaTypes: readonly string[] = ['application/x-ndjson', 'application/jsonl'];
 export const jsonLinesMediaType = 'application/x-ndjson';
+
+/** Whose names one request may ask for. */
+export const peopleIdsMax = 100;

@@ -88,6 +88,21 @@ export function isOpenToChanges(rules: TableRules): boolean {
   return [rules.update, rules.delete].some((alternatives) => alternatives.includes('any'));
 }
 
+type SomeRules = Partial<Record<RuleAction | 'write', readonly Alternative[] | undefined>> & {
+  columns?: TableRules['columns'] | undefined;
+};
+
+/** The roles that the rules name. */
+export function rolesOfRules({ columns = {}, ...lists }: SomeRules): string[] {
+  const inColumns = Object.values(columns).flatMap(({ read = [], write = [] }) => [...read, ...write]);
+  const all = [...[...ruleActions, 'write' as const].flatMap((action) => lists[action] ?? []), ...inColumns];
+  const roles = all.flatMap((alternative) => {
+    const { who } = parseAlternative(alternative);
+    return who.kind === 'role' ? [who.role] : [];
+  });
+  return [...new Set(roles)].sort();
+}
+
 export function defaultPreset(ownerColumn: string | null): AccessPreset {
   return ownerColumn === null ? 'read-only' : 'own';
 }

@@ -9,6 +9,7 @@ import {
   namePattern,
   reservedNames,
   tableDescriptionBytesMax,
+  tablesPerAppMax,
   writeParameters,
 } from './columns.ts';
 import { chars, empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
@@ -17,6 +18,8 @@ import {
   accessPresets,
   alternativesMax,
   parseAlternative,
+  roleNamePattern,
+  rolesOfRules,
   ruleActions,
   ruleFilterCharsMax,
 } from './table-rules.ts';
@@ -171,6 +174,68 @@ const tableParams = appParams.extend({ table: ref });
 const columnParams = tableParams.extend({ column: ref });
 const indexName = name.meta({ description: 'Derived from the columns when absent.' });
 
+const tableAccess = z.union([preset, tableRules]);
+/** A table in svc.yaml. */
+export const declaredTable = z.strictObject({
+  description: description.optional().meta({ description: 'What the table is for.' }),
+  owner_column: columnName.optional().meta({ description: "The column with each row's owner." }),
+  columns: z
+    .array(columnInput)
+    .max(columnsPerTableMax)
+    .optional()
+    .meta({ description: '`name:type[:nullable][:default]`, or an object with these.' }),
+  access: tableAccess.optional().meta({
+    description: 'A preset or rules. By default `own` with an owner column, otherwise `read-only`.',
+  }),
+});
+export const declaredTables = z
+  .record(tableName, declaredTable)
+  .refine((all) => Object.keys(all).length <= tablesPerAppMax, `must be at most ${tablesPerAppMax} tables`);
+export const declaredRoles = z.array(
+  z.string().regex(roleNamePattern, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter'),
+);
+
+/** Where roles are declared, a rule with another one is a typing error. */
+export function refuseUndeclaredRoles(
+  { tables = {}, roles }: { tables?: z.output<typeof declaredTables>; roles?: string[] | undefined },
+  refuse: (path: string[], detail: string) => void,
+): void {
+  if (roles === undefined) return;
+  for (const [table, { access }] of Object.entries(tables)) {
+    if (access === undefined || typeof access === 'string') continue;
+    for (const role of rolesOfRules(access))
+      if (!roles.includes(role))
+        refuse(['tables', table, 'access'], `names the role ${role}, which roles does not`);
+  }
+}
+
+const ExportedTable = z.object({
+  description: z.string().optional(),
+  owner_column: z.string().optional(),
+  columns: z.array(z.union([z.string(), Column.omit({ generated: true })])),
+  access: tableAccess,
+});
+export const AppSchema = z.object({
+  roles: z.array(z.string()).meta({ description: 'The roles that the rules name.' }),
+  tables: z.record(z.string(), ExportedTable),
+});
+
+export const exportTables = { params: appParams, answer: AppSchema };
+export const applyTables = {
+  params: appParams,
+  body: z
+    .strictObject({ roles: declaredRoles.optional(), tables: declaredTables })
+    .superRefine((body, ctx) =>
+      refuseUndeclaredRoles(body, (path, message) => ctx.addIssue({ code: 'custom', path, message })),
+    ),
+  answer: z.object({
+    created: z.array(z.string()).meta({ description: 'The tables that did not exist.' }),
+    columns: z.array(z.string()).meta({ description: 'The columns that were added, `table.column`.' }),
+    rules: z.array(z.string()).meta({ description: 'The existing tables whose rules were changed.' }),
+    changed: z.boolean(),
+  }),
+};
+
 export const listTables = {
   params: appParams,
   query: pageQuery,
@@ -183,8 +248,7 @@ export const createTable = {
     columns: z.array(columnInput).max(columnsPerTableMax).default([]),
     owner_column: columnName.nullable().default(null),
     description: description.default(''),
-    access: z
-      .union([preset, tableRules])
+    access: tableAccess
       .optional()
       .meta({ description: 'By default `own` with an owner column, otherwise `read-only`.' }),
   }),

@@ -9,6 +9,7 @@ import {
   type OperationsOptions,
   runOperations,
 } from './operations.ts';
+import { createPeople, type FindPeople } from './people.ts';
 import type { SignIn } from './sign-in.ts';
 import { type Plan, Table } from './table.ts';
 import { type Credential, createTransport } from './transport.ts';
@@ -44,6 +45,8 @@ export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
   storage: Objects;
   connector(name: string): Connector;
+  /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+  people: FindPeople;
   table<Name extends keyof DB & string>(
     name: Name,
   ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
@@ -80,6 +83,8 @@ interface AnyClient {
     operations: readonly AnyOperation[],
     options?: OperationsOptions,
   ): Promise<{ results: OperationResult<Anything>[] }>;
+  /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+  people: FindPeople;
 }
 
 /**
@@ -132,6 +137,7 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
     }),
     batch: (operations: readonly object[], batchOptions: OperationsOptions & { dryRun?: boolean } = {}) =>
       runOperations({ transport, path: `/data/${tenant}/${app}` }, operations, batchOptions),
+    people: createPeople({ transport, path: `/data/${tenant}/${app}/_people` }),
     storage: new Objects({
       transport,
       baseUrl,

@@ -20,6 +20,7 @@ export type {
   StoredObject,
 } from './objects.ts';
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.ts';
+export type { FindPeople, NamedPerson } from './people.ts';
 export type { CallOptions, CountOptions, Page, Query } from './query.ts';
 export {
   createSignIn,

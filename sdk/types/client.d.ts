@@ -1,5 +1,6 @@
 import { Objects } from './objects.js';
 import { type Operation, type OperationOf, type OperationResult, type OperationsOptions } from './operations.js';
+import { type FindPeople } from './people.js';
 import type { SignIn } from './sign-in.js';
 import { type Plan, Table } from './table.js';
 export type DatabaseTypes<DB> = {
@@ -35,6 +36,8 @@ export type Client<DB extends DatabaseTypes<DB> = Record<never, never>> = [keyof
 interface DescribedClient<DB extends DatabaseTypes<DB>> {
     storage: Objects;
     connector(name: string): Connector;
+    /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+    people: FindPeople;
     table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
     /** Changes rows of several tables in one transaction: all of it or nothing. */
     batch(operations: readonly OperationOf<DB>[], options: OperationsOptions & {
@@ -61,6 +64,8 @@ interface AnyClient {
     batch(operations: readonly AnyOperation[], options?: OperationsOptions): Promise<{
         results: OperationResult<Anything>[];
     }>;
+    /** The names of people who occur in rows that the caller may read, by id; others are absent. */
+    people: FindPeople;
 }
 /**
  * The organisation's data behind a connector: what the person has grants for and the app has data scopes for. Refusals

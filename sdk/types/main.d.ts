@@ -5,6 +5,7 @@ export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './e
 export type { Filter, ManyChanged, ManyOptions } from './many-rows.js';
 export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, PutOptions, StoredObject, } from './objects.js';
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.js';
+export type { FindPeople, NamedPerson } from './people.js';
 export type { CallOptions, CountOptions, Page, Query } from './query.js';
 export { createSignIn, type SignedIn, type SignIn, SignInError, type SignInOptions, type SignInStorage, type User, } from './sign-in.js';
 export type { BatchOptions, InsertOptions, Plan, Table, UpdateOptions } from './table.js';

@@ -29,7 +29,7 @@ export const tableFlags = {
   schema: {
     type: 'string',
     placeholder: 'path',
-    summary: 'YAML or JSON with columns, owner_column and description; - reads standard input',
+    summary: 'YAML or JSON with columns, owner_column, description and access; - reads standard input',
   },
 } as const satisfies Flags;
 

@@ -1,3 +1,4 @@
+import { alternativeText } from '@svc/contract/access-matrix.ts';
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
 import { type Alternative, openToChanges, ruleActions, type TableRules } from '@svc/contract/table-rules.ts';
 import type { View } from '../command.ts';
@@ -36,9 +37,6 @@ const ruleField = (action: string) => ({
   value: (access: Record<string, unknown>) => ((access[action] ?? []) as Alternative[]).map(alternativeText),
 });
 
-const alternativeText = (alternative: Alternative) =>
-  typeof alternative === 'string' ? alternative : `${alternative.who} where ${alternative.where}`;
-
 export const tableAccessView: View = {
   columns: ['table', 'preset', ...ruleActions.map(ruleField)],
   fields: [
@@ -56,6 +54,8 @@ export const tableAccessView: View = {
     { title: 'warning', value: ({ open_to_changes: isOpen }) => (isOpen === true ? openToChanges : '') },
   ],
 };
+
+export const appliedTablesView: View = { columns: ['created', 'columns', 'rules', 'changed'] };
 
 export const appRoleView: View = { columns: ['role', 'email', 'name', 'user_id', 'created_at'] };
 

@@ -28,3 +28,5 @@ export declare const batchStatementMsMax = 30000;
 export declare const connectorStatementMsMax = 10000;
 export declare const jsonLinesMediaTypes: readonly string[];
 export declare const jsonLinesMediaType = "application/x-ndjson";
+/** Whose names one request may ask for. */
+export declare const peopleIdsMax = 100;

@@ -34,6 +34,7 @@ import { rawDatabaseKey, rotateRawDbsKnownTo } from './raw-databases/passwords.t
 import { rawDbRoutes } from './raw-databases/routes.ts';
 import { createCursors, cursorKey } from './rows/cursor.ts';
 import { createRowsHandler } from './rows/handler.ts';
+import { listPeople } from './rows/people.ts';
 import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
 import { createTableAccess, maskKey } from './rows/table-access.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';
@@ -127,6 +128,7 @@ export const data: Module = {
           resolve: (caller, path) => accessTo(path).resolve(caller, path),
           invalidate: (caller, path) => accessTo(path).invalidate(caller, path),
         },
+        listPeople: (call) => listPeople({ ...accessDeps, rowDb }, call),
         cursors,
         accessLog: deps.accessLog,
         now: deps.now,

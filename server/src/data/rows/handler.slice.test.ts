@@ -30,6 +30,7 @@ async function callError(method: string, path: string, ...actions: RowAction[]):
       }),
       invalidate: () => {},
     },
+    listPeople: () => Promise.reject(new Error('not used')),
     cursors: createCursors(fixedKey('test')),
     accessLog: { recordRead: () => {}, flush: async () => {}, stop: async () => {} },
     now: () => new Date(),

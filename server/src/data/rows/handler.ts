@@ -30,6 +30,7 @@ import { insertRow, upsertRow } from './insert-row.ts';
 import { hasSeveralObjects } from './json-lines.ts';
 import { countRows, listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
+import { isPeoplePath, type PeopleCall } from './people.ts';
 import { createRequestBody, type ReceivedBody } from './request-body.ts';
 import { isTableOutdated, rowError } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
@@ -42,6 +43,7 @@ export interface RowsDeps {
   rowDb: RowPool;
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
+  listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
   cursors: Cursors;
   accessLog: AccessLog;
   now: () => Date;
@@ -72,6 +74,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       if (rowsPath === 'malformed')
         throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
       if (!rowsPath) throw fail('not_found');
+      if (isPeoplePath(rowsPath))
+        return deps.listPeople({ caller, method: request.method, path: rowsPath, search });
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
       const contextOf = (access: TableAccess, of: RowsPath): RowsCtx => ({
         app: access.app,

@@ -181,7 +181,7 @@ function parseCountMode(text: string): CountMode {
   return mode;
 }
 
-function unknownParameterError(name: string): Failure {
+export function unknownParameterError(name: string): Failure {
   return fail('unknown_parameter', {
     detail: `Unknown parameter: ${name}.`,
     errors: [{ field: name, code: 'unknown_parameter', detail: 'is unknown here' }],

@@ -83,6 +83,15 @@ export function existsSql(table: RowTable, planned: Where): Statement {
   return { text: `select '1' from ${table.from} t${whereClause(whereSql(planned, values))} limit 1`, values };
 }
 
+/** Which of the values occur in a column of rows that the caller sees. */
+export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: readonly string[]): Statement {
+  const values = valuesFor(table);
+  const { from, conditions } = readFrom(table, [], values);
+  const list = bindArray(values, wanted, column);
+  const occurs = `select 1 from ${from}${whereClause([...conditions, `${columnRef(column)} = w.value`])}`;
+  return { text: `select w.value::text from unnest(${list}) w(value) where exists (${occurs})`, values };
+}
+
 /** Finds a stored row that does not meet the check. */
 export function violationSql(table: RowTable, ids: readonly string[], check: PlannedCondition): Statement {
   const values = valuesFor(table);

@@ -2,6 +2,7 @@ import * as shapes from '@svc/contract/tables.shapes.ts';
 import * as endpoints from '@svc/contract/tables.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { getTableAccess, setTableAccess } from './access.ts';
+import { applyTables, exportTables } from './apply-tables.ts';
 import { addColumn, dropColumn, updateColumn } from './columns.ts';
 import { issueTableGrant, listTableGrants, revokeTableGrant } from './grants.ts';
 import { addIndex, dropIndex, listIndexes } from './indexes.ts';
@@ -9,6 +10,8 @@ import { createTable, dropTable, getTable, listTables, updateTable } from './tab
 
 export const tableRoutes: Route[] = routes(endpoints, shapes, {
   listTables: (ctx, { query }) => listTables(ctx, query),
+  exportTables: (ctx) => exportTables(ctx),
+  applyTables: (ctx, { body }) => applyTables(ctx, body),
   createTable: (ctx, { body }) => createTable(ctx, body),
   getTable: (ctx, { params: { table } }) => getTable(ctx, { table }),
   getTableAccess: (ctx, { params: { table } }) => getTableAccess(ctx, { table }),

@@ -29,6 +29,7 @@ import { openRemote } from '../git-connections/repositories.ts';
 import { SourceError, type UnpackDeps, unpackUpload } from '../sources/unpack-source.ts';
 import { siteConfigOf } from '../static-sites/deployment-releases.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
+import { applyDeclaredTables } from './apply-tables.ts';
 import {
   advance,
   type ClaimedWork,
@@ -73,6 +74,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   if (source.wantsStorage) await enableStorage(work);
   const { isPreview, isReviewed } = await findBuildRules(deps.db, row, method);
   if (!isPreview && source.dataScopes.length > 0) await requestDataScopes(work, source.dataScopes);
+  if (isPreview) await applyDeclaredTables(work, row, source.tables);
   if (isPreview && source.seed !== null) await seedPreview(work, into, source.seed);
   row = await advance(work, state, { step: 'build' });
   const commands = [plan.installCommand, plan.buildCommand, plan.startCommand].filter((it) => it !== null);
@@ -80,7 +82,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
   const given = await deps.environment.platform(row, 'build');
-  const { framework, firstByteMs, release } = source;
+  const { framework, firstByteMs, release, tables } = source;
   const { processes, sleepMs, schedules } = isPreview ? previewScale(source) : source;
   const built = await deps.runtime.build({
     ...toAppRef(row),
@@ -104,7 +106,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     dir,
     config: await siteConfigOf({ dir, config, hosting }, (text) => log.sink('platform', text)),
   };
-  const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules };
+  const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules, tables };
   return { row: await saveBuilt(work, row, built, startWith), site };
 }
 

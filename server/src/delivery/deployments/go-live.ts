@@ -14,6 +14,7 @@ import { submitForReview } from '../static-sites/promotions.ts';
 import { rollbackRelease } from '../static-sites/release-moves.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
 import { releaseDigest } from '../static-sites/rules.ts';
+import { applyTablesOf } from './apply-tables.ts';
 import { expireArtifacts } from './artifacts.ts';
 import { DeploymentFailure } from './claimed-work.ts';
 import type { DeploymentSites } from './deps.ts';
@@ -50,6 +51,7 @@ export async function goLive(
   await markDeployed(ctx, appRef);
   if (row.kind === 'resume') await markResumed(ctx, appRef);
   await deleteScales(ctx.db, appRef, replacedScales(row));
+  if (row.method === 'static') await applyTablesOf(ctx, row);
   await resetActivity(ctx.db, row.app_id, { canSleep: row.method !== 'static' && !!row.start_with?.sleepMs });
   await expireArtifacts(ctx, appRef);
   const publication = await publishLiveChange(ctx, appRef, {

@@ -7,6 +7,7 @@ import type {
   deploymentSteps,
   deploymentTriggers,
 } from '@svc/contract/deployments.ts';
+import type { Manifest } from '@svc/contract/manifest.shapes.ts';
 import type { publicationStatuses, reviewKinds } from '@svc/contract/review.ts';
 import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
@@ -30,6 +31,7 @@ export interface StartWith {
   sleepMs?: number | null;
   release?: string | null;
   schedules?: readonly PlannedSchedule[];
+  tables?: Manifest['tables'];
 }
 
 export interface DeploymentRow {

@@ -1,6 +1,7 @@
 import { databaseError } from '../../core/db.ts';
 import { createLeasedWorker, type LeasedWorker } from '../../core/jobs.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
+import { applyPlannedTables } from './apply-tables.ts';
 import { buildDeployment, secretValues, storedEnvironment } from './build-deployment.ts';
 import {
   type ClaimedWork,
@@ -69,6 +70,7 @@ async function build(work: ClaimedWork, progress: Progress) {
 
 async function prepareRelease(work: ClaimedWork, progress: Progress) {
   let begun = await beginRelease(work);
+  if (typeof begun !== 'string') await applyPlannedTables(work, begun);
   if (typeof begun !== 'string' && begun.step === 'release') {
     await runReleaseCommand(work, begun);
     begun = await beginRelease(work, { isReleaseCommandDone: true });

@@ -38,6 +38,7 @@ export interface SourcePlan {
   /** Runs in the folder of the app, before the new version goes live. */
   release: string | null;
   schedules: readonly PlannedSchedule[];
+  tables: Manifest['tables'];
   env: Readonly<Record<string, string>>;
   /** For variables that it reads; otherwise the language. */
   framework: string;
@@ -119,6 +120,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     sleepMs: method === 'static' || manifest.sleep === undefined ? null : durationMs(manifest.sleep),
     release,
     schedules,
+    tables: manifest.tables,
     env: manifest.env ?? {},
     framework: frameworkOf(settings),
     site: siteConfig(manifest, settings),

@@ -22,6 +22,7 @@ import { whyNotRemove } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
 import { AccessRequestsCard } from './access-requests.tsx';
 import { ConsentCard } from './consent-card.tsx';
+import { RolesCard } from './roles-card.tsx';
 import { ServiceAccountsCard } from './service-accounts.tsx';
 import { TransferForm } from './transfer-form.tsx';
 
@@ -47,6 +48,7 @@ export default function PeopleTab() {
     <Stack gap="md">
       <AccessRequestsCard />
       <PeopleCard />
+      <RolesCard />
       <ServiceAccountsCard />
       <ConsentCard />
       <TransferForm />

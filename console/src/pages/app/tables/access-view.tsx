@@ -31,11 +31,13 @@ import { QueryView } from '../../../components/query-view.tsx';
 import { BoldText, Heading, Hint } from '../../../components/text.tsx';
 import { useForm } from '../../../components/use-form.ts';
 import { useApp } from '../use-app.tsx';
+import { RulesPart } from './rules-part.tsx';
 import { useTable } from './use-table.ts';
 
 export function AccessView() {
   return (
     <Stack gap="xl">
+      <RulesPart />
       <OwnersPart />
       <GrantsPart />
     </Stack>
@@ -46,7 +48,6 @@ function OwnersPart() {
   const { table } = useTable();
   const { params } = useApp();
   const answer = useEndpoint(listCoOwners, { params, query: { per_page: 200 } });
-  const own = table.owner_column === null ? 'all rows' : 'their own rows';
   return (
     <Stack gap="sm">
       <Heading order={3}>Access without a grant</Heading>
@@ -56,7 +57,7 @@ function OwnersPart() {
             <List.Item>
               The owners read and write all rows: {items.map(({ name, email }) => name || email).join(', ')}.
             </List.Item>
-            <List.Item>People who sign in through the app read and write {own}.</List.Item>
+            <List.Item>People who sign in through the app may do what the rules say.</List.Item>
             <List.Item>
               A personal access token has the access of its creator, within its own limits.
             </List.Item>

@@ -1,4 +1,5 @@
 import { Button, Divider, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { type AccessPreset, accessPresets } from '@svc/contract/table-rules.ts';
 import { createTable } from '@svc/contract/tables.ts';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -21,12 +22,15 @@ import {
   tableNameError,
 } from './column-draft.ts';
 import { ColumnFields } from './column-fields.tsx';
+import { presetLabels } from './rules-part.tsx';
 
 interface TableDraft {
   name: string;
   description: string;
   columns: readonly ColumnDraft[];
   owner_column: string;
+  /** Empty for the default. */
+  access: AccessPreset | '';
 }
 
 function tableErrors({ name, description, columns }: TableDraft) {
@@ -56,6 +60,7 @@ export function NewTable() {
     description: '',
     columns: [newDraft()],
     owner_column: '',
+    access: '',
   }));
   const form = useForm(createTable, record, {
     title: 'Create the table',
@@ -64,10 +69,11 @@ export function NewTable() {
     onDone: (table) => go(paths.table(table.name)),
     whyNot: () => why(createTable) ?? whyNotActive(app),
     errors: tableErrors,
-    input: ({ columns, owner_column: owner, ...table }) => ({
+    input: ({ columns, owner_column: owner, access, ...table }) => ({
       params,
       body: {
         ...table,
+        ...(access !== '' && { access }),
         columns: columns.map(columnSpec),
         owner_column: ownerColumns(columns).some(({ name }) => name === owner) ? owner : null,
       },
@@ -121,12 +127,22 @@ export function NewTable() {
         <NativeSelect
           {...form.field('owner_column')}
           label="Rows belong to"
-          description="A column of user ids. People with a table grant, or signed in through the app, see only their own rows."
+          description="A column of user ids. By default people see and change only their own rows."
           data={[
             { value: '', label: 'the app: no owner column' },
             ...ownerColumns(columns).map(({ name }) => ({ value: name, label: `the user in ${name}` })),
           ]}
           maw={420}
+        />
+        <NativeSelect
+          {...form.field('access')}
+          label="Rules"
+          description="Who of the app's users may do what with rows. The view Access of the table changes it later."
+          data={[
+            { value: '', label: 'usual: own rows with an owner column, otherwise everybody reads' },
+            ...accessPresets.map((value) => ({ value, label: presetLabels[value] })),
+          ]}
+          maw={640}
         />
         <FormEnd form={form}>
           <SubmitButton form={form}>Preview table</SubmitButton>

@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { tablePath } from '@svc/contract/row-path.ts';
 import { countCap } from '@svc/contract/rows.ts';
+import { openToChanges } from '@svc/contract/table-rules.ts';
 import { createTable, listTables } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -12,7 +13,7 @@ import { DataTable } from '../../../components/data-table.tsx';
 import { TimeText } from '../../../components/display.tsx';
 import { BoldLink, EmptyState, LinkTo } from '../../../components/page-layout.tsx';
 import { PagedList } from '../../../components/paged-list.tsx';
-import { Heading, Hint, SmallButton } from '../../../components/text.tsx';
+import { BoldText, Heading, Hint, SmallButton } from '../../../components/text.tsx';
 import { usePage } from '../../../components/url-state.ts';
 import { whyNotActive } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
@@ -45,8 +46,8 @@ export function TableList() {
           command={`svc tables create pets --app ${app.slug} --column name:text --column age:int:nullable --execute`}
           action={create}
         >
-          A table stores rows of the app, with typed columns, filters and a data API. Nobody else has access
-          until you grant it.
+          A table stores rows of the app, with typed columns, filters and a data API. Rules say who of the
+          app's users may do what.
         </EmptyState>
       }
     >
@@ -76,6 +77,16 @@ export function TableList() {
               {
                 head: 'Rows belong to',
                 cell: ({ owner_column: owner }) => (owner === null ? 'the app' : `the user in ${owner}`),
+              },
+              {
+                head: 'Rules',
+                cell: ({ name, access, open_to_changes: isOpen }) => (
+                  <>
+                    <LinkTo to={`${paths.table(name)}?view=access`}>{access}</LinkTo>
+                    {isOpen && <BoldText>Warning: {openToChanges}</BoldText>}
+                  </>
+                ),
+                td: { maw: 240 },
               },
               {
                 head: 'Shared',

@@ -13,6 +13,8 @@ interface DataGridProps {
   label: string;
   columns: readonly ColumnView[];
   rows: readonly RawRow[];
+  /** Of the people in the owner column, by id. */
+  names: ReadonlyMap<string, string>;
   edits: Edits;
   sort: readonly SortKey[];
   onSort: (sort: SortKey[]) => void;
@@ -119,6 +121,7 @@ export function DataGrid(props: DataGridProps) {
                 row={row}
                 id={id}
                 columns={columns}
+                names={props.names}
                 edit={props.edits.get(id)}
                 isSelected={selected.has(id)}
                 activeAt={at.row === index + 1 ? at.column : -1}
@@ -207,6 +210,7 @@ interface GridRowProps {
   row: RawRow;
   id: string;
   columns: readonly ColumnView[];
+  names: ReadonlyMap<string, string>;
   edit: RowEdit | undefined;
   isSelected: boolean;
   activeAt: number;
@@ -219,6 +223,7 @@ interface GridRowProps {
 
 const GridRow = memo(function GridRow(props: GridRowProps) {
   const { row, id, columns, edit, isSelected, activeAt, editing } = props;
+  const { owner_column: owner } = useTable().table;
   const name = formatCell('text', id);
   return (
     <tr aria-selected={isSelected} className={isSelected ? 'grid-selected' : undefined}>
@@ -234,6 +239,7 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
       {columns.map((column, at) => {
         const isChanged = edit?.changes.has(column.name) ?? false;
         const value = displayValue(row, edit, column.name);
+        const person = column.name === owner ? props.names.get(formatCell('text', value)) : undefined;
         return (
           <td
             key={column.name}
@@ -242,7 +248,11 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
             onDoubleClick={() => props.onOpen(id, column.name)}
           >
             {isChanged && <span aria-hidden>● </span>}
-            <CellValue type={column.type} value={value} />
+            {person === undefined ? (
+              <CellValue type={column.type} value={value} />
+            ) : (
+              <span title={formatCell('text', value)}>{person}</span>
+            )}
             {isChanged && <VisuallyHidden>, changed, not saved</VisuallyHidden>}
             {editing === column.name && <OpenCell {...props} column={column} value={value} />}
           </td>

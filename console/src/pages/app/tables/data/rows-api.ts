@@ -1,6 +1,6 @@
 import { ProblemError } from '@svc/contract/client.ts';
 import { jsonItems, jsonMembers, objectText, type RawRow } from '@svc/contract/json.ts';
-import { jsonLinesMediaType } from '@svc/contract/rows.ts';
+import { jsonLinesMediaType, peopleIdsMax } from '@svc/contract/rows.ts';
 import { createRowsClient, type RowAnswer, type RowsClient } from '@svc/sdk/rows.ts';
 import { handleSignedOut } from '../../../../api/client.ts';
 import { formatCell } from './cell-value.ts';
@@ -48,6 +48,22 @@ export async function fetchCount(
   capped.set('count', 'capped');
   const { text } = await rowsAt(path).call({ of: 'count', query: [...capped], signal });
   return Number(JSON.parse(text).count);
+}
+
+/** Names by user id, of people in rows that the caller may read. */
+export async function fetchNames(
+  path: string,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  for (let at = 0; at < ids.length; at += peopleIdsMax) {
+    const query = [['ids', ids.slice(at, at + peopleIdsMax).join(',')] as const];
+    const { text } = await rowsAt(path).call({ query, signal });
+    const { data } = JSON.parse(text) as { data: { id: string; name: string; email: string | null }[] };
+    for (const { id, name, email } of data) names.set(id, name || email || id);
+  }
+  return names;
 }
 
 export async function fetchRow(path: string, id: string): Promise<VersionedRow> {

@@ -1,4 +1,6 @@
 import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import type { RawRow } from '@svc/contract/json.ts';
+import { tablePath } from '@svc/contract/row-path.ts';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { isCode } from '../../../../api/client.ts';
@@ -8,12 +10,13 @@ import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { Loading } from '../../../../components/query-view.tsx';
 import { Hint } from '../../../../components/text.tsx';
 import { type ColumnView, useTable } from '../use-table.ts';
+import { formatCell, parseCell, sqlNull } from './cell-value.ts';
 import { DataGrid } from './data-grid.tsx';
 import { DataTools, FilterBar } from './data-tools.tsx';
 import { addChange, useEdits } from './edits.ts';
 import { type GridQuery, pageSearch, perPageChoices, useGridQuery, visibleColumns } from './grid-query.ts';
 import { ChangeBar } from './review-dialog.tsx';
-import { fetchPage, fetchRow, type VersionedRow } from './rows-api.ts';
+import { fetchNames, fetchPage, fetchRow, type VersionedRow } from './rows-api.ts';
 
 export function RowsView() {
   const { table, path } = useTable();
@@ -59,6 +62,7 @@ export function RowsView() {
   );
 
   const rows = answer.data?.rows ?? [];
+  const names = useOwnerNames(rows);
   const isFiltered = query.filters.length > 0;
   return (
     <Stack gap="sm">
@@ -87,6 +91,7 @@ export function RowsView() {
             label={`Rows of ${table.name}`}
             columns={visible}
             rows={rows}
+            names={names}
             edits={edits}
             sort={query.sort}
             onSort={(sort) => setQuery({ sort })}
@@ -113,6 +118,25 @@ export function RowsView() {
       <ChangeBar edits={edits} setEdits={setEdits} onSaved={() => void refresh()} />
     </Stack>
   );
+}
+
+const noNames: ReadonlyMap<string, string> = new Map();
+
+/** The names of the people in the owner column. */
+function useOwnerNames(rows: readonly RawRow[]): ReadonlyMap<string, string> {
+  const { table, tenant, app } = useTable();
+  const { owner_column: owner } = table;
+  const values = owner === null ? [] : rows.map((row) => formatCell('text', row.get(owner) ?? sqlNull));
+  const ids = [...new Set(values.filter((id) => parseCell('uuid', id).ok))].sort();
+  const path = tablePath(tenant.slug, app.slug, '_people');
+  const answer = useQuery({
+    queryKey: ['people', path, ...ids],
+    queryFn: ({ signal }) => fetchNames(path, ids, signal),
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+  });
+  return answer.data ?? noNames;
 }
 
 function NoRows({ isFiltered, isLater }: { isFiltered: boolean; isLater: boolean }) {

@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { svcFor } from './support/commands.ts';
+import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { temporaryFolder } from './support/server.ts';
+
+let tenant: Tenant;
+beforeAll(async () => {
+  tenant = await newTenant();
+});
+
+const lunch = `roles: [manager]
+tables:
+  menu:
+    columns: [dish:text, price:int]
+    access: { read: [any], write: [role:manager, app] }
+  orders:
+    description: What people want to eat
+    owner_column: by
+    columns: [by:uuid, dish:text, 'note:text:nullable']
+    access:
+      preset: own
+      read: [own, role:manager]
+      columns: { note: { read: [own], write: [own] } }
+`;
+
+async function newLunch() {
+  const { member: owner } = tenant;
+  const app = await newApp(tenant, { owner });
+  const file = join(temporaryFolder(), 'tables.yaml');
+  const svc = svcFor(tenant.server, { token: owner.token, tenant: tenant.slug });
+  const write = (text: string) => writeFileSync(file, text);
+  write(lunch);
+  const apply = (...more: string[]) =>
+    svc(['tables', 'apply', '--app', app.slug, '--file', file, '--json', ...more]);
+  return { app, owner, svc, write, apply, file };
+}
+
+test('a schema file of tables create has rules, and --access overrides them', async () => {
+  const { app, owner, svc, write, file } = await newLunch();
+  write(
+    'columns: [dish:text, cost:int]\naccess: { read: [role:manager], columns: { cost: { read: [none] } } }\n',
+  );
+  for (const more of [['one'], ['two', '--access', 'closed']])
+    expect(
+      (await svc(['tables', 'create', ...more, '--app', app.slug, '--schema', file, '--execute'])).code,
+    ).toBe(0);
+  expect(await done(owner.call('GET', `${app.base}/tables/one/access`))).toMatchObject({
+    read: ['role:manager'],
+    columns: { cost: { read: ['none'] } },
+  });
+  expect(await done(owner.call('GET', `${app.base}/tables/two/access`))).toMatchObject({ preset: 'closed' });
+});
+
+describe('svc tables apply', () => {
+  test('previews, then creates tables with their rules, and changes nothing the second time', async () => {
+    const { app, owner, svc, apply } = await newLunch();
+    expect((await apply()).code).toBe(0);
+    expect((await done(owner.call('GET', `${app.base}/tables`))).items).toEqual([]);
+    const first = await apply('--execute');
+    expect(JSON.parse(first.stdout)).toMatchObject({ created: ['menu', 'orders'], changed: true });
+    expect(await done(owner.call('GET', `${app.base}/tables/orders/access`))).toMatchObject({
+      read: ['own', 'role:manager'],
+      insert: ['own', 'app'],
+      columns: { note: { read: ['own'], write: ['own'] } },
+    });
+    const second = await apply('--execute');
+    expect(JSON.parse(second.stdout)).toEqual({ created: [], columns: [], rules: [], changed: false });
+    const exported = await svc(['tables', 'export', '--app', app.slug]);
+    expect(parse(exported.stdout)).toMatchObject({
+      roles: ['manager'],
+      tables: {
+        menu: { columns: ['dish:text', 'price:int'] },
+        orders: { owner_column: 'by', columns: ['by:uuid', 'dish:text', 'note:text:nullable'] },
+      },
+    });
+  });
+
+  test('takes its own export, in another app too', async () => {
+    const one = await newLunch();
+    await one.apply('--execute');
+    const exported = await one.svc(['tables', 'export', '--app', one.app.slug]);
+    one.write(exported.stdout);
+    expect(JSON.parse((await one.apply('--execute')).stdout)).toMatchObject({ changed: false });
+    const other = await newLunch();
+    other.write(exported.stdout);
+    await other.apply('--execute');
+    const again = await other.svc(['tables', 'export', '--app', other.app.slug]);
+    expect(again.stdout).toBe(exported.stdout);
+  });
+
+  test('adds columns and sets rules, and drops nothing', async () => {
+    const { app, owner, apply, write } = await newLunch();
+    await apply('--execute');
+    write('tables: { menu: { columns: [dish:text, "vegan:bool:false"], access: read-only } }');
+    const changed = await apply('--execute');
+    expect(JSON.parse(changed.stdout)).toEqual({
+      created: [],
+      columns: ['menu.vegan'],
+      rules: ['menu'],
+      changed: true,
+    });
+    const menu = await done(owner.call('GET', `${app.base}/tables/menu`));
+    expect(menu.columns.map(({ name }: { name: string }) => name)).toContain('price');
+    expect((await owner.call('GET', `${app.base}/tables/orders`)).status).toBe(200);
+    expect((await done(owner.call('GET', `${app.base}/tables/menu/access`))).preset).toBe('read-only');
+  });
+
+  test('refuses another type, another owner column, an unknown role and a file without tables', async () => {
+    const { apply, write } = await newLunch();
+    await apply('--execute');
+    const codes: unknown[] = [];
+    for (const text of [
+      'tables: { menu: { columns: [dish:int] } }',
+      'tables: { orders: { owner_column: dish } }',
+      'roles: [cook]\ntables: { menu: { access: { write: [role:manager] } } }',
+      'tables: { menu: { access: { write: [rule:manager] } } }',
+      'columns: [dish:int]',
+    ]) {
+      write(text);
+      const { code, stderr } = await apply('--execute');
+      codes.push([code, /"code": ?"(\w+)"/.exec(stderr)?.[1]]);
+    }
+    expect(codes).toEqual([
+      [7, 'validation_failed'],
+      [6, 'immutable_field'],
+      [7, 'validation_failed'],
+      [7, 'validation_failed'],
+      [2, 'usage'],
+    ]);
+  });
+});
