@@ -118,6 +118,11 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
     connector_id: connectorID,
     action: 'read',
   })),
+  'access.preview': own(fixtures.connector, ({ connectorID }, _, { id }) => ({
+    as: id,
+    connector: connectorID,
+    resource_path: 'sales/orders',
+  })),
   'policies.create': inTenant(() => ({ name: uniqueName('policy') })),
   'policies.get policies.delete': of(fixtures.policy),
   'policies.replace': of(fixtures.policy, () => ({

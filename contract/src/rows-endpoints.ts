@@ -25,6 +25,13 @@ export const countRows = read<typeof shapes.countRows>()({
   errors: ['unknown_column', 'forbidden', 'uri_too_long'],
 });
 
+export const getOwnAccess = read<typeof shapes.getOwnAccess>()({
+  id: 'rows.access',
+  path: `${collection}/_access`,
+  summary: 'Get your own access to a table, and why you see nothing',
+  ...rows,
+});
+
 export const getRow = read<typeof shapes.getRow>()({
   id: 'rows.get',
   path: one,

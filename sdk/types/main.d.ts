@@ -5,4 +5,4 @@ export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './e
 export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, PutOptions, StoredObject, } from './objects.js';
 export type { CallOptions, CountOptions, Page, Query } from './query.js';
 export { createSignIn, type SignedIn, type SignIn, SignInError, type SignInOptions, type SignInStorage, type User, } from './sign-in.js';
-export type { BatchOptions, InsertOptions, Plan, Table, UpdateOptions } from './table.js';
+export type { BatchOptions, InsertOptions, OwnAccess, Plan, Table, UpdateOptions } from './table.js';

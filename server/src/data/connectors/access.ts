@@ -22,14 +22,13 @@ import { foreignCatalogue } from './foreign-catalogue.ts';
 import { appliesTo, fitPolicy } from './policies.ts';
 import { findConnectorTable } from './store.ts';
 
-type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
+export type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 type TableRef = Pick<RowsPath, 'tenant' | 'app' | 'table' | 'schema'>;
 
-interface ConnectorAccessDeps {
+export interface ConnectorAccessDeps {
   db: Db;
   now: () => Date;
   maskKey: LiveKey<string>;
-  cache: TaggedCache<TableAccess>;
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
   connectorDatabases: ConnectorDatabases;
 }
@@ -37,7 +36,7 @@ interface ConnectorAccessDeps {
 /** What a change of a grant, preset, policy, scope or connector may take to be seen, also by other servers. */
 const cachedMsMax = 500;
 
-export function createConnectorAccess(deps: ConnectorAccessDeps) {
+export function createConnectorAccess(deps: ConnectorAccessDeps & { cache: TaggedCache<TableAccess> }) {
   const cacheKey = (caller: Caller, { tenant, app, schema, table }: TableRef) =>
     JSON.stringify([caller.credentialId, tenant, app, schema, table]);
   return {
@@ -55,67 +54,103 @@ export function createConnectorAccess(deps: ConnectorAccessDeps) {
 }
 
 async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller, ref: TableRef) {
+  const tenant = await deps.tenantAccess(ref.tenant, caller);
+  const { value } = (tenant && (await decideConnectorAccess(deps, tenant, caller, ref))) ?? {};
+  return value ? { value, tags: [credentialTag(caller.credentialId), userTag(caller.userId)] } : null;
+}
+
+type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
+
+/** The access, and the facts that explain why there is none. */
+export interface ConnectorDecision {
+  connector: ConnectorRow;
+  path: string;
+  me: Me;
+  /** Of the caller, on the connector. */
+  grants: readonly ActiveGrant[];
+  inScope: readonly ActiveGrant[];
+  value: TableAccess | null;
+}
+
+export async function decideConnectorAccess(
+  deps: ConnectorAccessDeps,
+  tenant: TenantAccess,
+  caller: Caller,
+  ref: TableRef,
+): Promise<ConnectorDecision | null> {
   const { db } = deps;
   const { userId, scope, throughApp } = caller;
-  const tenant = await deps.tenantAccess(ref.tenant, caller);
   // Grants are of people: neither an app nor a token for certain apps uses them.
-  if (
-    !tenant ||
-    throughApp !== undefined ||
-    (scope && (scope.tenantId !== tenant.id || scope.apps.length > 0))
-  )
+  if (throughApp !== undefined || (scope && (scope.tenantId !== tenant.id || scope.apps.length > 0)))
     return null;
-  const row = isText(ref.app) ? await findConnectorRow(db, tenant.id, ref.app) : undefined;
-  if (!row) return null;
+  const connector = isText(ref.app) ? await findConnectorRow(db, tenant.id, ref.app) : undefined;
+  if (!connector) return null;
   const path = `${ref.schema}/${ref.table}`;
-  const grants = (await loadActiveGrants(db, tenant.id, userId)).filter(
-    (grant) => grant.connectorId === row.id && isInScope(grant.scope, path),
-  );
-  if (grants.length === 0) return null;
-  const source = await openSource(deps, tenant, row, ref);
-  if (!source) return null;
-  const { catalogue } = source;
+  const active = await loadActiveGrants(db, tenant.id, userId);
+  const grants = active.filter(({ connectorId }) => connectorId === connector.id);
+  const inScope = grants.filter((grant) => isInScope(grant.scope, path));
   const me = await loadMe(db, tenant, caller);
+  const source = inScope.length === 0 ? null : await openSource(deps, tenant, connector, ref);
+  const found = { connector, path, me };
+  const value = source && (await accessByGrants(deps, tenant, { ...found, caller, source, grants: inScope }));
+  return { ...found, grants, inScope, value };
+}
+
+interface GrantedTable extends Pick<ConnectorDecision, 'connector' | 'path' | 'me' | 'grants'> {
+  caller: Pick<Caller, 'scope'>;
+  source: TableSource;
+}
+
+export async function accessByGrants(
+  deps: ConnectorAccessDeps,
+  tenant: TenantAccess,
+  { caller, connector, path, me, source, grants }: GrantedTable,
+): Promise<TableAccess | null> {
+  const { db } = deps;
+  const { catalogue } = source;
   const policies = await loadPolicies(db, tenant.id, [
     ...new Set(grants.flatMap(({ policyIds }) => policyIds)),
   ]);
   const fit = (found: readonly PolicyRow[]) =>
     found
-      .filter((policy) => appliesTo(policy, { connectorId: row.id, path }))
+      .filter((policy) => appliesTo(policy, { connectorId: connector.id, path }))
       .map((policy) => fitPolicy(policy, catalogue, me));
   const enforced = fit(await loadEnforcedPolicies(db, tenant.id));
   const alternatives = grants.map((grant) =>
     grantAlternative(catalogue, {
       id: grant.id,
-      text: `a grant of ${row.slug}`,
+      text: `a grant of ${connector.slug}`,
       actions: grant.actions,
       policies: [...fit(policies.filter(({ id }) => grant.policyIds.includes(id))), ...enforced],
     }),
   );
   const usable = alternatives
-    .map((alternative) => limit(alternative, caller, row))
+    .map((alternative) => limit(alternative, caller, connector))
     .filter(({ reads, changes }) => Object.keys({ ...reads, ...changes }).length > 0);
   const access = combine(usable);
   if (!access) return null;
   const ends = grants.flatMap(({ expiresAt }) => (expiresAt ? [expiresAt.getTime()] : []));
-  const value: TableAccess = {
+  return {
     ...source,
     access,
     governed: {
       tenantId: tenant.id,
-      connectorId: row.id,
-      appId: row.kind === 'tables' ? row.app_id : null,
+      connectorId: connector.id,
+      appId: connector.kind === 'tables' ? connector.app_id : null,
       path,
     },
-    isReadOnly: !row.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
+    isReadOnly: !connector.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
     until: Math.min(deps.now().getTime() + cachedMsMax, ...ends),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
-  return { value, tags: [credentialTag(caller.credentialId), userTag(userId)] };
 }
 
 /** A token does what it was issued for; rows of a read-only connector do not change. */
-function limit(alternative: Alternative, { scope }: Caller, { writable }: ConnectorRow): Alternative {
+function limit(
+  alternative: Alternative,
+  { scope }: Pick<Caller, 'scope'>,
+  { writable }: ConnectorRow,
+): Alternative {
   const may = (action: 'read' | 'write') => !scope || scope.actions.includes(action);
   return {
     ...alternative,
@@ -124,7 +159,11 @@ function limit(alternative: Alternative, { scope }: Caller, { writable }: Connec
   };
 }
 
-async function loadMe(db: Db, tenant: TenantAccess, { userId, email }: Caller): Promise<Me> {
+export async function loadMe(
+  db: Db,
+  tenant: TenantAccess,
+  { userId, email }: Pick<Caller, 'userId' | 'email'>,
+): Promise<Me> {
   return {
     id: userId,
     email,
@@ -134,11 +173,11 @@ async function loadMe(db: Db, tenant: TenantAccess, { userId, email }: Caller): 
   };
 }
 
-interface TableSource extends Pick<TableAccess, 'app' | 'rowDb' | 'writeDb'> {
+export interface TableSource extends Pick<TableAccess, 'app' | 'rowDb' | 'writeDb'> {
   catalogue: TableCatalogue;
 }
 
-async function openSource(
+export async function openSource(
   { db, connectorDatabases }: ConnectorAccessDeps,
   tenant: TenantAccess,
   row: ConnectorRow,

@@ -40,6 +40,8 @@ export interface RowsDeps {
   rowDb: RowPool;
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
+  /** Of `_access`. */
+  ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
   cursors: Cursors;
   accessLog: AccessLog;
   now: () => Date;
@@ -70,6 +72,10 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       if (rowsPath === 'malformed')
         throw fail('validation_failed', { detail: 'The path is not percent-encoded correctly.' });
       if (!rowsPath) throw fail('not_found');
+      if (rowsPath.rest.kind === 'access') {
+        requireMethod(request.method, rowsPath);
+        return deps.ownAccess(caller, rowsPath);
+      }
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
       try {
         // An upload may take long: authorization is checked before it is read and once more afterwards.
@@ -172,10 +178,13 @@ function hasSameView(now: TableAccess, before: TableAccess): boolean {
 
 const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
 
-function authorizeCall({ access, app, isReadOnly }: TableAccess, method: string, { rest }: RowsPath): void {
-  if (!allowedMethods[rest.kind].includes(method)) {
-    throw fail('method_not_allowed', { headers: { allow: allowedMethods[rest.kind].join(', ') } });
-  }
+function requireMethod(method: string, { rest }: RowsPath): void {
+  const allowed = allowedMethods[rest.kind];
+  if (!allowed.includes(method)) throw fail('method_not_allowed', { headers: { allow: allowed.join(', ') } });
+}
+
+function authorizeCall({ access, app, isReadOnly }: TableAccess, method: string, path: RowsPath): void {
+  requireMethod(method, path);
   const isRead = method === 'GET' || method === 'HEAD';
   const action = isRead ? 'read' : changeMethods[method];
   // Not 404: callers with some access may know that the table exists.
@@ -191,7 +200,7 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   const isRead = method === 'GET' || method === 'HEAD';
   if (rest.kind === 'count') return countRows(ctx);
   if (!isRead && ctx.writeDb) return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null);
-  if (rest.kind === 'table') {
+  if (rest.kind !== 'row') {
     if (!isRead) return insertRows(ctx);
     return prefersJsonLines(ctx.request) ? exportRows(ctx) : listRows(ctx);
   }
@@ -206,6 +215,7 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
 const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   table: ['GET', 'HEAD', 'POST'],
   count: ['GET', 'HEAD'],
+  access: ['GET', 'HEAD'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 
