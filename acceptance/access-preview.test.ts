@@ -205,7 +205,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'outside', { via: 'console' });
       },
       text: (p) =>
-        `Outside the app, rows of outside are for owners of lunch and for people with a table grant; ${p.email} is neither. Open the app, or let an owner add a table grant: svc tables grants issue outside --app lunch --user ${p.email} --actions read`,
+        `Outside the app, rows of outside are for owners of lunch and for people with a table grant; ${p.email} is neither. Open the app, or let an owner add a table grant: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
     },
     {
       name: 'an app that the person may not see',
@@ -218,7 +218,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'plans', { app: 'secret' });
       },
       text: (p) =>
-        `The app secret is private, and ${p.email} is not among its people. Invite them with: svc apps members add secret --user ${p.email}`,
+        `The app secret is private, and ${p.email} is not among its people. Publish the app to invited people, then invite them with: svc apps members add --app secret --user ${p.email}`,
     },
   ];
   expect(situations.length).toBe(20);

@@ -253,7 +253,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
-  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count': of(fixtures.table),
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access': of(fixtures.table),
   'tables.getAccess': of(fixtures.table),
   'tables.setAccess': of(fixtures.table, { read: ['any'], write: ['role:manager'] }),
   'tables.update': of(fixtures.table, { description: 'changed' }),

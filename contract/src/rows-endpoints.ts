@@ -29,7 +29,8 @@ export const getOwnAccess = read<typeof shapes.getOwnAccess>()({
   id: 'rows.access',
   path: `${collection}/_access`,
   summary: 'Get your own access to a table, and why you see nothing',
-  ...rows,
+  authority: rows.authority,
+  who: who('O:y C:y A:v M:v P:y N:n X:n'),
 });
 
 export const getRow = read<typeof shapes.getRow>()({

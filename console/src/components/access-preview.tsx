@@ -7,7 +7,7 @@ import { useTenant } from '../api/me.ts';
 import { useEndpoint } from '../api/use-endpoint.ts';
 import { DataTable } from './data-table.tsx';
 import { QueryView } from './query-view.tsx';
-import { Heading, Hint, Mono } from './text.tsx';
+import { BoldText, Hint, Mono } from './text.tsx';
 
 type Preview = z.output<typeof PreviewShape>;
 
@@ -77,7 +77,7 @@ function Sample({ preview: { sample, sample_withheld } }: { preview: Preview }) 
     <Stack gap="xs">
       {names.length > 0 && (
         <>
-          <Heading order={4}>First rows</Heading>
+          <BoldText>First rows</BoldText>
           <DataTable<Record<string, unknown>>
             label="First rows"
             minWidth={480}

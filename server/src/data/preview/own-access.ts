@@ -23,8 +23,10 @@ export function createOwnAccess(deps: PreviewDeps) {
 
 async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Promise<Answer> {
   const tenant = await deps.tenantAccess(path.tenant, caller);
-  if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) throw fail('not_found');
+  if (!tenant || !isForRows(caller, tenant.id)) throw fail('not_found');
   const target = await findTarget(deps, { tenant, caller, path });
+  const apps = caller.scope?.apps ?? [];
+  if (apps.length > 0 && target.kind === 'app' && !apps.includes(target.app.id)) throw fail('not_found');
   const person = { isSelf: true, email: caller.email, userId: caller.userId };
   const resolved = await resolveTarget(deps, target, { tenant, caller, person });
   if (!resolved.value && target.kind === 'app') {
@@ -39,6 +41,13 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
   }
   if (!resolved.value && !resolved.reason) throw fail('not_found');
   return describeOwn(resolved, target, person);
+}
+
+/** Tokens for other purposes learn nothing about tables. */
+function isForRows({ scope }: Caller, tenantId: string): boolean {
+  if (!scope) return true;
+  const { actions } = scope;
+  return scope.tenantId === tenantId && (actions.includes('read') || actions.includes('write'));
 }
 
 type Asking = { tenant: { id: string }; caller: Caller; path: RowsPath };

@@ -124,18 +124,18 @@ export function tableReason(decision: TableDecision, person: Person): Reason | n
   if (facts.through && !facts.through.visible)
     return {
       reason: `The app ${app.slug} is ${app.visibility === 'private' ? 'private' : 'for invited people'}, and ${isSelf ? 'you are' : `${email} is`} not among its people.`,
-      next: `Invite them with: svc apps members add ${app.slug} --user ${email}`,
+      next: `${app.visibility === 'private' ? 'Publish the app to invited people, then invite' : 'Invite'} them with: svc apps members add --app ${app.slug} --user ${email}`,
     };
   if (value?.access.actions.has('read')) return narrowedReason(value, person);
   if (facts.through) return ruleReason(decision, person);
   if (value && !hasReadPart(value.access.alternatives))
     return {
       reason: `${whoseFirst(person)} table grant allows changing rows of ${name}, but not reading them.`,
-      next: `Owners add it with: svc tables grants issue ${name} --app ${app.slug} --user ${email} --actions read`,
+      next: `Owners add it with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
     };
   return {
     reason: `Outside the app, rows of ${name} are for owners of ${app.slug} and for people with a table grant; ${isSelf ? 'you are' : `${email} is`} neither.`,
-    next: `Open the app, or let an owner add a table grant: svc tables grants issue ${name} --app ${app.slug} --user ${email} --actions read`,
+    next: `Open the app, or let an owner add a table grant: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
   };
 }
 
