@@ -4,5 +4,5 @@ import { previewOfConnector } from './suites/access-preview-model.ts';
 import { hasMariaDb } from './support/warehouses.ts';
 
 test.skipIf(!(hasMariaDb || needsMariaDb))('a preview of a table in MariaDB shows what the rows show', () =>
-  previewOfConnector('mysql', { people: 20, rounds: 17 }),
+  previewOfConnector('mysql', { people: 20, rounds: 14 }),
 );
