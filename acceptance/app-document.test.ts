@@ -65,7 +65,12 @@ describe("an app's own OpenAPI document", () => {
     const result = await new Validator().validate(structuredClone(document));
     expect([result.errors, result.valid]).toEqual([undefined, true]);
     expect(document.servers).toEqual([{ url: world.server.baseUrl }]);
-    expect(Object.keys(document.paths).sort()).toEqual([path(), `${path()}/_count`, `${path()}/{id}`]);
+    expect(Object.keys(document.paths).sort()).toEqual([
+      path(),
+      `${path()}/_access`,
+      `${path()}/_count`,
+      `${path()}/{id}`,
+    ]);
     const { headers } = await at('GET', documentPath());
     const same = await at('GET', documentPath(), undefined, { 'if-none-match': headers.get('etag') ?? '' });
     expect(same.status).toBe(304);
@@ -208,6 +213,7 @@ describe("an app's own OpenAPI document", () => {
     expect((await table.shape('POST', '/grants', grant)).status).toBe(201);
     const theirs = (await read(admin)).body;
     expect(Object.values<Any>(theirs.paths).flatMap((methods) => Object.keys(methods))).toEqual([
+      'get',
       'get',
       'get',
       'get',

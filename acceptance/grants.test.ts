@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { svcFor } from './support/commands.ts';
 import { queryDatabase } from './support/database.ts';
-import { newTenant, type Tenant } from './support/people.ts';
+import { done, newTenant, type Tenant } from './support/people.ts';
 
 async function connector(t: Tenant): Promise<string> {
   const made = await t.admin.call('POST', `${t.base}/connectors`, {
@@ -263,4 +263,41 @@ describe('access check', () => {
     });
     expect([answer.status, answer.body.reason]).toEqual([200, 'no_active_grant']);
   });
+});
+
+test('access check answers for apps and service accounts', async () => {
+  const t = await newTenant();
+  const app = await done(t.admin.call('POST', `${t.base}/apps`, { name: 'Lunch', slug: 'lunch' }));
+  const account = { name: 'ci', actions: ['rows'] };
+  await done(t.admin.call('POST', `${t.base}/apps/lunch/service-accounts`, account));
+  const { body } = await grant(t, { subject_kind: 'app', subject_id: app.id });
+  const other = await grant(t, {
+    subject_kind: 'service_account',
+    subject_id: 'lunch/ci',
+    connector_id: body.connector_id,
+  });
+  const svc = svcFor(t.server, { token: t.admin.token, tenant: t.id });
+  const check = async (...subject: string[]) =>
+    (
+      await svc([
+        'access',
+        'check',
+        ...subject,
+        '--connector',
+        body.connector_id,
+        '--action',
+        'read',
+        '--json',
+      ])
+    ).json();
+  expect(await check('--app', 'lunch')).toMatchObject({ allowed: true, grant_ids: [body.id] });
+  expect(await check('--service-account', 'lunch/ci')).toMatchObject({ grant_ids: [other.body.id] });
+  expect(await check('--app', 'dinner')).toMatchObject({ allowed: false, reason: 'no_active_grant' });
+  const asMember = {
+    subject_kind: 'app',
+    subject_id: app.id,
+    connector_id: body.connector_id,
+    action: 'read',
+  };
+  expect((await t.member.call('POST', `${t.base}/access/check`, asMember)).status).toBe(403);
 });

@@ -172,6 +172,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'grants requests reject': line('{request} --reason no', requestOfMember),
   'grants revoke': line('{grantID} --reason over', grant),
   'grants scope set': line('{grantID} sales hr/people', grant),
+  'access preview': line('--as {memberID} --connector {connectorID} --resource-path sales/orders', connector),
   'access check': line('--subject {memberID} --connector {connectorID} --action read', connector),
   'policies get, policies delete': line('{policyID}', policy),
   'policies create': line('--from-file {file} --name {unique}', policyFile),

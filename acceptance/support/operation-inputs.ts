@@ -118,6 +118,11 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
     connector_id: connectorID,
     action: 'read',
   })),
+  'access.preview': own(fixtures.connector, ({ connectorID }, _, { id }) => ({
+    as: id,
+    connector: connectorID,
+    resource_path: 'sales/orders',
+  })),
   'policies.create': inTenant(() => ({ name: uniqueName('policy') })),
   'policies.get policies.delete': of(fixtures.policy),
   'policies.replace': of(fixtures.policy, () => ({
@@ -248,7 +253,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
-  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count': of(fixtures.table),
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access': of(fixtures.table),
   'tables.getAccess': of(fixtures.table),
   'tables.export': of(fixtures.privateApp),
   'tables.apply': of(fixtures.privateApp, {

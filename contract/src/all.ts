@@ -3,6 +3,8 @@ import * as accessLogShapes from './access-log.shapes.ts';
 import * as accessLog from './access-log.ts';
 import * as accessPolicyShapes from './access-policies.shapes.ts';
 import * as accessPolicies from './access-policies.ts';
+import * as accessPreviewShapes from './access-preview.shapes.ts';
+import * as accessPreview from './access-preview.ts';
 import * as accessRequestShapes from './access-requests.shapes.ts';
 import * as accessRequests from './access-requests.ts';
 import * as appLifeShapes from './app-life.shapes.ts';
@@ -96,6 +98,7 @@ const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record
   [grantRequests, grantRequestShapes],
   [accessLog, accessLogShapes],
   [accessPolicies, accessPolicyShapes],
+  [accessPreview, accessPreviewShapes],
   [apps, appShapes],
   [appLife, appLifeShapes],
   [appLists, appListShapes],

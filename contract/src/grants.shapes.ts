@@ -184,6 +184,7 @@ export const checkAccess = {
   params: tenantParams,
   body: z.strictObject({
     subject_id: ref,
+    subject_kind: z.enum(subjectKinds).exclude(['group']).default('user'),
     connector_id: ref,
     action: chars(1, 64),
     resource_path: resourcePath.or(z.literal('')).default(''),

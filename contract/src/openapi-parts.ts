@@ -197,22 +197,52 @@ export const problemSchema = object(
   ['errors', 'request_url'],
 );
 
+const planEffect = object({
+  grant_id: string,
+  subject: object({ kind: string, id: string, name: string }),
+  path: string,
+  rows: {
+    anyOf: [
+      object({
+        before: { type: 'integer' },
+        after: { type: 'integer' },
+        gained: { type: 'integer' },
+        lost: { type: 'integer' },
+      }),
+      { type: 'null' },
+    ],
+  },
+  columns_gained: { type: 'array', items: string },
+  columns_lost: { type: 'array', items: string },
+  masks: { type: 'array', items: object({ column: string, before: string, after: string }) },
+  text: string,
+});
+
 export const previewSchema = object({
   dry_run: { const: true },
-  plan: object({
-    operation: string,
-    target: { type: 'object', properties: { kind: string, id: string, name: string } },
-    changes: {
-      type: 'array',
-      items: object({
-        path: string,
-        before: {},
-        after: {},
-        effect: { enum: ['create', 'update', 'delete'] },
-      }),
+  plan: object(
+    {
+      operation: string,
+      target: { type: 'object', properties: { kind: string, id: string, name: string } },
+      changes: {
+        type: 'array',
+        items: object({
+          path: string,
+          before: {},
+          after: {},
+          effect: { enum: ['create', 'update', 'delete'] },
+        }),
+      },
+      warnings: { type: 'array', items: string },
+      irreversible: { type: 'boolean' },
+      effects: {
+        type: 'array',
+        items: planEffect,
+        description: 'Of a policy: what each grant gains and loses.',
+      },
+      effects_left_off: { type: 'integer' },
+      fingerprint: string,
     },
-    warnings: { type: 'array', items: string },
-    irreversible: { type: 'boolean' },
-    fingerprint: string,
-  }),
+    ['effects', 'effects_left_off'],
+  ),
 });

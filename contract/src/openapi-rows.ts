@@ -106,6 +106,9 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
   'rows.count': (_, entry) => ({
     answers: { 200: answer('The number.', jsonContent(commonOf(entry).answer)) },
   }),
+  'rows.access': (_, entry) => ({
+    answers: { 200: answer('Your access.', jsonContent(commonOf(entry).answer)) },
+  }),
   'rows.get': (terms) => ({
     headers: [ifNoneMatch],
     answers: {

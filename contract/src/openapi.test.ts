@@ -97,6 +97,7 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json], ['204']],
       pat: true,
     },
+    { id: 'rows.access', headers: [], body: [], answers: [['200', json]], pat: true },
     { id: 'rows.get', headers: ['If-None-Match'], body: [], answers: [['200', json], ['304']], pat: true },
     {
       id: 'rows.insert',
@@ -139,7 +140,7 @@ const paths = resolvedPaths as Described;
 test('every POST accepts an Idempotency-Key and lists its error codes', () => {
   const posts = everything.filter(({ endpoint }) => endpoint.method === 'POST');
   expect(posts.filter(({ endpoint }) => endpoint.kind === 'read').map(({ endpoint }) => endpoint.id)).toEqual(
-    ['connectors.test', 'access.check', 'icons.preCreate', 'icons.sign'],
+    ['connectors.test', 'access.check', 'access.preview', 'icons.preCreate', 'icons.sign'],
   );
   for (const { endpoint } of posts) {
     const operation = paths[endpoint.path]?.post;

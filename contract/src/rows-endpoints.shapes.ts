@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OwnAccess } from './access-preview.shapes.ts';
 import { perPageDefault, perPageMax } from './limits.ts';
 import {
   affectedDefault,
@@ -30,7 +31,9 @@ export const Batch = z.object({
 
 const tableParams = z.object({ tenant: ref, app: ref, table: tableName.or(ref) });
 const rowParams = tableParams.extend({
-  id: text.min(1).meta({ description: 'The id of the row; a text `_count` is written `%5Fcount`.' }),
+  id: text
+    .min(1)
+    .meta({ description: 'The id of the row; a text `_count` or `_access` is written with `%5F`.' }),
 });
 
 export const connectorTableParams = z.object({
@@ -98,6 +101,7 @@ export const countRows = {
   }),
   answer: z.object({ count: z.int(), mode: z.enum(countModes).optional() }),
 };
+export const getOwnAccess = { params: tableParams, answer: OwnAccess };
 export const getRow = { params: rowParams, query: z.strictObject({ select }), answer: Row };
 export const insertRows = {
   params: tableParams,

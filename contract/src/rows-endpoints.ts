@@ -25,6 +25,14 @@ export const countRows = read<typeof shapes.countRows>()({
   errors: ['unknown_column', 'forbidden', 'uri_too_long'],
 });
 
+export const getOwnAccess = read<typeof shapes.getOwnAccess>()({
+  id: 'rows.access',
+  path: `${collection}/_access`,
+  summary: 'Get your own access to a table, and why you see nothing',
+  authority: rows.authority,
+  who: who('O:y C:y A:v M:v P:y N:n X:n'),
+});
+
 export const getRow = read<typeof shapes.getRow>()({
   id: 'rows.get',
   path: one,

@@ -31,4 +31,4 @@ export {
   type SignInStorage,
   type User,
 } from './sign-in.ts';
-export type { BatchOptions, InsertOptions, Plan, Table, UpdateOptions } from './table.ts';
+export type { BatchOptions, InsertOptions, OwnAccess, Plan, Table, UpdateOptions } from './table.ts';

@@ -51,6 +51,13 @@ test('an insert without returned rows gets the id; a dry run gets the plan', asy
   expect(server.seen[0]!.query).toEqual([['dry_run', 'true']]);
 });
 
+test('the own access is asked for beside the rows', async () => {
+  const access = { actions: [], columns: [], filter: 'no rows', because: [], reason: 'No.', next: 'Ask.' };
+  server.answerWith(() => Response.json(access));
+  expect(await todos.access()).toEqual(access as never);
+  expect(server.seen[0]!.path).toBe('/data/acme/todo/todos/_access');
+});
+
 test('one row is read with its ETag, or not at all if it has not changed', async () => {
   server.answerWith(() => Response.json({ id: 'x' }, { headers: { etag: '"7.1"' } }));
   expect(await todos.get('a/b?c')).toEqual({ row: { id: 'x' }, etag: '"7.1"' });

@@ -27,11 +27,33 @@ export interface UpdateOptions extends CallOptions {
   ifMatch?: string;
 }
 
+/** What the caller may do with a table, and why. */
+export interface OwnAccess {
+  actions: ('read' | 'insert' | 'update' | 'delete' | 'export')[];
+  columns: { name: string; access: 'clear' | 'masked'; mask: string | null }[];
+  /** Which rows are visible, in words. */
+  filter: string;
+  because: { kind: string; id: string; name: string }[];
+  /** Why nothing is visible; null if something is. */
+  reason: string | null;
+  /** What to do about it. */
+  next: string | null;
+}
+
 interface DryRun {
   dryRun: true;
 }
 
 export class Table<Row extends object, Insert extends object, Update extends object> extends Query<Row> {
+  /** The caller's own access: also where the table shows nothing, with the reason. */
+  access(options: CallOptions = {}): Promise<OwnAccess> {
+    const path = `${this.place.path}/_access`;
+    return this.#exchange(
+      { method: 'GET', path, onFault: 'repeat', signal: options.signal },
+      readJson<OwnAccess>,
+    );
+  }
+
   get(
     id: Id,
     options: CallOptions & { ifNoneMatch: string },

@@ -8,4 +8,4 @@ export type { Operation, OperationResult, OperationsOptions, Reference } from '.
 export type { FindPeople, NamedPerson } from './people.js';
 export type { CallOptions, CountOptions, Page, Query } from './query.js';
 export { createSignIn, type SignedIn, type SignIn, SignInError, type SignInOptions, type SignInStorage, type User, } from './sign-in.js';
-export type { BatchOptions, InsertOptions, Plan, Table, UpdateOptions } from './table.js';
+export type { BatchOptions, InsertOptions, OwnAccess, Plan, Table, UpdateOptions } from './table.js';

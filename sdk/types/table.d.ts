@@ -19,11 +19,33 @@ export interface UpdateOptions extends CallOptions {
     /** Fails with `precondition_failed` if the row has changed since it was read. */
     ifMatch?: string;
 }
+/** What the caller may do with a table, and why. */
+export interface OwnAccess {
+    actions: ('read' | 'insert' | 'update' | 'delete' | 'export')[];
+    columns: {
+        name: string;
+        access: 'clear' | 'masked';
+        mask: string | null;
+    }[];
+    /** Which rows are visible, in words. */
+    filter: string;
+    because: {
+        kind: string;
+        id: string;
+        name: string;
+    }[];
+    /** Why nothing is visible; null if something is. */
+    reason: string | null;
+    /** What to do about it. */
+    next: string | null;
+}
 interface DryRun {
     dryRun: true;
 }
 export declare class Table<Row extends object, Insert extends object, Update extends object> extends Query<Row> {
     #private;
+    /** The caller's own access: also where the table shows nothing, with the reason. */
+    access(options?: CallOptions): Promise<OwnAccess>;
     get(id: Id, options: CallOptions & {
         ifNoneMatch: string;
     }): Promise<Found<Row> | {

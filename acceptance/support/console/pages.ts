@@ -47,6 +47,7 @@ export function consolePages({
       'app-table-empty': `${app}/tables/wishes`,
       'app-table-schema': `${app}/tables/bookings?view=schema`,
       'app-table-access': `${app}/tables/bookings?view=access`,
+      'app-table-view-as': `${app}/tables/bookings?view=as`,
       'app-domains': `${app}/domains`,
       'app-storage': `${app}/storage`,
       'app-storage-folder': `${app}/storage?prefix=floor-plans%2F`,

@@ -225,10 +225,22 @@ export const grantsScopeSet = defineCommand({
 
 export const accessCheck = defineCommand({
   words: 'access check',
-  summary: 'Check whether a user may do something, and by which grants',
+  summary: 'Check whether a user, an app or a service account may do something, and by which grants',
   kind: 'read',
   flags: {
-    subject: { type: 'string', required: true, placeholder: 'user', summary: 'User id or e-mail address' },
+    subject: { type: 'string', placeholder: 'user', summary: 'User id or e-mail address' },
+    app: {
+      type: 'string',
+      placeholder: 'app',
+      summary: "App id or slug: the app's own identity",
+      excludes: ['subject'],
+    },
+    'service-account': {
+      type: 'string',
+      placeholder: 'account',
+      summary: 'Service account, by id or as app/name',
+      excludes: ['subject', 'app'],
+    },
     connector: { type: 'string', required: true, placeholder: 'connector', summary: 'Connector id or slug' },
     action: { type: 'string', required: true, placeholder: 'action', summary: 'Such as read or write' },
     'resource-path': {
@@ -237,10 +249,11 @@ export const accessCheck = defineCommand({
       summary: 'schema or schema/table (the whole connector)',
     },
   },
+  oneRequired: [['subject', 'app', 'service-account']],
   endpoint: checkAccess,
   input: ({ flags }) => ({
     body: {
-      subject_id: flags.subject,
+      ...checkedSubject(flags),
       connector_id: flags.connector,
       action: flags.action,
       resource_path: flags['resource-path'],
@@ -249,5 +262,17 @@ export const accessCheck = defineCommand({
   examples: {
     '--subject ada@example.com --connector warehouse --action read --resource-path hr/people':
       'Check whether Ada may read this table',
+    '--service-account lunch/ci --connector warehouse --action read': 'Check a service account',
   },
 });
+
+function checkedSubject(flags: {
+  subject?: string | undefined;
+  app?: string | undefined;
+  'service-account'?: string | undefined;
+}) {
+  if (flags.app !== undefined) return { subject_id: flags.app, subject_kind: 'app' as const };
+  const account = flags['service-account'];
+  if (account !== undefined) return { subject_id: account, subject_kind: 'service_account' as const };
+  return { subject_id: flags.subject ?? '' };
+}

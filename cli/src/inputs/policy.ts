@@ -67,7 +67,10 @@ interface Mask {
   args: Record<string, string | number | boolean>;
 }
 
-export function policyBody(flags: FlagValues<typeof policyFlags>, file: Record<string, unknown>): PolicyBody {
+export function policyBody(
+  flags: Partial<FlagValues<typeof policyFlags>>,
+  file: Record<string, unknown>,
+): PolicyBody {
   const given: Record<keyof PolicyBody, unknown> = {
     name: flags.name,
     description: flags.description,

@@ -19,9 +19,16 @@ export function renderChanges(plan: Plan, style: Style): string {
   return [
     `${sanitize(plan.operation)}: ${target.join(' ')}\n`,
     ...changes,
+    ...effectLines(plan),
     ...plan.warnings.map((warning) => `${tint(style, 'yellow', '!')} ${sanitize(warning)}\n`),
     ...(plan.irreversible ? [`${tint(style, 'yellow', '!')} This cannot be undone.\n`] : []),
   ].join('');
+}
+
+function effectLines({ effects = [], effects_left_off: leftOff = 0 }: Plan): string[] {
+  if (effects.length === 0) return [];
+  const more = leftOff > 0 ? [`  … and possibly ${leftOff} more\n`] : [];
+  return ['Effects on grants:\n', ...effects.map(({ text }) => `  ${sanitize(text)}\n`), ...more];
 }
 
 function changeLine(change: PlanChange, style: Style): string {

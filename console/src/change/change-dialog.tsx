@@ -1,4 +1,15 @@
-import { Alert, Badge, Code, Group, Modal, Stack, Text, TextInput, VisuallyHidden } from '@mantine/core';
+import {
+  Alert,
+  Badge,
+  Code,
+  Group,
+  List,
+  Modal,
+  Stack,
+  Text,
+  TextInput,
+  VisuallyHidden,
+} from '@mantine/core';
 import { uuidPattern } from '@svc/contract/limits.ts';
 import type { Plan, PlanChange } from '@svc/contract/plan.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
@@ -154,6 +165,16 @@ function PlanView({ plan }: { plan: Plan }) {
       {plan.irreversible && (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />}>
           This cannot be undone.
+        </Alert>
+      )}
+      {plan.effects && plan.effects.length > 0 && (
+        <Alert color="blue" title="Effects on grants">
+          <List size="sm">
+            {plan.effects.map(({ grant_id, path, text }) => (
+              <List.Item key={`${grant_id} ${path}`}>{text}</List.Item>
+            ))}
+          </List>
+          {plan.effects_left_off && <Text size="sm">Possibly {plan.effects_left_off} more.</Text>}
         </Alert>
       )}
       {plan.changes.length === 0 ? (

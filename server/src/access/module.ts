@@ -11,6 +11,7 @@ import { expireDueGrants, revokeGrantsOf } from './grants/end-grants.ts';
 import { grantRoutes } from './grants/routes.ts';
 import { type AccessLog, createAccessLog, deleteOldEntries } from './log/access-log.ts';
 import { accessLogRoutes } from './log/routes.ts';
+import { noPolicyEffects, type PolicyEffects } from './policies/policy-effects.ts';
 import { accessPolicyRoutes } from './policies/routes.ts';
 import { presetRoutes } from './presets/routes.ts';
 import { cancelRequests, endDueRequests } from './requests/end-requests.ts';
@@ -18,6 +19,7 @@ import { grantRequestRoutes } from './requests/routes.ts';
 
 export interface AccessServices {
   accessLog: AccessLog;
+  policyEffects: PolicyEffects;
 }
 
 export const access: Module = {
@@ -26,14 +28,14 @@ export const access: Module = {
   open: (deps: Deps): AccessServices => {
     const accessLog = createAccessLog(deps);
     deps.onStop(() => accessLog.stop());
-    return { accessLog };
+    return { accessLog, policyEffects: noPolicyEffects() };
   },
   routes: (deps: Deps & AccessServices & ConnectorDeps) => [
     ...connectorRoutes(deps),
     ...presetRoutes,
     ...grantRoutes,
     ...grantRequestRoutes,
-    ...accessPolicyRoutes,
+    ...accessPolicyRoutes(deps),
     ...accessLogRoutes(deps.accessLog),
   ],
   jobs: (deps: OperatorDeps & Pick<Deps, 'now'>) => [

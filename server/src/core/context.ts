@@ -1,5 +1,6 @@
 import type { AppRelation } from '@svc/contract/endpoint.ts';
 import type { PatAction } from '@svc/contract/pat-actions.ts';
+import type { PlanEffect } from '@svc/contract/plan.ts';
 import type { ServiceAccountAction } from '@svc/contract/service-accounts.ts';
 import type { Logger } from 'pino';
 import type { Db, Tx } from './db.ts';
@@ -29,8 +30,15 @@ export interface MutationCtx extends Ctx {
   enqueue(topic: string, payload: Record<string, unknown>): void;
   invalidate(tag: string): void;
   warn(text: string): void;
+  /** Called for a preview only, before the rollback: what the change means for people. */
+  foresee(load: () => Promise<Foreseen>): void;
   events: EventSource;
   rows: RowTransaction;
+}
+
+export interface Foreseen {
+  effects: PlanEffect[];
+  leftOff: number;
 }
 
 export interface RowTransaction {

@@ -2,7 +2,7 @@ import type { Plan } from '@svc/contract/plan.ts';
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { appendAudit, transactionTime } from './audit.ts';
-import type { AuditedChange, Caller, Ctx, MutationCtx, RowTransaction } from './context.ts';
+import type { AuditedChange, Caller, Ctx, Foreseen, MutationCtx, RowTransaction } from './context.ts';
 import { type Db, isRetryable, type Tx } from './db.ts';
 import type { EventSource } from './events.ts';
 import { claimKey, type IdempotentRequest, type StoredResponse, storeResponse } from './idempotency.ts';
@@ -93,6 +93,7 @@ async function runOnce(
   const changes: AuditedChange[] = [];
   const effects: QueuedEffect[] = [];
   const warnings: string[] = [];
+  let foreseen: (() => Promise<Foreseen>) | undefined;
   const newId = () => {
     const id = Bun.randomUUIDv7();
     ids.add(id);
@@ -109,6 +110,9 @@ async function runOnce(
     enqueue: (topic, payload) => void effects.push({ id: Bun.randomUUIDv7(), topic, payload }),
     invalidate: (tag) => void tags.add(tag),
     warn: (text) => void warnings.push(text),
+    foresee: (load) => {
+      foreseen = load;
+    },
     events: base.events,
     rows,
   };
@@ -119,7 +123,8 @@ async function runOnce(
   const response = await request.useCase(ctx);
 
   const plan = makePlan(request.operation, changes, warnings, { ids, now });
-  if (request.mode === 'preview') return { kind: 'previewed', plan };
+  if (request.mode === 'preview')
+    return { kind: 'previewed', plan: { ...plan, ...(await planEffects(foreseen)) } };
   if (request.ifPlan !== undefined && request.ifPlan !== plan.fingerprint) throw fail('plan_stale');
 
   for (const tag of tags) await tx.executeQuery(CompiledQuery.raw(notifySql, [tag]));
@@ -133,6 +138,12 @@ async function runOnce(
   await base.outbox.add(tx, now, effects);
   if (idempotency) await storeResponse(tx, idempotency, response);
   return { kind: 'done', response };
+}
+
+async function planEffects(load: (() => Promise<Foreseen>) | undefined): Promise<Partial<Plan>> {
+  if (!load) return {};
+  const { effects, leftOff } = await load();
+  return leftOff === 0 ? { effects } : { effects, effects_left_off: leftOff };
 }
 
 export interface OperatorDeps {

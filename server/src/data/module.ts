@@ -20,6 +20,10 @@ import { createConnectorAccess } from './connectors/access.ts';
 import { connectorDataRoutes } from './connectors/routes.ts';
 import { inspectionRoutes } from './inspection/routes.ts';
 import { documentRoutes } from './openapi/routes.ts';
+import { createOwnAccess } from './preview/own-access.ts';
+import { createPolicyEffects } from './preview/policy-effects.ts';
+import type { PreviewDeps } from './preview/resolve.ts';
+import { previewRoutes } from './preview/routes.ts';
 import {
   closeRawDatabase,
   installationId,
@@ -30,7 +34,6 @@ import {
   resizeRawDatabase,
 } from './raw-databases/lifecycle.ts';
 import { rawDatabaseKey, rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
-
 import { rawDbRoutes } from './raw-databases/routes.ts';
 import { createCursors, cursorKey } from './rows/cursor.ts';
 import { createRowsHandler } from './rows/handler.ts';
@@ -51,6 +54,7 @@ export interface DataServices {
   issuerAccess: ReturnType<typeof createIssuerAccess>;
   rowsFastPath: FastPathHandler;
   connectorDatabases: ConnectorDatabases;
+  previewDeps: PreviewDeps;
 }
 
 type DataDeps = DriverDeps &
@@ -114,9 +118,12 @@ export const data: Module = {
     });
     const accessTo = ({ schema }: { schema?: string }) =>
       schema === undefined ? tableAccess : connectorAccess;
+    const previewDeps = { ...accessDeps, connectorDatabases, rowDb };
+    deps.policyEffects.load = createPolicyEffects(previewDeps);
     return {
       rawDatabases,
       connectorDatabases,
+      previewDeps,
       issuerAccess: createIssuerAccess({
         db,
         cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
@@ -129,6 +136,7 @@ export const data: Module = {
           invalidate: (caller, path) => accessTo(path).invalidate(caller, path),
         },
         listPeople: (call) => listPeople({ ...accessDeps, rowDb }, call),
+        ownAccess: createOwnAccess(previewDeps),
         cursors,
         accessLog: deps.accessLog,
         now: deps.now,
@@ -136,13 +144,21 @@ export const data: Module = {
       }),
     };
   },
-  routes: ({ config, urlKey, rawDatabases, connectorDatabases }: DataDeps & DataServices) => [
+  routes: ({
+    config,
+    urlKey,
+    rawDatabases,
+    connectorDatabases,
+    previewDeps,
+    accessLog,
+  }: DataDeps & DataServices) => [
     ...inspectionRoutes,
     ...tableRoutes,
     ...storageRoutes({ baseUrl: config.baseUrl, urlKey }),
     ...rawDbRoutes({ raw: rawDatabases }),
     ...documentRoutes({ baseUrl: config.baseUrl }),
     ...connectorDataRoutes({ connectorDatabases }),
+    ...previewRoutes({ ...previewDeps, accessLog }),
   ],
   handlers: (deps: DataDeps & DataServices) => [
     { matches: under(objectsPrefix), handle: createObjectsHandler(deps) },

@@ -20,6 +20,7 @@ import { ProblemAlert } from '../../components/problem-alert.tsx';
 import { usePage } from '../../components/url-state.ts';
 import type { Form } from '../../components/use-form.ts';
 import { ConnectorAccess } from './connector-access.tsx';
+import { ConnectorViewAs } from './connector-view-as.tsx';
 import { AdminItem, AdminList, AdminRoutes, adminPath, FormPage, useAdminForm } from './form-page.tsx';
 
 export default function ConnectorsTab() {
@@ -48,6 +49,7 @@ function ConnectorPage({ id }: { id: string }) {
         <Stack gap="md">
           <EditConnector connector={connector} />
           <ConnectorAccess connector={connector} />
+          <ConnectorViewAs connector={connector} />
         </Stack>
       )}
     </AdminItem>

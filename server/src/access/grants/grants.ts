@@ -5,7 +5,7 @@ import type {
 } from '@svc/contract/grants.shapes.ts';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
+import type { Db, Tx } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { isDeepEqual, isUuid } from '../../core/values.ts';
@@ -203,19 +203,22 @@ export async function replaceGrantScope(ctx: TenantMutationCtx, input: { grantId
 }
 
 /** Checked before any lookup: whether another subject or connector exists must not be revealed. */
-export function requireAdminOrSelf(ctx: TenantCtx, { subject_id }: { subject_id: string }): void {
+export function requireAdminOrSelf(
+  ctx: TenantCtx,
+  { subject_id, subject_kind }: { subject_id: string; subject_kind: string },
+): void {
   const isAdmin = ctx.tenant.role === 'tenant_admin';
-  const isSelf = [ctx.caller.userId, ctx.caller.email.toLowerCase()].includes(subject_id.toLowerCase());
-  if (!isAdmin && !isSelf)
-    throw fail('forbidden', { detail: 'Only admins can check the access of other members.' });
+  const isSelf =
+    subject_kind === 'user' &&
+    [ctx.caller.userId, ctx.caller.email.toLowerCase()].includes(subject_id.toLowerCase());
+  if (!isAdmin && !isSelf) throw fail('forbidden', { detail: 'Only admins can check the access of others.' });
 }
 
 export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAccessShape.body>) {
   requireAdminOrSelf(ctx, input);
-  const subject = await findMember(ctx.db, ctx.tenant.id, input.subject_id);
+  const rows = await activeGrantsOf(ctx, input);
   const connectorId = await findConnectorId(ctx.db, ctx.tenant.id, input.connector_id);
-  // A former or suspended member has no access, whatever was granted.
-  if (subject?.status !== 'active' || !connectorId) {
+  if (!rows || !connectorId) {
     return {
       allowed: false,
       grant_ids: [],
@@ -224,7 +227,6 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
       reason: 'no_active_grant' as const,
     };
   }
-  const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, subject.userId);
   const grants = await grantFacts(ctx.db, ctx.tenant.id, rows);
   const policies = await loadPolicyFacts(ctx.db, ctx.tenant.id, [
     ...new Set(rows.flatMap((row) => row.policy_ids)),
@@ -233,6 +235,21 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
   const decision = decideAccess(request, grants, policies);
   const deciding = rows.filter(({ id }) => decision.grant_ids.includes(id));
   return { ...decision, group_ids: groupIdsOf(deciding) };
+}
+
+/** Null if there is no such subject. */
+async function activeGrantsOf(
+  { db, tenant }: TenantCtx,
+  { subject_id, subject_kind }: Pick<z.output<typeof checkAccessShape.body>, 'subject_id' | 'subject_kind'>,
+): Promise<GrantRow[] | null> {
+  if (subject_kind === 'user') {
+    const member = await findMember(db, tenant.id, subject_id);
+    // A former or suspended member has no access, whatever was granted.
+    return member?.status === 'active' ? listActiveGrantRows(db, tenant.id, member.userId) : null;
+  }
+  const find = subject_kind === 'app' ? lockAppForShare : lockServiceAccountForShare;
+  const subject = await find(db, tenant.id, subject_id);
+  return subject ? listActiveGrantRowsOf(db, tenant.id, { kind: subject_kind, id: subject.id }) : null;
 }
 
 async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
@@ -257,4 +274,58 @@ export async function loadActiveGrants(db: Db, tenantId: string, userId: string)
 /** Of an app's own identity or a service account. */
 export async function loadActiveGrantsOf(db: Db, tenantId: string, subject: Subject) {
   return grantFacts(db, tenantId, await listActiveGrantRowsOf(db, tenantId, subject));
+}
+
+/** The newest grant of a person on a connector that has ended. */
+export async function findEndedGrant(
+  db: Db,
+  tenantId: string,
+  { userId, connectorId }: { userId: string; connectorId: string },
+): Promise<{ status: string; at: Date | null } | null> {
+  const window = { limit: 20, offset: 0 };
+  const { rows } = await listGrantRows(db, tenantId, { subjectId: userId, connectorId }, window);
+  const ended = rows.find(({ status }) => status !== 'active');
+  return ended ? { status: ended.status, at: ended.revoked_at ?? ended.expires_at } : null;
+}
+
+/** For a policy that is tried in a transaction that is rolled back. */
+export async function addPolicyToGrants(
+  tx: Tx,
+  tenantId: string,
+  { userId, policyId }: { userId: string; policyId: string },
+): Promise<void> {
+  for (const { id, policy_ids } of await listActiveGrantRows(tx, tenantId, userId))
+    await updateGrantRow(tx, id, { policy_ids: [...policy_ids, policyId] });
+}
+
+/** Active grants that name a policy, or all of a connector or of the tenant, with their subjects. */
+export async function listGrantFacts(
+  db: Db,
+  tenantId: string,
+  filter: { policyId?: string; connectorId?: string },
+  limit: number,
+) {
+  const window = { limit, offset: 0 };
+  const { rows } = await listGrantRows(db, tenantId, { status: 'active', ...filter }, window);
+  const facts = await grantFacts(db, tenantId, rows);
+  const nameOf = await subjectNames(db, tenantId, rows);
+  return rows.flatMap((row, at) => {
+    const grant = facts[at];
+    const subject = { kind: row.subject_kind, id: row.subject_id, name: nameOf(row) };
+    return grant ? [{ grant, subject }] : [];
+  });
+}
+
+async function subjectNames(db: Db, tenantId: string, rows: readonly GrantRow[]) {
+  const people = await describeMembers(
+    db,
+    tenantId,
+    rows.map((row) => row.subject_id),
+  );
+  const groups = await findGroups(db, tenantId, groupIdsOf(rows));
+  const names = new Map([
+    ...people.map(({ id, email }) => [id, email] as const),
+    ...groups.map(({ id, name }) => [id, name] as const),
+  ]);
+  return ({ subject_id }: GrantRow) => names.get(subject_id) ?? subject_id;
 }

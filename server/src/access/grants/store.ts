@@ -69,8 +69,8 @@ export function listActiveGrantRowsOf(db: Db, tenantId: string, subject: Subject
   return newestFirst(selectActive(db, tenantId, subject)).execute();
 }
 
-/** By id or slug. The app cannot be purged before the transaction ends. The table belongs to a later module; read only. */
-export async function lockAppForShare(tx: Tx, tenantId: string, ref: string) {
+/** By id or slug. In a transaction the app cannot be purged before its end. The table belongs to a later module; read only. */
+export async function lockAppForShare(tx: Db, tenantId: string, ref: string) {
   const isNamed = isUuid(ref) ? sql`id = ${ref}` : sql`slug = ${ref}`;
   const { rows } = await sql<{ id: string; name: string }>`select id, slug as name from svc.apps
     where tenant_id = ${tenantId} and ${isNamed} and record <> 'deleted' for key share`.execute(tx);
@@ -78,7 +78,7 @@ export async function lockAppForShare(tx: Tx, tenantId: string, ref: string) {
 }
 
 /** By id or as `app/name`, like `lockAppForShare`. */
-export async function lockServiceAccountForShare(tx: Tx, tenantId: string, ref: string) {
+export async function lockServiceAccountForShare(tx: Db, tenantId: string, ref: string) {
   const [app = '', name = ''] = ref.split('/');
   const isNamed = isUuid(ref) ? sql`s.id = ${ref}` : sql`a.slug = ${app} and s.name = ${name}`;
   const { rows } = await sql<{ id: string; name: string }>`select s.id, a.slug || '/' || s.name as name

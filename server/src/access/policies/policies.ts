@@ -13,13 +13,14 @@ import { isDeepEqual } from '../../core/values.ts';
 import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
+import { noPolicyEffects, type PolicyEffects } from './policy-effects.ts';
 import { auditedFields, duplicates, hiddenMaskColumns, maskArgsProblem } from './rules.ts';
 import {
   deletePolicyRow,
   findPolicyRow,
+  findPolicyRowByName,
   findPolicyRows,
   insertPolicyRow,
-  isPolicyNameInUse,
   listPolicyRows,
   lockPolicyRow,
   lockPolicyRowsForShare,
@@ -43,7 +44,11 @@ export async function getPolicy(ctx: TenantCtx, input: { policyId: string }) {
   return policyRecord(orNotFound(await findPolicyRow(ctx.db, ctx.tenant.id, input.policyId)));
 }
 
-export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeof createPolicyShape.body>) {
+export async function createPolicy(
+  ctx: TenantMutationCtx,
+  input: z.output<typeof createPolicyShape.body>,
+  effects: PolicyEffects = noPolicyEffects(),
+) {
   const fields = { ...input, connector_id: await resolveConnector(ctx, input.connector_id) };
   await checkPolicy(ctx, fields, null);
   const row: PolicyRow = {
@@ -58,6 +63,7 @@ export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeo
   };
   await insertPolicyRow(ctx.db, row);
   ctx.audit({ action: 'policies.create', target: auditTarget(row), before: null, after: auditedFields(row) });
+  ctx.foresee(() => effects.load(ctx, { before: null, after: row }));
   return policyRecord(row);
 }
 
@@ -65,6 +71,7 @@ export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeo
 export async function updatePolicy(
   ctx: TenantMutationCtx,
   input: { policyId: string; set: z.output<typeof updatePolicyShape.body>; ifMatch: string | undefined },
+  effects: PolicyEffects = noPolicyEffects(),
 ) {
   const row = await lockPolicy(ctx, input);
   const { connector_id: connector, ...rest } = input.set;
@@ -85,18 +92,21 @@ export async function updatePolicy(
     updated_at: ctx.now,
   };
   await updatePolicyRow(ctx.db, next);
+  ctx.foresee(() => effects.load(ctx, { before: row, after: next }));
   return policyRecord(next);
 }
 
 export async function deletePolicy(
   ctx: TenantMutationCtx,
   input: { policyId: string; ifMatch: string | undefined },
+  effects: PolicyEffects = noPolicyEffects(),
 ): Promise<undefined> {
   // The lock waits for grants that are being created with the policy, so that the check below sees them.
   const row = await lockPolicy(ctx, input);
   await refuseWhileGranted(ctx, 'policy', row.id);
   await deletePolicyRow(ctx.db, row.id);
   ctx.audit({ action: 'policies.delete', target: auditTarget(row), before: auditedFields(row), after: null });
+  ctx.foresee(() => effects.load(ctx, { before: row, after: null }));
 }
 
 async function lockPolicy(
@@ -108,11 +118,54 @@ async function lockPolicy(
   return row;
 }
 
-async function checkPolicy(
-  ctx: TenantMutationCtx,
-  fields: PolicyFields,
-  before: PolicyFields | null,
-): Promise<void> {
+type PolicyCtx = Pick<TenantMutationCtx, 'db' | 'tenant'>;
+
+/** Stores a policy in a transaction that is rolled back: one with a known id or name is changed, others are new. */
+export async function tryPolicy(
+  ctx: PolicyCtx & Pick<TenantMutationCtx, 'caller' | 'now'>,
+  { id, ...input }: z.output<typeof updatePolicyShape.body> & { id?: string | undefined },
+): Promise<{ row: PolicyRow; isNew: boolean }> {
+  const { db, tenant, now, caller } = ctx;
+  const before =
+    id === undefined
+      ? await findPolicyRowByName(db, tenant.id, input.name ?? '')
+      : orNotFound(await findPolicyRow(db, tenant.id, id));
+  const { connector_id: connector, ...rest } = input;
+  const set = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const user = caller.userId;
+  const row: PolicyRow = {
+    ...(before ?? {
+      ...newPolicyFields,
+      id: Bun.randomUUIDv7(),
+      tenant_id: tenant.id,
+      version: 1,
+      created_by: user,
+      created_at: now,
+      updated_by: user,
+      updated_at: now,
+    }),
+    ...set,
+  };
+  if (connector !== undefined) row.connector_id = await resolveConnector(ctx, connector);
+  await checkPolicy(ctx, row, before ?? null);
+  await (before ? updatePolicyRow : insertPolicyRow)(db, row);
+  return { row, isNew: before === undefined };
+}
+
+const newPolicyFields: PolicyFields = {
+  name: 'the policy that is tried',
+  description: '',
+  connector_id: null,
+  resource_path: '',
+  actions: ['read'],
+  row_filter: '',
+  columns: { mode: 'all', names: [] },
+  masks: [],
+  enabled: true,
+  enforced: false,
+};
+
+async function checkPolicy(ctx: PolicyCtx, fields: PolicyFields, before: PolicyFields | null): Promise<void> {
   // An unchanged filter is not checked again, so that a policy with an invalid one can still be disabled.
   if (fields.row_filter !== before?.row_filter) checkRowFilter(fields.row_filter);
   const masks = fields.masks.map((mask) => mask.column);
@@ -126,7 +179,7 @@ async function checkPolicy(
     const problem = maskArgsProblem(mask);
     if (problem) throw validationError('masks', `${mask.column}: ${problem}`);
   }
-  if (fields.name !== before?.name && (await isPolicyNameInUse(ctx.db, ctx.tenant.id, fields.name)))
+  if (fields.name !== before?.name && (await findPolicyRowByName(ctx.db, ctx.tenant.id, fields.name)))
     throw fail('unique_violation', { detail: `A policy named ${fields.name} already exists.` });
 }
 
@@ -140,7 +193,7 @@ function checkRowFilter(text: string): void {
 }
 
 /** `''` means any connector. */
-async function resolveConnector(ctx: TenantMutationCtx, ref: string): Promise<string | null> {
+async function resolveConnector(ctx: PolicyCtx, ref: string): Promise<string | null> {
   if (ref === '') return null;
   const id = await lockConnectorForShare(ctx.db, ctx.tenant.id, ref);
   if (!id) throw validationError('connector_id', 'is not a connector of this tenant', 'unknown_connector');

@@ -51,9 +51,8 @@ export function lockPolicyRowsForShare(tx: Tx, tenantId: string, ids: readonly s
   return selectByIds(tx, tenantId, ids).forKeyShare().execute();
 }
 
-export async function isPolicyNameInUse(db: Db, tenantId: string, name: string): Promise<boolean> {
-  const row = await selectPolicies(db, tenantId).where('name', '=', name).executeTakeFirst();
-  return row !== undefined;
+export function findPolicyRowByName(db: Db, tenantId: string, name: string): Promise<PolicyRow | undefined> {
+  return selectPolicies(db, tenantId).where('name', '=', name).executeTakeFirst();
 }
 
 export async function insertPolicyRow(tx: Tx, row: PolicyRow): Promise<void> {

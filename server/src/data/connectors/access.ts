@@ -6,26 +6,27 @@ import type { TaggedCache } from '../../core/cache.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
+import type { Failure } from '../../core/problem.ts';
 import { appTag, credentialTag, userTag } from '../../core/tags.ts';
 import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
 import { type Alternative, combine, type RowAction } from '../rows/access.ts';
 import type { RowsPath } from '../rows/context.ts';
 import { callerTables, type TableAccess } from '../rows/table-access.ts';
+import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { grantAlternatives, loadGrantFacts } from './granted-access.ts';
+import { type ActiveGrant, grantAlternatives, loadGrantFacts, loadMe } from './granted-access.ts';
 import { findConnectorTable } from './store.ts';
 import { loadThroughApp, refuseThrough, type ThroughApp } from './through-app.ts';
 
-type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
+export type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 type TableRef = Pick<RowsPath, 'tenant' | 'app' | 'table' | 'schema'>;
 
-interface ConnectorAccessDeps {
+export interface ConnectorAccessDeps {
   db: Db;
   now: () => Date;
   maskKey: LiveKey<string>;
-  cache: TaggedCache<TableAccess>;
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
   connectorDatabases: ConnectorDatabases;
   baseUrl: string;
@@ -34,7 +35,7 @@ interface ConnectorAccessDeps {
 /** What a change of a grant, preset, policy, scope or connector may take to be seen, also by other servers. */
 const cachedMsMax = 500;
 
-export function createConnectorAccess(deps: ConnectorAccessDeps) {
+export function createConnectorAccess(deps: ConnectorAccessDeps & { cache: TaggedCache<TableAccess> }) {
   const cacheKey = (caller: Caller, { tenant, app, schema, table }: TableRef) =>
     JSON.stringify([caller.credentialId, tenant, app, schema, table]);
   return {
@@ -52,55 +53,92 @@ export function createConnectorAccess(deps: ConnectorAccessDeps) {
 }
 
 async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller, ref: TableRef) {
-  const { db } = deps;
-  const { userId, scope, throughApp } = caller;
   const tenant = await deps.tenantAccess(ref.tenant, caller);
+  const decision = tenant && (await decideConnectorAccess(deps, tenant, caller, ref));
+  if (!decision) return null;
+  const { value, refusal, tableExists } = decision;
+  if (!value && refusal && tableExists !== false) throw refusal('read');
+  if (!value) return null;
+  const tags = [credentialTag(caller.credentialId), userTag(caller.userId)];
+  return { value, tags: caller.throughApp === undefined ? tags : [...tags, appTag(caller.throughApp)] };
+}
+
+/** The access, and the facts that explain why there is none. */
+export interface ConnectorDecision {
+  connector: ConnectorRow;
+  path: string;
+  me: Me;
+  /** Of the caller, on the connector. */
+  grants: readonly ActiveGrant[];
+  inScope: readonly ActiveGrant[];
+  /** Null where no grant covers the table, whether or not there is one. */
+  tableExists: boolean | null;
+  value: TableAccess | null;
+  /** For visitors of an app. */
+  refusal?: (action: RowAction) => Failure;
+}
+
+export async function decideConnectorAccess(
+  deps: ConnectorAccessDeps,
+  tenant: TenantAccess,
+  caller: Caller,
+  ref: TableRef,
+): Promise<ConnectorDecision | null> {
+  const { db } = deps;
+  const { scope, throughApp } = caller;
   // The grants of people are for all of what they do: a token for certain apps does not use them.
   const isForApps = scope !== undefined && scope.apps.length > 0 && !caller.ownApp;
-  if (!tenant || isForApps || (scope && scope.tenantId !== tenant.id)) return null;
-  const row = isText(ref.app) ? await findConnectorRow(db, tenant.id, ref.app) : undefined;
+  if (isForApps || (scope && scope.tenantId !== tenant.id)) return null;
+  const connector = isText(ref.app) ? await findConnectorRow(db, tenant.id, ref.app) : undefined;
   const path = `${ref.schema}/${ref.table}`;
-  const table = { connector: row?.slug ?? ref.app, path };
+  const table = { connector: connector?.slug ?? ref.app, path };
   const through = throughApp === undefined ? null : await loadThroughApp(db, tenant, caller, table);
-  if (!row || (throughApp !== undefined && !through)) return null;
+  if (!connector || (throughApp !== undefined && !through)) return null;
   const refusal = through ? await refuseThrough(deps, through, { tenant, table }) : undefined;
-  const grants = (await loadCallerGrants(db, tenant, caller)).filter(
-    (grant) => grant.connectorId === row.id && isInScope(grant.scope, path),
-  );
-  if (grants.length === 0) {
-    if (refusal) throw refusal('read');
-    return null;
-  }
-  const source = await openSource(deps, tenant, row, ref);
-  if (!source) return null;
+  const active = await loadCallerGrants(db, tenant, caller);
+  const grants = active.filter(({ connectorId }) => connectorId === connector.id);
+  const inScope = grants.filter((grant) => isInScope(grant.scope, path));
+  const source = inScope.length === 0 ? null : await openSource(deps, tenant, connector, ref);
+  const found = { connector, path, me: await loadMe(db, tenant, caller), ...(refusal && { refusal }) };
+  const value =
+    source && (await accessByGrants(deps, tenant, { ...found, caller, through, source, grants: inScope }));
+  return { ...found, grants, inScope, tableExists: inScope.length === 0 ? null : source !== null, value };
+}
+
+interface GrantedTable extends Pick<ConnectorDecision, 'connector' | 'path' | 'me' | 'grants' | 'refusal'> {
+  caller: Pick<Caller, 'scope'>;
+  through?: ThroughApp | null;
+  source: TableSource;
+}
+
+export async function accessByGrants(
+  deps: ConnectorAccessDeps,
+  tenant: TenantAccess,
+  { caller, connector, path, me, source, grants, through = null, refusal }: GrantedTable,
+): Promise<TableAccess | null> {
   const { catalogue } = source;
-  const facts = await loadGrantFacts(db, tenant, caller, grants);
-  const alternatives = grantAlternatives(facts, grants, { connector: row, path, catalogue });
+  const facts = await loadGrantFacts(deps.db, tenant, me, grants);
+  const alternatives = grantAlternatives(facts, grants, { connector, path, catalogue });
   const usable = alternatives
-    .map((alternative) => limit(alternative, { caller, connector: row, through }))
+    .map((alternative) => limit(alternative, { caller, connector, through }))
     .filter(({ reads, changes }) => Object.keys({ ...reads, ...changes }).length > 0);
   const access = combine(usable);
-  if (!access) {
-    if (refusal) throw refusal('read');
-    return null;
-  }
+  if (!access) return null;
   const ends = grants.flatMap(({ expiresAt }) => (expiresAt ? [expiresAt.getTime()] : []));
-  const value: TableAccess = {
+  return {
     ...source,
     access,
     governed: {
       tenantId: tenant.id,
-      connectorId: row.id,
-      appId: row.kind === 'tables' ? row.app_id : null,
+      connectorId: connector.id,
+      appId: connector.kind === 'tables' ? connector.app_id : null,
       path,
     },
-    isReadOnly: !row.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
+    isReadOnly: !connector.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
     ...(refusal && { refusal }),
     until: Math.min(deps.now().getTime() + cachedMsMax, ...ends),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
-  const tags = [credentialTag(caller.credentialId), userTag(userId)];
-  return { value, tags: throughApp === undefined ? tags : [...tags, appTag(throughApp)] };
 }
 
 function loadCallerGrants(db: Db, { id }: TenantAccess, { kind, userId }: Caller) {
@@ -116,7 +154,7 @@ function limit(
     caller: { scope },
     connector: { writable },
     through,
-  }: { caller: Caller; connector: ConnectorRow; through: ThroughApp | null },
+  }: { caller: Pick<Caller, 'scope'>; connector: ConnectorRow; through: ThroughApp | null },
 ): Alternative {
   const may = (action: 'read' | 'write') => !scope || scope.actions.includes(action);
   const scoped = <T extends object>(parts: T): T =>
@@ -130,11 +168,11 @@ function limit(
   };
 }
 
-interface TableSource extends Pick<TableAccess, 'app' | 'rowDb' | 'writeDb'> {
+export interface TableSource extends Pick<TableAccess, 'app' | 'rowDb' | 'writeDb'> {
   catalogue: TableCatalogue;
 }
 
-async function openSource(
+export async function openSource(
   { db, connectorDatabases }: ConnectorAccessDeps,
   tenant: TenantAccess,
   row: ConnectorRow,

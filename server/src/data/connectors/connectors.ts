@@ -9,6 +9,7 @@ import {
 } from '../../access/connectors/connectors.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { type PageQuery, pageWindow, paginate, toPage } from '../../core/paging.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
@@ -80,7 +81,10 @@ async function testAppTables(ctx: TenantCtx, row: ConnectorRow) {
 }
 
 /** Null if the connector has no app. */
-async function listAppTables({ db, tenant }: TenantCtx, row: ConnectorRow): Promise<ForeignTable[] | null> {
+async function listAppTables(
+  { db, tenant }: { db: Db; tenant: { id: string } },
+  row: ConnectorRow,
+): Promise<ForeignTable[] | null> {
   const app = row.app_id === null ? null : await findAppById({ db }, { id: row.app_id });
   if (!app) return null;
   const tables = await loadAppTables(db, { tenantId: tenant.id, appId: app.id });
@@ -160,6 +164,12 @@ export async function listConnectorTables(ctx: TenantCtx, input: { connector: st
   const connector = { tenantId: ctx.tenant.id, connectorId: row.id };
   const { tables, total } = await listConnectorTableRows(ctx.db, connector, pageWindow(input.query));
   return toPage(input.query, tables.map(tableRecord), total);
+}
+
+export async function listTablePaths(db: Db, tenantId: string, row: ConnectorRow): Promise<string[]> {
+  if (row.kind === 'tables')
+    return ((await listAppTables({ db, tenant: { id: tenantId } }, row)) ?? []).map(tablePath);
+  return (await listAllConnectorTables(db, { tenantId, connectorId: row.id })).map(tablePath);
 }
 
 const tablePath = ({ schema, name }: ForeignTable) => `${schema}/${name}`;

@@ -19,21 +19,29 @@ export interface GrantFacts {
   enforced: readonly PolicyRow[];
 }
 
-export async function loadGrantFacts(
+export async function loadMe(
   db: Db,
   tenant: TenantAccess,
   { userId, email }: Pick<Caller, 'userId' | 'email'>,
+): Promise<Me> {
+  return {
+    id: userId,
+    email,
+    roles: [],
+    groups: await listGroupIdsOf(db, tenant.id, userId),
+    attributes: await loadMemberAttributes(db, tenant.id, userId),
+  };
+}
+
+export async function loadGrantFacts(
+  db: Db,
+  tenant: TenantAccess,
+  me: Me,
   grants: readonly ActiveGrant[],
 ): Promise<GrantFacts> {
   const policyIds = new Set(grants.flatMap((grant) => grant.policyIds));
   return {
-    me: {
-      id: userId,
-      email,
-      roles: [],
-      groups: await listGroupIdsOf(db, tenant.id, userId),
-      attributes: await loadMemberAttributes(db, tenant.id, userId),
-    },
+    me,
     policies: await loadPolicies(db, tenant.id, [...policyIds]),
     enforced: await loadEnforcedPolicies(db, tenant.id),
   };

@@ -14,7 +14,7 @@ import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { type ActiveGrant, type GrantFacts, grantAlternatives, loadGrantFacts } from './granted-access.ts';
+import { type ActiveGrant, type GrantFacts, grantAlternatives, loadGrantFacts, loadMe } from './granted-access.ts';
 import { listAllConnectorTables } from './store.ts';
 
 type Connector = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
@@ -34,7 +34,7 @@ export async function listMyTables(ctx: TenantCtx, query: z.output<typeof shape.
     rowActions.some((action) => actions.includes(action)),
   );
   const page = paginate(query, await listOpenTables(ctx, grants, query));
-  const facts = await loadGrantFacts(db, tenant, caller, grants);
+  const facts = await loadGrantFacts(db, tenant, await loadMe(db, tenant, caller), grants);
   const names = await loadNames(ctx, grants);
   return { ...page, items: page.items.map((table) => tableRecord(facts, names, table)) };
 }

@@ -6,7 +6,7 @@ import { Failure, fail } from '../../core/problem.ts';
 import type { FittingPolicy } from '../rows/access.ts';
 import { type Mask, maskProblem } from '../rows/masks.ts';
 import { requireCatalogueColumn } from '../rows/row-table.ts';
-import { type Me, withCallerValues } from '../tables/caller-values.ts';
+import { type Me, missingAttributes, withCallerValues } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { allOf, never, planCondition } from '../tables/conditions.ts';
 
@@ -31,7 +31,8 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
       const problem = maskArgsProblem(mask) ?? maskProblem(mask, find(name).type);
       if (problem) throw fail('policy_unresolvable', { detail: problem });
     }
-    const filter = withCallerValues(parseRowFilter(policy.row_filter), me);
+    const conditions = parseRowFilter(policy.row_filter);
+    const filter = withCallerValues(conditions, me);
     const keys = catalogue.foreign?.keys ?? [];
     // The key that orders rows is made of these columns: it is as visible as all of them.
     const isKeyClear = (keys.length > 0 ? keys : catalogue.columns).every(
@@ -43,6 +44,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
       where: filter ? allOf(filter.map((condition) => planCondition(find, condition))) : never,
       isVisible: (name) => (name === '' ? isKeyClear : isVisible(name)),
       masks,
+      missing: missingAttributes(conditions, me),
     };
   } catch (cause) {
     if (!(cause instanceof Failure || cause instanceof FilterError)) throw cause;

@@ -6,7 +6,14 @@ import type {
 } from '@svc/contract/inspection.shapes.ts';
 import type { z } from 'zod';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
-import { type AppAccess, type AppCtx, type AppMutationCtx, appRef, ownsApp } from '../../core/context.ts';
+import {
+  type AppAccess,
+  type AppCtx,
+  type AppMutationCtx,
+  appRef,
+  ownsApp,
+  type TenantCtx,
+} from '../../core/context.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { describeTables } from '../tables/definitions.ts';
@@ -115,6 +122,29 @@ export async function requireConsent(ctx: AppMutationCtx): Promise<{ app: Locked
   const consent = await findLatestConsent(ctx.db, appRef(ctx));
   if (!consent || consentStatus(consent) !== 'granted') throw fail('consent_required');
   return { app, consent };
+}
+
+/** What people may do with a table shows how the app is built: admins who are no owners need the consent for it too. */
+export async function recordPreview(
+  ctx: TenantCtx,
+  { app, reason }: { app: { id: string }; reason: string },
+): Promise<void> {
+  const ref = appRef({ tenant: ctx.tenant, app });
+  const consent = await findLatestConsent(ctx.db, ref);
+  if (!consent || consentStatus(consent) !== 'granted') throw fail('consent_required');
+  const tx = await ctx.db.startTransaction().execute();
+  await insertLedgerRow(tx, {
+    id: Bun.randomUUIDv7(),
+    tenant_id: ref.tenantId,
+    app_id: ref.appId,
+    consent_id: consent.id,
+    reader_id: ctx.caller.userId,
+    reader_email: ctx.caller.email,
+    what: 'tables',
+    reason,
+    at: ctx.now,
+  });
+  await tx.commit().execute();
 }
 
 export async function listInspections(ctx: AppCtx, query: PageQuery) {

@@ -36,6 +36,8 @@ export interface ReadPart {
   where: PlannedCondition;
   /** Null: all columns in the clear. A column that is absent is hidden. */
   columns: ReadonlyMap<string, ColumnPart> | null;
+  /** Those that narrowed this part, for explanations. */
+  policies?: readonly FittingPolicy[];
 }
 
 export interface ColumnPart {
@@ -167,6 +169,8 @@ export interface FittingPolicy {
   where: PlannedCondition;
   isVisible(column: string): boolean;
   masks: ReadonlyMap<string, Mask>;
+  /** Attributes of the caller that its filter compares with and that they do not have: no row is visible then. */
+  missing: readonly string[];
 }
 
 /** Policies narrow: rows by all of their filters, columns by the strictest of their masks. */
@@ -211,7 +215,7 @@ function narrowRead(
     );
     return [[name, { when: column.when, mask }] as const];
   });
-  return { where, columns: new Map(entries) };
+  return { where, columns: new Map(entries), policies: [...(part.policies ?? []), ...policies] };
 }
 
 function narrowChange(

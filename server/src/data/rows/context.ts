@@ -53,7 +53,7 @@ export interface RowsPath {
   app: string;
   table: string;
   tablePath: string;
-  rest: { kind: 'table' } | { kind: 'count' } | { kind: 'batch' } | { kind: 'row'; id: string };
+  rest: { kind: 'table' | 'count' | 'batch' | 'access' } | { kind: 'row'; id: string };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -84,6 +84,7 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
     return { ...ref, tablePath, rest: { kind: table === '_batch' ? 'batch' : 'table' } };
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
   if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
+  if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
   return id === '' ? null : { ...ref, tablePath, rest: { kind: 'row', id } };

@@ -15,7 +15,7 @@ export interface GovernedTable {
 }
 
 export type RecordRead = (read: {
-  action: 'read' | 'export';
+  action: 'read' | 'export' | 'preview';
   table: RowTable;
   output: Output;
   rows: number;

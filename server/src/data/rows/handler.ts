@@ -44,6 +44,8 @@ export interface RowsDeps {
   findCredential: (request: Request) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
   listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
+  /** Of `_access`. */
+  ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
   cursors: Cursors;
   accessLog: AccessLog;
   now: () => Date;
@@ -76,6 +78,10 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       if (!rowsPath) throw fail('not_found');
       if (isPeoplePath(rowsPath))
         return deps.listPeople({ caller, method: request.method, path: rowsPath, search });
+      if (rowsPath.rest.kind === 'access') {
+        requireMethod(request.method, rowsPath);
+        return deps.ownAccess(caller, rowsPath);
+      }
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
       const contextOf = (access: TableAccess, of: RowsPath): RowsCtx => ({
         app: access.app,
@@ -247,6 +253,7 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   table: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
   batch: ['POST'],
   count: ['GET', 'HEAD'],
+  access: ['GET', 'HEAD'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 

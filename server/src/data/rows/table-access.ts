@@ -49,17 +49,16 @@ export const maskKey = declareKey({
 
 type TableRef = Pick<RowsPath, 'tenant' | 'app' | 'table' | 'schema'>;
 
-interface TableAccessDeps {
+export interface TableAccessDeps {
   db: Db;
   now: () => Date;
   maskKey: LiveKey<string>;
-  cache: TaggedCache<TableAccess>;
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
 }
 
 export type TableAccessCache = ReturnType<typeof createTableAccess>;
 
-export function createTableAccess(deps: TableAccessDeps) {
+export function createTableAccess(deps: TableAccessDeps & { cache: TaggedCache<TableAccess> }) {
   const cacheKey = (caller: Caller, ref: TableRef) =>
     `${caller.credentialId} ${ref.tenant}/${ref.app}/${ref.table}`;
   return {
@@ -77,32 +76,41 @@ export function createTableAccess(deps: TableAccessDeps) {
 }
 
 async function resolveTableAccess(deps: TableAccessDeps, caller: Caller, ref: TableRef) {
-  const { db, tenantAccess } = deps;
-  if (!isTableRef(ref.table)) return null;
-  const tenant = await tenantAccess(ref.tenant, caller);
-  if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) return null;
-  const { userId, ownApp } = caller;
-  const app = await findAppOfTenant(db, tenant.id, { ref: ref.app, userId, ownApp });
-  if (!app) return null;
-  const catalogue = await loadCatalogue(db, appRef({ tenant, app }), ref.table);
-  if (!catalogue) return null;
-  const tableGrants = await listTableGrantEntries(db, catalogue.id);
-  const { decide, apps } = await prepareAccessDecision(db, { tenant, app, caller }, tableGrants);
-  const access = decide(catalogue, tableGrants);
-  if (!access) return null;
+  const tenant = await deps.tenantAccess(ref.tenant, caller);
+  const found = tenant && (await decideTableAccess(deps, tenant, caller, ref));
+  if (!found?.value) return null;
   const tags = [
     credentialTag(caller.credentialId),
-    userTag(userId),
-    tableTag(catalogue.id),
-    ...apps.map(({ id }) => appTag(id)),
+    userTag(caller.userId),
+    tableTag(found.catalogue.id),
+    ...found.apps.map(({ id }) => appTag(id)),
   ];
-  const value: TableAccess = {
+  return { value: found.value, tags };
+}
+
+/** The access, and the facts that explain why there is none. Null if the table does not exist. */
+export async function decideTableAccess(
+  deps: TableAccessDeps,
+  tenant: TenantAccess,
+  caller: Caller,
+  ref: Pick<TableRef, 'app' | 'table'>,
+) {
+  const { db } = deps;
+  if (!isTableRef(ref.table) || (caller.scope && caller.scope.tenantId !== tenant.id)) return null;
+  const { userId, ownApp } = caller;
+  const app = await findAppOfTenant(db, tenant.id, { ref: ref.app, userId, ownApp });
+  const catalogue = app && (await loadCatalogue(db, appRef({ tenant, app }), ref.table));
+  if (!app || !catalogue) return null;
+  const tableGrants = await listTableGrantEntries(db, catalogue.id);
+  const { decide, apps, facts } = await prepareAccessDecision(db, { tenant, app, caller }, tableGrants);
+  const access = decide(catalogue, tableGrants);
+  const value: TableAccess | null = access && {
     app,
     access,
     until: Number.POSITIVE_INFINITY,
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
-  return { value, tags };
+  return { app, catalogue, apps, facts, value };
 }
 
 /** The table as the caller reads and as they export it. */
@@ -160,6 +168,7 @@ export async function prepareAccessDecision(
     decide: (catalogue: TableCatalogue, tableGrants: AccessFacts['tableGrants']) =>
       decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants: [], enforced: [] }),
     apps,
+    facts,
   };
 }
 

@@ -17,6 +17,19 @@ export function withCallerValues(conditions: readonly Condition[], me: Me): Cond
   return resolved.every((condition) => condition !== null) ? resolved : null;
 }
 
+/** The attributes that the conditions compare with and that the caller does not have. */
+export function missingAttributes(conditions: readonly Condition[], me: Me): string[] {
+  const operands = conditions.flatMap(operandsOf).filter((operand) => valuesOf(operand, me) === null);
+  return [...new Set(operands.map((operand) => operand.slice(prefix.length)))];
+}
+
+/** Whether the conditions are others for other callers. */
+export const namesCaller = (conditions: readonly Condition[]): boolean =>
+  conditions.flatMap(operandsOf).some((operand) => operand.startsWith(prefix));
+
+const operandsOf = (condition: Condition): string[] =>
+  condition.kind === 'test' ? [condition.operand].flat() : condition.parts.flatMap(operandsOf);
+
 function resolveCondition(condition: Condition, me: Me): Condition | null {
   if (condition.kind === 'test') return resolveTest(condition, me);
   const parts = withCallerValues(condition.parts, me);

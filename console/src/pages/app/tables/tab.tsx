@@ -16,6 +16,7 @@ import { NewTable } from './new-table.tsx';
 import { SchemaView } from './schema-view.tsx';
 import { TableList } from './table-list.tsx';
 import { isChangeable, TableProvider, useTable } from './use-table.ts';
+import { ViewAs } from './view-as.tsx';
 
 export default function TablesTab() {
   const { part } = useParams<{ part?: string }>();
@@ -40,6 +41,7 @@ const views = {
   data: { label: 'Data', page: RowsView },
   schema: { label: 'Schema', page: SchemaView },
   access: { label: 'Access', page: AccessView },
+  as: { label: 'View as', page: ViewAs },
 };
 type View = keyof typeof views;
 const viewNames = Object.keys(views) as View[];

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { BrowserContext } from 'playwright-core';
+import { hasChromium, needsChromium } from './support/chromium.ts';
+import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { newConsoleTenant, type Visitor } from './support/console/world.ts';
+import { done } from './support/people.ts';
+import { type RunningServer, sharedEmbedded } from './support/server.ts';
+
+if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+
+describe.if(hasChromium)('View as', () => {
+  let server: RunningServer;
+  let slug: string;
+  let base: string;
+  let ada: Visitor;
+  let olga: Visitor;
+  let browser: BrowserContext;
+  beforeAll(async () => {
+    server = await sharedEmbedded();
+    ({ slug, base, admin: ada, member: olga } = await newConsoleTenant(server, 'Fabrikam'));
+    browser = await browserOf(server, ada);
+    await done(ada.call('POST', `${base}/apps`, { name: 'Shop', slug: 'shop' }));
+    const columns = ['region:text', 'email:text'];
+    await done(ada.call('POST', `${base}/apps/shop/tables`, { name: 'orders', columns }));
+    for (const region of ['eu', 'us'])
+      await done(ada.call('POST', `/data/${slug}/shop/orders`, { region, email: `${region}@example.com` }));
+    const connector = { name: 'warehouse', kind: 'tables', app: 'shop' };
+    const { id } = await done(ada.call('POST', `${base}/connectors`, connector));
+    const policy = {
+      name: 'Europe',
+      row_filter: 'region=eq.eu',
+      masks: [{ column: 'email', kind: 'email' }],
+    };
+    const { id: policyId } = await done(ada.call('POST', `${base}/access-policies`, policy));
+    for (const [subject_id, policy_ids] of [
+      [ada.id, []],
+      [olga.id, [policyId]],
+    ])
+      await done(
+        ada.call('POST', `${base}/grants`, { subject_id, connector_id: id, preset_id: 'reader', policy_ids }),
+      );
+  });
+  afterAll(() => browser?.close());
+
+  test('on a connector shows the rows and columns of a member, with the policies', async () => {
+    const page = await browser.newPage();
+    const complaints = complaintsOf(page);
+    const query = `?person=${olga.id}&path=shop/orders`;
+    await page.goto(`${server.baseUrl}/t/${slug}/admin/connectors/warehouse${query}`);
+    await settled(page);
+    await page.getByText(`${olga.email} sees 1 of 2 rows of warehouse/shop/orders`).waitFor();
+    await page.getByText('masked (email) by Europe', { exact: true }).waitFor();
+    await page.getByText('e•••@example.com').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('on a table of an app says why a person sees nothing', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${server.baseUrl}/t/${slug}/apps/shop/tables/orders?view=as`);
+    await settled(page);
+    await page.getByRole('textbox', { name: 'Person' }).fill(olga.email);
+    await page.getByRole('button', { name: 'View as', exact: true }).click();
+    await page.getByText(`The app shop is private, and ${olga.email} is not among its people.`).waitFor();
+    await page.getByText('Outside the app', { exact: true }).click();
+    await page.getByText('rows of orders are for owners of shop and for people with a table grant').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.close();
+  });
+});

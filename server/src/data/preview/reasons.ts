@@ -1,0 +1,192 @@
+import { parseAlternative } from '@svc/contract/table-rules.ts';
+import { findEndedGrant } from '../../access/grants/grants.ts';
+import type { Db } from '../../core/db.ts';
+import type { ConnectorDecision } from '../connectors/access.ts';
+import type { Alternative } from '../rows/access.ts';
+import { ruleText } from '../rows/decide.ts';
+import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
+import { missingAttributes } from '../tables/caller-values.ts';
+import { listWords } from './words.ts';
+
+/** Why somebody sees nothing, and what to do about it. */
+export interface Reason {
+  reason: string;
+  next: string;
+}
+
+/** The person of a text: `You have …` or `ada@example.com has …`. */
+export interface Person {
+  isSelf: boolean;
+  email: string;
+  userId: string;
+}
+
+const subject = ({ isSelf, email }: Person) => (isSelf ? 'You' : email);
+const has = ({ isSelf }: Person) => (isSelf ? 'have' : 'has');
+const does = ({ isSelf }: Person) => (isSelf ? 'do' : 'does');
+const whose = ({ isSelf, email }: Person) => (isSelf ? 'your' : `${email}'s`);
+const whoseFirst = ({ isSelf, email }: Person) => (isSelf ? 'Your' : `${email}'s`);
+
+export type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
+
+export const suspended = (person: Person, status: string): Reason => ({
+  reason: `${subject(person)} is ${status} and can use nothing in this tenant.`,
+  next: 'Reactivate the account, if the person is to have access again.',
+});
+
+function requestNext(
+  { isSelf, email }: Person,
+  { connector, path }: Pick<ConnectorDecision, 'connector' | 'path'>,
+) {
+  const scope = `--connector ${connector.slug} --preset reader --scope ${path}`;
+  return isSelf
+    ? `Request access in the console, or with: svc grants request ${scope} --expires-in 8h --reason "…"`
+    : `Create a grant with: svc grants create --subject ${email} ${scope} – or ask them to request access.`;
+}
+
+/** Before the rows are looked at; null if rows may be visible. */
+export async function connectorReason(
+  db: Db,
+  tenantId: string,
+  decision: ConnectorDecision,
+  person: Person,
+  { tableExists }: { tableExists: boolean },
+): Promise<Reason | null> {
+  const { connector, path, grants, inScope, value } = decision;
+  const next = requestNext(person, decision);
+  if (grants.length === 0) {
+    const { userId } = person;
+    const ended = await findEndedGrant(db, tenantId, { userId, connectorId: connector.id });
+    const day = ended?.at ? ` on ${ended.at.toISOString().slice(0, 10)}` : '';
+    const last = ended
+      ? ` The last one ${ended.status === 'revoked' ? 'was revoked' : 'expired'}${day}.`
+      : '';
+    return { reason: `${subject(person)} ${has(person)} no active grant of ${connector.slug}.${last}`, next };
+  }
+  if (inScope.length === 0) {
+    const scope = listWords(grants.flatMap((grant) => grant.scope));
+    return { reason: `${whoseFirst(person)} grants of ${connector.slug} cover ${scope}, not ${path}.`, next };
+  }
+  if (!tableExists)
+    return {
+      reason: `${connector.slug} has no table ${path}, or its schema has not been read since the table was created.`,
+      next: `Check the name; an admin can read the schema again with: svc connectors schema refresh ${connector.slug}`,
+    };
+  const actions = listWords(inScope.flatMap((grant) => grant.actions));
+  const presetReason = {
+    reason: `The preset of ${whose(person)} grants allows ${actions || 'nothing'}, but not read.`,
+    next,
+  };
+  if (!value) return presetReason;
+  return hasReadPart(value.access.alternatives) ? narrowedReason(value, person) : presetReason;
+}
+
+const hasReadPart = (alternatives: readonly Alternative[]) => alternatives.some(({ reads }) => reads.read);
+
+function narrowedReason(value: TableAccess, person: Person): Reason | null {
+  const policies = value.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []);
+  if (!value.access.actions.has('read')) {
+    const missing = policies.filter((policy) => policy.missing.length > 0);
+    const names = listWords(missing.map(({ source }) => source.text));
+    const attributes = missing.flatMap((policy) => policy.missing);
+    if (missing.length > 0) return missingReason(`The policy ${names}`, attributes, person);
+    return {
+      reason: `The filter of the policy ${listWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
+      next: `An admin can compare the filter with ${whose(person)} groups, roles and attributes.`,
+    };
+  }
+  if (value.table.byName.size > 0) return null;
+  const hiding = policies.filter(
+    ({ isVisible }) => !value.table.catalogue.columns.every(({ name }) => isVisible(name)),
+  );
+  return {
+    reason: `Every column is hidden by ${listWords(hiding.map(({ source }) => source.text))}.`,
+    next: 'An admin can show columns by changing the policy.',
+  };
+}
+
+function missingReason(what: string, attributes: readonly string[], person: Person): Reason {
+  const names = listWords(attributes);
+  const [first = ''] = attributes;
+  const { isSelf, email } = person;
+  return {
+    reason: `${what} compares rows with the attribute ${names}, which ${isSelf ? 'you' : email} ${does(person)} not have.`,
+    next: isSelf
+      ? `Ask an admin to set the attribute ${names} for you.`
+      : `Set it with: svc members set ${email} --attribute ${first}=<value>`,
+  };
+}
+
+export function tableReason(decision: TableDecision, person: Person): Reason | null {
+  const { value, facts, app, catalogue } = decision;
+  const { name } = catalogue;
+  const { isSelf, email } = person;
+  if (facts.through && !facts.through.visible)
+    return {
+      reason: `The app ${app.slug} is ${app.visibility === 'private' ? 'private' : 'for invited people'}, and ${isSelf ? 'you are' : `${email} is`} not among its people.`,
+      next: `${app.visibility === 'private' ? 'Publish the app to invited people, then invite' : 'Invite'} them with: svc apps members add --app ${app.slug} --user ${email}`,
+    };
+  if (value?.access.actions.has('read')) return narrowedReason(value, person);
+  if (facts.through) return ruleReason(decision, person);
+  if (value && !hasReadPart(value.access.alternatives))
+    return {
+      reason: `${whoseFirst(person)} table grant allows changing rows of ${name}, but not reading them.`,
+      next: `Owners add it with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
+    };
+  return {
+    reason: `Outside the app, rows of ${name} are for owners of ${app.slug} and for people with a table grant; ${isSelf ? 'you are' : `${email} is`} neither.`,
+    next: `Open the app, or let an owner add a table grant: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
+  };
+}
+
+/** Why the rules for reading apply to nobody like this person. */
+function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Person): Reason {
+  const { name, rules } = catalogue;
+  const { email } = person;
+  const parsed = rules.read.map(parseAlternative);
+  const isFor = ({ who }: (typeof parsed)[number]) =>
+    who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && me.roles.includes(who.role));
+  const missing = parsed.filter(isFor).flatMap(({ where }) => missingAttributes(where, me));
+  if (missing.length > 0) return missingReason(`A rule of ${name}`, missing, person);
+  const roles = parsed.flatMap(({ who }) =>
+    who.kind === 'role' && !me.roles.includes(who.role) ? [who.role] : [],
+  );
+  const set = `svc tables access set ${name} --app ${app.slug} --read …`;
+  if (roles.length > 0)
+    return {
+      reason: `Reading ${name} needs the role ${listWords(roles)} of ${app.slug}, which ${person.isSelf ? 'you' : email} ${does(person)} not have.`,
+      next: person.isSelf
+        ? 'Ask an owner of the app for the role.'
+        : `Give it with: svc apps roles set --app ${app.slug} --role ${roles[0]} --user ${email}`,
+    };
+  if (parsed.some(isFor))
+    return {
+      reason: `The rules of ${name} compare rows with values that do not fit ${whose(person)} attributes.`,
+      next: `Compare the rules with the attributes: svc members get ${email}`,
+    };
+  return {
+    reason: `The rules of ${name} let nobody who uses ${app.slug} read rows (read: ${ruleText(rules.read)}).`,
+    next: `Owners open it with: ${set}`,
+  };
+}
+
+/** Of a table that can be read. */
+export function emptyReason(
+  person: Person,
+  {
+    filter,
+    rows,
+    label,
+  }: { filter: string; rows: { visible: number | null; all: number | null }; label: string },
+): Reason | null {
+  if (rows.visible !== 0) return null;
+  if (rows.all === 0 || filter === 'all rows')
+    return { reason: `${label} has no rows.`, next: 'There is nothing to change about the access.' };
+  const which = rows.all === null ? 'No row' : `None of the ${rows.all} rows`;
+  return {
+    reason: `${which} of ${label} matches what ${person.isSelf ? 'you' : person.email} may see: ${filter}.`,
+    next: person.isSelf
+      ? 'If you expect rows here, ask an admin or an owner to look at the filter.'
+      : 'If rows are expected, compare the filter with the values in the table.',
+  };
+}

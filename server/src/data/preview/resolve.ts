@@ -1,0 +1,136 @@
+import { addPolicyToGrants } from '../../access/grants/grants.ts';
+import { tryPolicy } from '../../access/policies/policies.ts';
+import { describePresets } from '../../access/presets/presets.ts';
+import type { Caller, TenantAccess, TenantCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
+import { Failure } from '../../core/problem.ts';
+import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
+import {
+  type ConnectorAccessDeps,
+  type ConnectorRow,
+  decideConnectorAccess,
+  openSource,
+} from '../connectors/access.ts';
+import { decideTableAccess, type TableAccess } from '../rows/table-access.ts';
+import type { TableCatalogue } from '../tables/catalogue.ts';
+import { connectorReason, type Person, type Reason, tableReason } from './reasons.ts';
+
+export interface PreviewDeps extends ConnectorAccessDeps {
+  rowDb: RowPool;
+}
+
+export type Target =
+  | { kind: 'connector'; connector: ConnectorRow; schema: string; table: string }
+  | { kind: 'app'; app: { id: string; slug: string }; table: string };
+
+export const targetLabel = (target: Target) =>
+  target.kind === 'connector'
+    ? `${target.connector.slug}/${target.schema}/${target.table}`
+    : `${target.app.slug}/${target.table}`;
+
+/** What the decision of real requests gives this person, with the facts that explain it. */
+export interface Resolved {
+  value: TableAccess | null;
+  /** Null if there is no such table. */
+  catalogue: TableCatalogue | null;
+  rowDb: AppRows | null;
+  reason: Reason | null;
+  /** The names of presets by the ids of grants. */
+  presets: ReadonlyMap<string, string>;
+}
+
+export interface Subject {
+  tenant: TenantAccess;
+  caller: Caller;
+  person: Person;
+}
+
+export function resolveTarget(deps: PreviewDeps, target: Target, subject: Subject): Promise<Resolved> {
+  return target.kind === 'connector'
+    ? resolveConnector(deps, target, subject)
+    : resolveApp(deps, target, subject);
+}
+
+async function resolveConnector(
+  deps: PreviewDeps,
+  target: Extract<Target, { kind: 'connector' }>,
+  { tenant, caller, person }: Subject,
+): Promise<Resolved> {
+  const { connector, schema, table } = target;
+  const ref = { tenant: tenant.id, app: connector.slug, schema, table };
+  const source = await openSource(deps, tenant, connector, ref);
+  const catalogue = source?.catalogue ?? null;
+  const rowDb = source ? (source.rowDb ?? deps.rowDb.of(source.app.id)) : null;
+  const found = { catalogue, rowDb, presets: new Map<string, string>() };
+  try {
+    const decision = await decideConnectorAccess(deps, tenant, caller, ref);
+    if (!decision) return { ...found, value: null, reason: null };
+    const { grants, value } = decision;
+    const terms = await describePresets(
+      deps.db,
+      tenant.id,
+      grants.map(({ presetId }) => presetId),
+    );
+    const presets = new Map(
+      grants.map(({ id, presetId }) => [id, terms.find((term) => term.id === presetId)?.name ?? presetId]),
+    );
+    const about = { tableExists: source !== null };
+    const reason = await connectorReason(deps.db, tenant.id, decision, person, about);
+    return { ...found, value, presets, reason };
+  } catch (error) {
+    return { ...found, value: null, reason: unresolvableReason(error, person) };
+  }
+}
+
+async function resolveApp(
+  deps: PreviewDeps,
+  { app, table }: Extract<Target, { kind: 'app' }>,
+  { tenant, caller, person }: Subject,
+): Promise<Resolved> {
+  const rowDb = deps.rowDb.of(app.id);
+  const none = { rowDb, presets: new Map<string, string>() };
+  try {
+    const decision = await decideTableAccess(deps, tenant, caller, { app: app.id, table });
+    if (!decision)
+      return {
+        ...none,
+        value: null,
+        catalogue: null,
+        reason: { reason: `${app.slug} has no table ${table}.`, next: 'Check the name of the table.' },
+      };
+    const { value, catalogue } = decision;
+    return { ...none, value, catalogue, reason: tableReason(decision, person) };
+  } catch (error) {
+    return { ...none, value: null, catalogue: null, reason: unresolvableReason(error, person) };
+  }
+}
+
+function unresolvableReason(error: unknown, { isSelf }: Person): Reason {
+  if (!(error instanceof Failure) || error.code !== 'policy_unresolvable') throw error;
+  const cause = error.cause instanceof Failure && !isSelf ? ` ${error.cause.detail}` : '';
+  return {
+    reason: `${error.detail ?? error.message}${cause}`,
+    next: isSelf
+      ? 'Tell an admin the name of the policy.'
+      : 'Update or disable the policy: svc policies update',
+  };
+}
+
+export type TriedPolicy = Parameters<typeof tryPolicy>[1];
+
+/** Reads as if the policy were stored; nothing of it remains. */
+export async function withPolicy<T>(
+  ctx: TenantCtx,
+  { policy, userId }: { policy: TriedPolicy; userId: string },
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
+  const tx = await ctx.db.startTransaction().execute();
+  try {
+    const { row, isNew } = await tryPolicy({ ...ctx, db: tx }, policy);
+    // A new policy is named by no grant yet.
+    if (isNew && !row.enforced) await addPolicyToGrants(tx, ctx.tenant.id, { userId, policyId: row.id });
+    return await work(tx);
+  } finally {
+    await tx.rollback().execute();
+  }
+}

@@ -1,0 +1,26 @@
+import type { AccessPreview } from '@svc/contract/access-preview.shapes.ts';
+import type { z } from 'zod';
+import type { Person } from './reasons.ts';
+import { listWords } from './words.ts';
+
+type Described = Omit<z.output<typeof AccessPreview>, 'text'>;
+
+/** The answer in a few sentences that an admin understands. */
+export function summarize(preview: Described, person: Person): string {
+  const { reason, next, rows, filter, resource, columns } = preview;
+  if (reason !== null) return [reason, next].filter(Boolean).join(' ');
+  const who = person.isSelf ? 'You see' : `${person.email} sees`;
+  const isAll = filter === 'all rows';
+  const amount =
+    rows.all === null ? `${rows.visible} rows` : `${isAll ? 'all ' : `${rows.visible} of `}${rows.all} rows`;
+  const sentences = [`${who} ${amount} of ${resource}${isAll ? '' : `: those where ${filter}`}.`];
+  const said = (access: 'masked' | 'hidden') =>
+    columns.filter((column) => column.access === access).map(({ name, text }) => `${name} is ${text}`);
+  const limits = [...said('masked'), ...said('hidden')];
+  sentences.push(limits.length === 0 ? 'Every column is clear.' : `${limits.join('; ')}.`);
+  const changes = preview.actions.filter((action) => action !== 'read');
+  sentences.push(
+    changes.length === 0 ? 'Nothing can be changed or exported.' : `Also allowed: ${listWords(changes)}.`,
+  );
+  return sentences.join(' ');
+}

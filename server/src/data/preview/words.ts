@@ -1,0 +1,81 @@
+import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { isAlways, isNever, type PlannedCondition, type PlannedTest } from '../tables/conditions.ts';
+
+interface WordOptions {
+  /** A condition on another column is not spelled out. */
+  isShown(column: CatalogueColumn): boolean;
+  /** Names for values, such as the person for their id. */
+  names: ReadonlyMap<string, string>;
+}
+
+/** A compiled condition as a person says it: `region is "eu" and total is at least "10"`. */
+export function conditionWords(condition: PlannedCondition, options: WordOptions): string {
+  if (isAlways(condition)) return 'all rows';
+  if (isNever(condition)) return 'no rows';
+  return words(condition, options);
+}
+
+function words(condition: PlannedCondition, options: WordOptions): string {
+  if (condition.kind === 'test') {
+    if (!options.isShown(condition.column)) return 'a condition on a column that you cannot see';
+    const text = `${condition.column.name} ${comparisonWords(condition, options)}`;
+    return condition.negated ? `not (${text})` : text;
+  }
+  if (condition.parts.length === 0)
+    return (condition.kind === 'and') === condition.negated ? 'never' : 'always';
+  const parts = condition.parts.map((part) => {
+    const text = words(part, options);
+    return part.kind === 'test' || part.negated || part.parts.length < 2 ? text : `(${text})`;
+  });
+  const text = [...new Set(parts)].join(` ${condition.kind} `);
+  return condition.negated ? `not (${text})` : text;
+}
+
+const verbs = {
+  eq: 'is',
+  neq: 'is not',
+  gt: 'is greater than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  like: 'matches',
+  ilike: 'matches in any case',
+  sw: 'starts with',
+  ew: 'ends with',
+  has: 'contains',
+  isw: 'starts in any case with',
+  iew: 'ends in any case with',
+  ihas: 'contains in any case',
+  cs: 'contains',
+  cd: 'is contained in',
+  hk: 'has the key',
+} as const;
+const keywords: Readonly<Record<string, string>> = { null: 'is empty', not_null: 'is not empty' };
+
+function comparisonWords(test: PlannedTest, { names }: WordOptions): string {
+  const value = (text: string) => names.get(text) ?? JSON.stringify(text);
+  switch (test.op) {
+    case 'is':
+      return keywords[test.keyword] ?? `is ${test.keyword}`;
+    case 'in':
+      return test.values.length === 0
+        ? 'is one of an empty list'
+        : `is one of ${test.values.map(value).join(', ')}`;
+    case 'between':
+      return `is between ${value(test.from)} and ${value(test.to)}`;
+    case 'same':
+      return `${verbs[test.as]} the ${test.row} value of ${test.other.name}`;
+    default:
+      return `${verbs[test.op]} ${value(test.value)}`;
+  }
+}
+
+/** The columns that a condition compares. */
+export function comparedColumns(condition: PlannedCondition): CatalogueColumn[] {
+  return condition.kind === 'test' ? [condition.column] : condition.parts.flatMap(comparedColumns);
+}
+
+export function listWords(items: readonly string[]): string {
+  const unique = [...new Set(items)];
+  return unique.length < 2 ? (unique[0] ?? '') : `${unique.slice(0, -1).join(', ')} and ${unique.at(-1)}`;
+}
