@@ -1,5 +1,6 @@
 import { batchStatementMsMax, connectorStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
+import { onAccess } from '../access/access-events.ts';
 import type { AccessServices } from '../access/module.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
@@ -17,6 +18,7 @@ import type { IdentityServices } from '../identity/module.ts';
 import type { PeopleServices } from '../people/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { createConnectorAccess } from './connectors/access.ts';
+import { checkSavedPolicy } from './connectors/check-policy.ts';
 import { connectorDataRoutes } from './connectors/routes.ts';
 import { inspectionRoutes } from './inspection/routes.ts';
 import { documentRoutes } from './openapi/routes.ts';
@@ -166,6 +168,7 @@ export const data: Module = {
         for (const change of await revokePrincipalGrants(ctx, tenantId, principal)) ctx.audit(change);
       },
     }),
+    onAccess({ policySaved: checkSavedPolicy }),
     onApp({
       created: async (ctx, { appId, slug, hasStorage }) => {
         if (hasStorage) await enableStorageForApp(ctx, { id: appId, slug });

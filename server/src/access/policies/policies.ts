@@ -9,8 +9,10 @@ import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
+import { publishAccessEvent } from '../access-events.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
 import { auditedFields, duplicates, hiddenMaskColumns, maskArgsProblem } from './rules.ts';
@@ -56,7 +58,9 @@ export async function createPolicy(ctx: TenantMutationCtx, input: z.output<typeo
     updated_by: ctx.caller.userId,
     updated_at: ctx.now,
   };
+  await publishAccessEvent(ctx, 'policySaved', { policy: row, before: null });
   await insertPolicyRow(ctx.db, row);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.audit({ action: 'policies.create', target: auditTarget(row), before: null, after: auditedFields(row) });
   return policyRecord(row);
 }
@@ -84,7 +88,9 @@ export async function updatePolicy(
     updated_by: ctx.caller.userId,
     updated_at: ctx.now,
   };
+  await publishAccessEvent(ctx, 'policySaved', { policy: next, before: row });
   await updatePolicyRow(ctx.db, next);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   return policyRecord(next);
 }
 
@@ -96,6 +102,7 @@ export async function deletePolicy(
   const row = await lockPolicy(ctx, input);
   await refuseWhileGranted(ctx, 'policy', row.id);
   await deletePolicyRow(ctx.db, row.id);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.audit({ action: 'policies.delete', target: auditTarget(row), before: auditedFields(row), after: null });
 }
 
@@ -168,4 +175,8 @@ export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly st
 }
 
 export type { PolicyRow } from './store.ts';
-export { findPolicyRows as loadPolicies, listEnforcedPolicyRows as loadEnforcedPolicies } from './store.ts';
+export {
+  findPolicyRows as loadPolicies,
+  listEnforcedPolicyRows as loadEnforcedPolicies,
+  listPolicyRowsOn as loadPoliciesOn,
+} from './store.ts';

@@ -1,4 +1,8 @@
-import { connectorTarget, findConnectorRow } from '../../access/connectors/connectors.ts';
+import {
+  connectorTarget,
+  findConnectorRow,
+  listConnectorsOfApp,
+} from '../../access/connectors/connectors.ts';
 import { loadActiveGrants } from '../../access/grants/grants.ts';
 import { isInScope } from '../../access/grants/rules.ts';
 import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
@@ -7,19 +11,19 @@ import type { TaggedCache } from '../../core/cache.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
-import { credentialTag, userTag } from '../../core/tags.ts';
+import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
 import { listGroupIdsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import { type Alternative, combine } from '../rows/access.ts';
 import type { RowsPath } from '../rows/context.ts';
 import { grantAlternative } from '../rows/decide.ts';
+import { appliesTo, fitPolicy } from '../rows/policies.ts';
 import { callerTables, type TableAccess } from '../rows/table-access.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { appliesTo, fitPolicy } from './policies.ts';
 import { findConnectorTable } from './store.ts';
 
 type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
@@ -33,9 +37,6 @@ interface ConnectorAccessDeps {
   tenantAccess: (ref: string, caller: Caller) => Promise<TenantAccess | null>;
   connectorDatabases: ConnectorDatabases;
 }
-
-/** What a change of a grant, preset, policy, scope or connector may take to be seen, also by other servers. */
-const cachedMsMax = 500;
 
 export function createConnectorAccess(deps: ConnectorAccessDeps) {
   const cacheKey = (caller: Caller, { tenant, app, schema, table }: TableRef) =>
@@ -79,11 +80,17 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
   const policies = await loadPolicies(db, tenant.id, [
     ...new Set(grants.flatMap(({ policyIds }) => policyIds)),
   ]);
-  const fit = (found: readonly PolicyRow[]) =>
+  const fit = (found: readonly PolicyRow[], connectorIds = [row.id]) =>
     found
-      .filter((policy) => appliesTo(policy, { connectorId: row.id, path }))
+      .filter((policy) => connectorIds.some((connectorId) => appliesTo(policy, { connectorId, path })))
       .map((policy) => fitPolicy(policy, catalogue, me));
-  const enforced = fit(await loadEnforcedPolicies(db, tenant.id));
+  // A second connector of an app does not lead around the policies of the first.
+  const siblings =
+    row.app_id === null ? [row] : await listConnectorsOfApp(db, { tenantId: tenant.id, appId: row.app_id });
+  const enforced = fit(
+    await loadEnforcedPolicies(db, tenant.id),
+    siblings.map(({ id }) => id),
+  );
   const alternatives = grants.map((grant) =>
     grantAlternative(catalogue, {
       id: grant.id,
@@ -108,10 +115,12 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
       path,
     },
     isReadOnly: !row.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
-    until: Math.min(deps.now().getTime() + cachedMsMax, ...ends),
+    until: Math.min(...ends),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
-  return { value, tags: [credentialTag(caller.credentialId), userTag(userId)] };
+  const ofApp = row.kind === 'tables' ? [appTag(source.app.id), tableTag(catalogue.id)] : [];
+  const tags = [credentialTag(caller.credentialId), userTag(userId), governanceTag(tenant.id), ...ofApp];
+  return { value, tags };
 }
 
 /** A token does what it was issued for; rows of a read-only connector do not change. */

@@ -6,7 +6,7 @@ import type { TaggedCache } from '../../core/cache.ts';
 import { type AppAccess, appRef, type Caller, ownsApp, type TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, type LiveKey } from '../../core/keys.ts';
-import { appTag, credentialTag, tableTag, userTag } from '../../core/tags.ts';
+import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import { listGroupIdsOf } from '../../people/groups/groups.ts';
@@ -18,6 +18,7 @@ import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { type Access, isWritable, viewOf } from './access.ts';
 import type { RowsPath } from './context.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
+import { loadGovernance } from './governance.ts';
 import type { GovernedTable } from './governed-read.ts';
 import { tenantHashKeys } from './masks.ts';
 import { type RowTable, rowTable } from './row-table.ts';
@@ -84,19 +85,22 @@ async function resolveTableAccess(deps: TableAccessDeps, caller: Caller, ref: Ta
   const catalogue = await loadCatalogue(db, appRef({ tenant, app }), ref.table);
   if (!catalogue) return null;
   const tableGrants = await listTableGrantEntries(db, catalogue.id);
-  const { decide, apps } = await prepareAccessDecision(db, { tenant, app, caller }, tableGrants);
+  const { decide, apps, governance } = await prepareAccessDecision(db, { tenant, app, caller }, tableGrants);
   const access = decide(catalogue, tableGrants);
   if (!access) return null;
   const tags = [
     credentialTag(caller.credentialId),
     userTag(userId),
+    governanceTag(tenant.id),
     tableTag(catalogue.id),
     ...apps.map(({ id }) => appTag(id)),
   ];
+  const governed = governance?.governed(catalogue, access);
   const value: TableAccess = {
     app,
     access,
-    until: Number.POSITIVE_INFINITY,
+    until: governance?.until(catalogue) ?? Number.POSITIVE_INFINITY,
+    ...(governed && { governed }),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
   return { value, tags };
@@ -153,10 +157,19 @@ export async function prepareAccessDecision(
     ownedApps: new Set(relatedApps.filter(({ relation }) => ownsApp(relation)).map(({ id }) => id)),
     groups: new Set(groups),
   };
+  const governance = await loadGovernance(db, { tenantId: tenant.id, app, caller, me });
   return {
-    decide: (catalogue: TableCatalogue, tableGrants: AccessFacts['tableGrants']) =>
-      decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants: [], enforced: [] }),
+    decide(catalogue: TableCatalogue, tableGrants: AccessFacts['tableGrants']): Access | null {
+      const grants = governance?.grantsOn(catalogue) ?? [];
+      const decideWith = (enforced: AccessFacts['enforced']) =>
+        decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants, enforced });
+      const open = decideWith([]);
+      // Only who reaches the table learns that a policy does not fit it.
+      const enforced = (open && governance?.enforcedOn(catalogue)) ?? [];
+      return enforced.length === 0 ? open : decideWith(enforced);
+    },
     apps,
+    governance,
   };
 }
 

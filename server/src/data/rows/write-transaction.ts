@@ -31,7 +31,7 @@ export function runWrite(
         `${ctx.request.method} ${ctx.path}?${ctx.search}\n${ctx.request.headers.get('prefer') ?? ''}\n${options.bodyHash()}`,
       ),
     };
-    const response = await runOnce(tx, request, async () => {
+    const response = await runOnce(tx, ctx.table, request, async () => {
       const { status, headers, body } = await execute();
       return { status, headers, body: bodyText(body) };
     });
