@@ -17,7 +17,7 @@ import { listGroupIdsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import { type Alternative, combine } from '../rows/access.ts';
 import type { RowsPath } from '../rows/context.ts';
-import { grantAlternative } from '../rows/decide.ts';
+import { grantAlternative, hasParts } from '../rows/decide.ts';
 import { appliesTo, fitPolicy } from '../rows/policies.ts';
 import { callerTables, type TableAccess } from '../rows/table-access.ts';
 import type { Me } from '../tables/caller-values.ts';
@@ -99,9 +99,7 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
       policies: [...fit(policies.filter(({ id }) => grant.policyIds.includes(id))), ...enforced],
     }),
   );
-  const usable = alternatives
-    .map((alternative) => limit(alternative, caller, row))
-    .filter(({ reads, changes }) => Object.keys({ ...reads, ...changes }).length > 0);
+  const usable = alternatives.map((alternative) => limit(alternative, caller, row)).filter(hasParts);
   const access = combine(usable);
   if (!access) return null;
   const ends = grants.flatMap(({ expiresAt }) => (expiresAt ? [expiresAt.getTime()] : []));
