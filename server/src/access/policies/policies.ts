@@ -178,5 +178,5 @@ export type { PolicyRow } from './store.ts';
 export {
   findPolicyRows as loadPolicies,
   listEnforcedPolicyRows as loadEnforcedPolicies,
-  listPolicyRowsOn as loadPoliciesOn,
+  listPolicyRowsOf as loadPoliciesOf,
 } from './store.ts';

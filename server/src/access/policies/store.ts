@@ -46,15 +46,14 @@ export function listEnforcedPolicyRows(db: Db, tenantId: string): Promise<Policy
   return selectPolicies(db, tenantId).where(sql<boolean>`enforced and enabled`).orderBy('id').execute();
 }
 
-/** Enabled policies that apply to a table, in their connector or in any. */
-export function listPolicyRowsOn(
+/** Enabled policies of these connectors, and of any connector. */
+export function listPolicyRowsOf(
   db: Db,
   tenantId: string,
-  { connectorIds, path }: { connectorIds: readonly string[]; path: string },
+  connectorIds: readonly string[],
 ): Promise<PolicyRow[]> {
   return selectPolicies(db, tenantId)
     .where(sql<boolean>`enabled and (connector_id is null or connector_id = any(${connectorIds}::uuid[]))`)
-    .where(sql<boolean>`(resource_path in ('', ${path}) or starts_with(${path}::text, resource_path || '/'))`)
     .orderBy('name')
     .execute();
 }

@@ -1,9 +1,10 @@
 import { findConnectorRow, listAllConnectorRows } from '../../access/connectors/connectors.ts';
-import type { PolicyRow } from '../../access/policies/policies.ts';
+import { loadPoliciesOf, type PolicyRow } from '../../access/policies/policies.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
 import { Failure, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
+import type { ForeignTable } from '../../drivers/connectors/types.ts';
 import { maskProblem } from '../rows/masks.ts';
 import { appliesTo, fitPolicy } from '../rows/policies.ts';
 import type { Me } from '../tables/caller-values.ts';
@@ -11,6 +12,8 @@ import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
 import { listAllConnectorTables } from './store.ts';
+
+type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 
 const namedMax = 5;
 const nobody: Me = { id: '', email: '', roles: [], groups: [], attributes: {} };
@@ -46,7 +49,26 @@ const whatFits = ({ connector_id, resource_path, row_filter, columns, masks }: P
   masks,
 });
 
-export function fits(policy: PolicyRow, catalogue: TableCatalogue): boolean {
+/** As `policy: schema/table`. A column that was renamed closes the table instead of being shown under its new name. */
+export async function listUnfitPolicies(
+  { db }: MutationCtx,
+  { id, tenant_id: tenantId, kind }: ConnectorRow,
+  tables: readonly ForeignTable[],
+): Promise<string[]> {
+  if (kind !== 'postgres' && kind !== 'mysql') return [];
+  const policies = await loadPoliciesOf(db, tenantId, [id]);
+  return policies.flatMap((policy) =>
+    tables.flatMap((table) => {
+      const path = `${table.schema}/${table.name}`;
+      const isUnfit =
+        appliesTo(policy, { connectorId: id, path }) &&
+        !fits(policy, foreignCatalogue(table, { id, tenantId, kind }));
+      return isUnfit ? [`${policy.name}: ${path}`] : [];
+    }),
+  );
+}
+
+function fits(policy: PolicyRow, catalogue: TableCatalogue): boolean {
   try {
     fitPolicy(policy, catalogue, nobody);
     return true;

@@ -1,7 +1,8 @@
 import { type Condition, FilterError, parseRowFilter } from '@svc/contract/filter.ts';
 import { listConnectorsOfApp } from '../../access/connectors/connectors.ts';
 import { listGrantRowsNaming } from '../../access/grants/grants.ts';
-import { loadPoliciesOn, type PolicyRow } from '../../access/policies/policies.ts';
+import { covers } from '../../access/grants/rules.ts';
+import { loadPoliciesOf, type PolicyRow } from '../../access/policies/policies.ts';
 import { type AppMutationCtx, appRef } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { TableRow } from './store.ts';
@@ -16,7 +17,9 @@ async function loadUses(ctx: AppMutationCtx, table: string) {
   return {
     ...on,
     grants: await listGrantRowsNaming(ctx.db, ctx.tenant.id, on),
-    policies: await loadPoliciesOn(ctx.db, ctx.tenant.id, on),
+    policies: (await loadPoliciesOf(ctx.db, ctx.tenant.id, on.connectorIds)).filter(
+      ({ resource_path }) => resource_path === '' || covers(resource_path, on.path),
+    ),
   };
 }
 
