@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { measureBatches } from './rows/batch-case.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { categories, item, rowCount } from './rows/dataset.ts';
-import { measureGoverned } from './rows/governed-case.ts';
+import { measureConnectors, measurePolicies } from './rows/governed-case.ts';
 import { measureLimits } from './rows/limits-case.ts';
 import { type Loads, platformaticLoads, serverLoads } from './rows/loads.ts';
 import { type CountedFigures, fastest, type Measurement, measure, type Processes } from './rows/measure.ts';
@@ -49,7 +49,10 @@ export async function main(): Promise<void> {
     for (const name of Object.keys(cases) as CaseName[]) {
       if (only === null || only === name) await measureCase(name, prepared, peer, tools, cleanup);
     }
-    if (only === null || only === 'governed') await measureGoverned(prepared, tools, cleanup);
+    if (only === null || only === 'governed' || only === 'policies')
+      await measurePolicies(prepared, tools, cleanup);
+    if (only === null || only === 'governed' || only === 'connectors')
+      await measureConnectors(prepared, tools, cleanup);
     if (only === null || only === 'limits') await measureLimits(prepared, tools, cleanup);
     if (only !== null && only !== 'batch') return;
     const { svc, copy } = await measureBatches(prepared, tools, { rounds, cleanup });

@@ -3,36 +3,35 @@ import { readerPassword, startWarehouse, type Warehouse } from '../../acceptance
 import type { Cleanup } from './cleanup.ts';
 import { categories, idSql, rowCount } from './dataset.ts';
 import { serverLoads } from './loads.ts';
-import { type Measurement, measure, percentile } from './measure.ts';
+import { type CountedFigures, type Measurement, measure, percentile } from './measure.ts';
 import { pgbenchScript, randomId, type Script } from './pgbench-script.ts';
 import type { Prepared } from './prepare.ts';
 import { runPgbench } from './run-pgbench.ts';
 import { runWrk } from './run-wrk.ts';
 import type { Tools } from './tools.ts';
 
-const rounds = 7;
+const rounds = 5;
 const seconds = 3;
+/** Connecting with TLS takes long on a busy machine. */
+const warmUpSeconds = 3;
 const policyMin = 0.9;
 const connectorMin = 0.6;
+/** As many as a connector has. */
+const connectorConnections = 4;
 type Kind = 'point' | 'list';
 type Run = () => Promise<Measurement>;
 
-/**
- * What policies and connectors cost. Contenders take turns; the median of the rounds' ratios counts, because the load of the
- * machine changes between rounds.
- */
-export async function measureGoverned(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
-  const { server, pat, reads, inserts, batches } = prepared;
-  const post = <T = { id: string }>(path: string, body?: object) =>
-    server.call<T>('POST', `/api/v1/tenants/demo/${path}`, body);
-  const { id: connector_id } = await post('connectors', {
+/** What policies cost: the same rows in tables with and without them. */
+export async function measurePolicies(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
+  const { reads, inserts, batches } = prepared;
+  const { id: connector_id } = await post(prepared, 'connectors', {
     name: 'Bench',
     slug: 'bench',
     kind: 'tables',
     app: 'bench',
   });
   const policy = (table: string, fields: object) =>
-    post('access-policies', {
+    post(prepared, 'access-policies', {
       name: table,
       connector_id,
       resource_path: `bench/${table}`,
@@ -45,86 +44,91 @@ export async function measureGoverned(prepared: Prepared, tools: Tools, cleanup:
     columns: { mode: 'deny', names: ['updated_at'] },
     masks: [{ column: 'price', kind: 'round', args: { to: 10 } }],
   });
-  const wrk = (path: string, kind: Kind): Run => {
-    const load = serverLoads({ port: server.port, pat, reads: path, inserts: inserts.path })[kind];
-    const run = (time: number) =>
-      runWrk(
-        tools.wrk,
-        server.folder,
-        { ...load, name: `${load.name}-${path.replaceAll('/', '-')}` },
-        { seconds: time, cleanup },
-      );
-    return () => measureTurn(prepared, run);
-  };
+  const wrk = wrkOn(prepared, tools, cleanup);
   for (const kind of ['point', 'list'] as const)
     await takeTurns(`${kind} with enforced policies to without`, policyMin, {
       without: wrk(reads.path, kind),
       'a row filter': wrk(inserts.path, kind),
       'a row filter, a mask, a hidden column': wrk(batches.path, kind),
     });
+}
 
+/** Rows of a PostgreSQL server behind a connector, over TLS, beside pgbench with the same statement and as many connections. */
+export async function measureConnectors(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
+  const { server } = prepared;
   const warehouse = await startWarehouse('postgres');
   cleanup.add(() => warehouse.stop());
   await fill(warehouse);
-  const connection = {
-    host: 'localhost',
-    port: warehouse.port,
-    database: warehouse.database,
-    username: 'reader',
-    password: readerPassword,
-    tls: 'require',
-  };
-  const connector = await post('connectors', { name: 'Warehouse', kind: 'postgres', connection });
-  await post(`connectors/${connector.id}/schema/refresh`);
-  const { user } = await server.call<{ user: { id: string } }>('GET', '/api/v1/me');
-  await post('grants', { subject_id: user.id, connector_id: connector.id, preset_id: 'reader' });
+  const login = { user: 'reader', password: readerPassword, database: warehouse.database };
+  const { id: connector_id } = await post(prepared, 'connectors', {
+    name: 'Warehouse',
+    kind: 'postgres',
+    connection: {
+      host: 'localhost',
+      port: warehouse.port,
+      database: login.database,
+      username: login.user,
+      password: login.password,
+      tls: 'require',
+    },
+  });
+  await post(prepared, `connectors/${connector_id}/schema/refresh`);
+  await post(prepared, 'grants', { subject_id: 'admin@demo.localhost', connector_id, preset_id: 'reader' });
   const path = '/data/demo/_connectors/warehouse/sales/items';
+  const database = { ...server, socketFolder: 'localhost', databasePort: warehouse.port, rowsLogin: login };
   for (const kind of ['point', 'list'] as const) {
     const script = await connectorScript(kind, prepared, warehouse, path);
-    const login = { user: 'reader', password: readerPassword, database: warehouse.database };
-    const database = { ...server, socketFolder: 'localhost', databasePort: warehouse.port, rowsLogin: login };
-    const pgbench = (connections: number): Run => {
-      const run = (time: number) =>
-        runPgbench(tools.pgbench, database, script, {
-          name: `connector-${kind}`,
-          connections,
-          seconds: time,
-          cleanup,
-        });
-      return () => measureTurn(prepared, run);
-    };
-    await takeTurns(`${kind} of a connector to pgbench with the same statement`, connectorMin, {
-      'pgbench, 4 connections': pgbench(4),
-      'the connector, 4 connections': wrk(path, kind),
+    const pgbench = (time: number) =>
+      runPgbench(tools.pgbench, database, script, {
+        name: `connector-${kind}`,
+        connections: connectorConnections,
+        seconds: time,
+        cleanup,
+      });
+    await takeTurns(`${kind} of a connector to pgbench`, connectorMin, {
+      pgbench: () => turn(pgbench, prepared),
+      'the connector': wrkOn(prepared, tools, cleanup)(path, kind),
     });
-  }
-
-  function measureTurn({ server: { pid, postmaster } }: Prepared, run: Parameters<typeof turn>[0]) {
-    return turn(run, { server: pid, postmaster });
   }
 }
 
+const post = ({ server }: Prepared, path: string, body?: object) =>
+  server.call<{ id: string }>('POST', `/api/v1/tenants/demo/${path}`, body);
+
+const wrkOn =
+  (prepared: Prepared, tools: Tools, cleanup: Cleanup) =>
+  (path: string, kind: Kind): Run => {
+    const { server, pat, inserts } = prepared;
+    const load = serverLoads({ port: server.port, pat, reads: path, inserts: inserts.path })[kind];
+    const named = { ...load, name: `${load.name}${path.replaceAll('/', '-')}` };
+    return () =>
+      turn((time) => runWrk(tools.wrk, server.folder, named, { seconds: time, cleanup }), prepared);
+  };
+
 function turn(
-  run: (time: number) => ReturnType<typeof runWrk>,
-  processes: { server: number; postmaster: number },
+  run: (time: number) => Promise<CountedFigures>,
+  { server: { pid, postmaster } }: Prepared,
 ): Promise<Measurement> {
   return measure(
-    processes,
-    () => run(1),
+    { server: pid, postmaster },
+    () => run(warmUpSeconds),
     () => run(seconds),
   );
 }
 
-/** The first contender is what the others are compared with. */
+/**
+ * The first contender is what the others are compared with. They take turns; the median of the rounds' ratios counts, because
+ * the load of the machine changes between rounds.
+ */
 async function takeTurns(title: string, min: number, contenders: Record<string, Run>): Promise<void> {
   const names = Object.keys(contenders);
   const [base = '', ...others] = names;
   const results: Record<string, Measurement>[] = [];
   for (let round = 0; round < rounds; round++) {
-    const results1: Record<string, Measurement> = {};
+    const figures: Record<string, Measurement> = {};
     for (const name of round % 2 === 0 ? names : names.toReversed())
-      results1[name] = await (contenders[name] as Run)();
-    results.push(results1);
+      figures[name] = await (contenders[name] as Run)();
+    results.push(figures);
   }
   const median = (values: readonly number[]) => percentile(values, 0.5);
   const of = (name: string, figure: (result: Measurement) => number) =>
