@@ -254,6 +254,28 @@ describe.each([
     expect((await get('sales/orders')).body.code).toBe('policy_unresolvable');
   });
 
+  available('stay closed when a column that a policy hides has got another name', async () => {
+    const opened = await open();
+    const { t, grant, get } = opened;
+    const name = `renamed_${t.slug.slice(-8)}`;
+    await warehouse.query(`create table sales.${name} (id int primary key, secret varchar(20));
+      insert into sales.${name} values (1, 'deep')`);
+    const refresh = async () =>
+      (await t.admin.call('POST', `${t.base}/connectors/warehouse/schema/refresh`)).body;
+    expect((await refresh()).unfit_policies).toEqual([]);
+    const policy = await t.admin.call('POST', `${t.base}/access-policies`, {
+      name: 'No secrets',
+      connector_id: opened.connectorId,
+      columns: { mode: 'deny', names: ['secret'] },
+      resource_path: `sales/${name}`,
+    });
+    await grant({ policy_ids: [policy.body.id] });
+    expect((await get(`sales/${name}`)).body.data).toEqual([{ id: 1 }]);
+    await warehouse.query(`alter table sales.${name} rename column secret to hidden`);
+    expect((await refresh()).unfit_policies).toEqual([`No secrets: sales/${name}`]);
+    await until('it is closed', async () => (await get(`sales/${name}`)).body.code === 'policy_unresolvable');
+  });
+
   available('close within a second after the grant is revoked', async () => {
     const { t, grant, get } = await open();
     const id = await grant();

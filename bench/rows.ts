@@ -2,6 +2,7 @@ import { cpus } from 'node:os';
 import { measureBatches } from './rows/batch-case.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { categories, item, rowCount } from './rows/dataset.ts';
+import { measureConnectors, measurePolicies } from './rows/governed-case.ts';
 import { measureLimits } from './rows/limits-case.ts';
 import { type Loads, platformaticLoads, serverLoads } from './rows/loads.ts';
 import { type CountedFigures, fastest, type Measurement, measure, type Processes } from './rows/measure.ts';
@@ -40,7 +41,7 @@ export async function main(): Promise<void> {
   const only = process.argv.find((arg) => arg.startsWith('--only='))?.slice('--only='.length) ?? null;
   const tools = findTools();
   await withCleanup(async (cleanup) => {
-    const prepared = await prepare(cleanup);
+    const prepared = await prepare(cleanup, { SVC_CONNECTOR_NETWORKS: '127.0.0.0/8' });
     const peer = process.argv.includes('--no-peer')
       ? null
       : await startPlatformatic(prepared.server, tools, cleanup);
@@ -48,6 +49,10 @@ export async function main(): Promise<void> {
     for (const name of Object.keys(cases) as CaseName[]) {
       if (only === null || only === name) await measureCase(name, prepared, peer, tools, cleanup);
     }
+    if (only === null || only === 'governed' || only === 'policies')
+      await measurePolicies(prepared, tools, cleanup);
+    if (only === null || only === 'governed' || only === 'connectors')
+      await measureConnectors(prepared, tools, cleanup);
     if (only === null || only === 'limits') await measureLimits(prepared, tools, cleanup);
     if (only !== null && only !== 'batch') return;
     const { svc, copy } = await measureBatches(prepared, tools, { rounds, cleanup });

@@ -10,7 +10,7 @@ const sampleRate = 0.05;
 /** Prepared statements from one thread, with the role that the server uses for rows. */
 export async function runPgbench(
   pgbench: string,
-  server: Server,
+  server: Pick<Server, 'folder' | 'socketFolder' | 'rowsLogin'> & { databasePort?: number },
   { text, fixed }: Script,
   options: { name: string; connections: number; seconds: number; cleanup: Cleanup },
 ): Promise<CountedFigures> {
@@ -21,7 +21,7 @@ export async function runPgbench(
   const work = ['-n', '-M', 'prepared', '-f', path, '-c', String(options.connections), '-j', '1'];
   const log = ['-T', String(options.seconds), '-l', `--sampling-rate=${sampleRate}`, '--log-prefix', prefix];
   const variables = Object.entries(fixed).flatMap(([name, value]) => ['-D', `${name}=${value}`]);
-  const login = ['-h', server.socketFolder, '-p', '5432', '-U', user, database];
+  const login = ['-h', server.socketFolder, '-p', String(server.databasePort ?? 5432), '-U', user, database];
   const env = { ...process.env, PGPASSWORD: password };
   const command = [pgbench, ...work, ...log, ...variables, ...login];
   const child = Bun.spawn(command, { cwd: server.folder, env, stdout: 'pipe', stderr: 'pipe' });

@@ -171,6 +171,10 @@ export const refreshConnectorSchema = {
     added: z.array(z.string()),
     removed: z.array(z.string()),
     changed: z.array(z.string()),
+    unfit_policies: z.array(z.string()).meta({
+      description:
+        '`policy: schema/table`: the policy names what the table does not have, so nobody reads it.',
+    }),
     schema_refreshed_at: timestamp,
   }),
 };

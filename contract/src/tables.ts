@@ -61,7 +61,7 @@ export const updateTable = update<typeof shapes.updateTable>()({
   path: one,
   summary: 'Rename a table or change its description',
   ...tableOwners,
-  errors: [...shapeErrors, 'unique_violation'],
+  errors: [...shapeErrors, 'unique_violation', 'table_in_use'],
 });
 
 export const dropTable = remove<typeof shapes.dropTable>()({
@@ -69,7 +69,7 @@ export const dropTable = remove<typeof shapes.dropTable>()({
   path: one,
   summary: 'Delete a table with all of its rows',
   ...tableOwners,
-  errors: shapeErrors,
+  errors: [...shapeErrors, 'table_in_use'],
   irreversible: true,
 });
 
@@ -86,7 +86,7 @@ export const updateColumn = update<typeof shapes.updateColumn>()({
   path: `${one}/columns/{column}`,
   summary: 'Rename a column, or change its nullability or default',
   ...tableOwners,
-  errors: [...shapeErrors, 'unique_violation', 'not_null_violation', 'immutable_field'],
+  errors: [...shapeErrors, 'unique_violation', 'not_null_violation', 'immutable_field', 'column_in_use'],
 });
 
 export const dropColumn = remove<typeof shapes.dropColumn>()({

@@ -47,6 +47,8 @@ const steps: Record<ErrorCode, string> = {
   grant_not_active: 'Create a new grant with svc grants create.',
   table_busy: 'Try again in a moment.',
   not_null_violation: 'Add a default, make the column nullable, or update the rows first.',
+  table_in_use:
+    'Keep the table and its name, or ask an admin to change the grants and policies that name it.',
   column_in_use: 'Keep the column, or move the rows to a table without it.',
   app_not_active: 'The app is read-only; its owners and admins can run svc apps reactivate <app> --execute.',
   slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',

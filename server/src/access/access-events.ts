@@ -1,9 +1,12 @@
 import type { NotificationKind } from '@svc/contract/notifications.ts';
 import type { MutationCtx } from '../core/context.ts';
 import { defineEvents } from '../core/events.ts';
+import type { PolicyRow } from './policies/store.ts';
 
 export interface AccessEvents {
   connectorDeleted(ctx: MutationCtx, connector: { tenantId: string; connectorId: string }): Promise<void>;
+  /** Before it is stored. Subscribers refuse what does not fit the tables, which belong to a later module. */
+  policySaved(ctx: MutationCtx, saved: { policy: PolicyRow; before: PolicyRow | null }): Promise<void>;
   /** People are to be notified; notifications belong to a later module. */
   notice(ctx: MutationCtx, notice: AccessNotice): Promise<void>;
 }

@@ -26,6 +26,8 @@ export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
+  /** Of rows: a hash of what the caller could see then. */
+  view?: string;
 }
 
 export async function claimKey(tx: Tx, request: IdempotentRequest): Promise<StoredResponse | null> {

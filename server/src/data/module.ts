@@ -1,5 +1,6 @@
 import { batchStatementMsMax, connectorStatementMsMax, rowStatementMsMax } from '@svc/contract/rows.ts';
 import { objectsPrefix } from '@svc/contract/storage.ts';
+import { onAccess } from '../access/access-events.ts';
 import type { AccessServices } from '../access/module.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
@@ -17,6 +18,7 @@ import type { IdentityServices } from '../identity/module.ts';
 import type { PeopleServices } from '../people/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { createConnectorAccess } from './connectors/access.ts';
+import { checkSavedPolicy } from './connectors/check-policy.ts';
 import { connectorDataRoutes } from './connectors/routes.ts';
 import { inspectionRoutes } from './inspection/routes.ts';
 import { documentRoutes } from './openapi/routes.ts';
@@ -110,15 +112,14 @@ export const data: Module = {
       log,
     });
     onStop(connectorDatabases.close);
+    const connectorAccessDeps = { ...accessDeps, connectorDatabases, baseUrl: config.baseUrl };
     const connectorAccess = createConnectorAccess({
-      ...accessDeps,
+      ...connectorAccessDeps,
       cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
-      connectorDatabases,
-      baseUrl: config.baseUrl,
     });
     const accessTo = ({ schema }: { schema?: string }) =>
       schema === undefined ? tableAccess : connectorAccess;
-    const previewDeps = { ...accessDeps, connectorDatabases, rowDb };
+    const previewDeps = { ...connectorAccessDeps, rowDb };
     deps.policyEffects.load = createPolicyEffects(previewDeps);
     return {
       rawDatabases,
@@ -185,6 +186,7 @@ export const data: Module = {
         for (const change of await revokePrincipalGrants(ctx, tenantId, principal)) ctx.audit(change);
       },
     }),
+    onAccess({ policySaved: checkSavedPolicy }),
     onApp({
       created: async (ctx, { appId, slug, hasStorage }) => {
         if (hasStorage) await enableStorageForApp(ctx, { id: appId, slug });

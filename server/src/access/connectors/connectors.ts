@@ -9,6 +9,7 @@ import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { ConnectorTarget } from '../../drivers/connectors/types.ts';
 import { publishAccessEvent } from '../access-events.ts';
@@ -29,7 +30,13 @@ import {
   updateConnectorRow,
 } from './store.ts';
 
-export { findConnectorRow, listConnectorRows, lockConnectorForShare } from './store.ts';
+export {
+  findConnectorRow,
+  listAllConnectorRows,
+  listConnectorRows,
+  listConnectorsOfApp,
+  lockConnectorForShare,
+} from './store.ts';
 
 /** Apps belong to a later module. */
 export interface ConnectorDeps {
@@ -95,6 +102,7 @@ export async function createConnector(
     updated_at: ctx.now,
   };
   await insertConnectorRow(ctx.db, row);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   const after = auditedFields(row);
   ctx.audit({ action: 'connectors.create', target: auditTarget(row), before: null, after });
   return connectorRecord(row);
@@ -131,6 +139,7 @@ export async function updateConnector(
   if (isDeepEqual(before, after)) return connectorRecord(row);
   if (isReconnected) changed.connection_version++;
   await updateConnectorRow(ctx.db, row.id, { ...changed, updated_at: ctx.now });
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   return connectorRecord({ ...changed, updated_at: ctx.now });
 }
 
@@ -197,6 +206,7 @@ export async function connectorTarget(db: Db, row: ConnectorRow): Promise<Connec
 /** For the slice that stores the tables. */
 export async function recordSchemaRefresh(ctx: TenantMutationCtx, row: ConnectorRow): Promise<void> {
   await updateConnectorRow(ctx.db, row.id, { schema_refreshed_at: ctx.now });
+  ctx.invalidate(governanceTag(ctx.tenant.id));
 }
 
 export async function deleteConnector(
@@ -209,6 +219,7 @@ export async function deleteConnector(
   if (policies.length > 0)
     throw fail('connector_in_use', { detail: `Access policies are bound to it: ${policies.join(', ')}.` });
   await deleteConnectorRow(ctx.db, row.id);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.audit({
     action: 'connectors.delete',
     target: auditTarget(row),

@@ -26,6 +26,10 @@ export function listConnectorRows(db: Db, tenantId: string, window: PageWindow) 
   return fetchPage(selectConnectors(db, tenantId).orderBy('slug'), window);
 }
 
+export function listAllConnectorRows(db: Db, tenantId: string): Promise<ConnectorRow[]> {
+  return selectConnectors(db, tenantId).orderBy('slug').execute();
+}
+
 export function findConnectorRow(db: Db, tenantId: string, ref: string): Promise<ConnectorRow | undefined> {
   return selectByRef(db, tenantId, ref).executeTakeFirst();
 }
@@ -33,6 +37,18 @@ export function findConnectorRow(db: Db, tenantId: string, ref: string): Promise
 export function findConnectorRows(db: Db, tenantId: string, ids: readonly string[]): Promise<ConnectorRow[]> {
   const isNamed = sql<boolean>`id = any(${ids}::uuid[])`;
   return selectConnectors(db, tenantId).where(isNamed).orderBy('name').execute();
+}
+
+/** Those that open the tables of an app. */
+export function listConnectorsOfApp(
+  db: Db,
+  { tenantId, appId }: { tenantId: string; appId: string },
+): Promise<ConnectorRow[]> {
+  return selectConnectors(db, tenantId)
+    .where('kind', '=', 'tables')
+    .where('app_id', '=', appId)
+    .orderBy('id')
+    .execute();
 }
 
 export function lockConnectorRow(tx: Tx, tenantId: string, ref: string): Promise<ConnectorRow | undefined> {

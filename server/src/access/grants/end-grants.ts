@@ -1,6 +1,7 @@
 import type { AuditedChange, MutationCtx, TenantMutationCtx } from '../../core/context.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { canRevoke } from './rules.ts';
 import {
   type GrantRow,
@@ -33,9 +34,11 @@ export async function revokeGrant(ctx: TenantMutationCtx, input: { grantId: stri
   return grantRecord({ ...row, ...set });
 }
 
-async function saveRevocation({ db, caller, now }: MutationCtx, { id }: GrantRow) {
+async function saveRevocation(ctx: MutationCtx, { id, tenant_id }: GrantRow) {
+  const { caller, now } = ctx;
   const set = { status: 'revoked', revoked_by: caller.userId, revoked_at: now, updated_at: now } as const;
-  await updateGrantRow(db, id, set);
+  await updateGrantRow(ctx.db, id, set);
+  ctx.invalidate(governanceTag(tenant_id));
   return set;
 }
 

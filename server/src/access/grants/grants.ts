@@ -8,6 +8,7 @@ import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual, isUuid } from '../../core/values.ts';
 import { findGroup, findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
 import { describeMembers, findMember, lockMemberForShare } from '../../people/tenants/members.ts';
@@ -126,6 +127,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
     updated_at: ctx.now,
   };
   await insertGrantRow(ctx.db, row);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.audit({
     action: 'grants.create',
     target: { kind: 'grant', id: row.id, name: subject.name },
@@ -199,6 +201,7 @@ export async function replaceGrantScope(ctx: TenantMutationCtx, input: { grantId
   if (isDeepEqual(row.scope_resource_paths, input.scope)) return grantRecord(row);
   const set = { scope_resource_paths: input.scope, updated_at: ctx.now };
   await updateGrantRow(ctx.db, row.id, set);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   return grantRecord({ ...row, ...set });
 }
 
@@ -265,6 +268,8 @@ async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
     groupId: row.subject_kind === 'group' ? row.subject_id : null,
   }));
 }
+
+export { listGrantRowsNaming } from './store.ts';
 
 /** Of a person and their groups. */
 export async function loadActiveGrants(db: Db, tenantId: string, userId: string) {

@@ -40,6 +40,20 @@ export async function listActiveGrantRows(db: Db, tenantId: string, userId: stri
   return newestFirst(selectGrants(db, tenantId).where(applies).where(isActiveNow)).execute();
 }
 
+/** Active grants whose scope names the path itself, not a part of the connector above it. */
+export function listGrantRowsNaming(
+  db: Db,
+  tenantId: string,
+  { connectorIds, path }: { connectorIds: readonly string[]; path: string },
+): Promise<GrantRow[]> {
+  return selectGrants(db, tenantId)
+    .where(sql<boolean>`connector_id = any(${connectorIds}::uuid[])`)
+    .where(sql<boolean>`scope_resource_paths @> array[${path}::text]`)
+    .where(isActiveNow)
+    .orderBy('id')
+    .execute();
+}
+
 export function listGrantRows(
   db: Db,
   tenantId: string,

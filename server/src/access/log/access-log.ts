@@ -9,10 +9,18 @@ import { daysAfter, isUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { canDecideFor } from '../connectors/access-settings.ts';
 import { findConnectorRow } from '../connectors/connectors.ts';
-import { type AccessLogRow, deleteRowsBefore, findAppId, insertRows, listRows } from './store.ts';
+import {
+  deleteRowsBefore,
+  findAppId,
+  insertRows,
+  listRows,
+  type Position,
+  type StoredReads,
+  spanMsMax,
+} from './store.ts';
 
-/** One read of governed data: names of columns and counts, never values. */
-export interface GovernedRead {
+/** What is read of governed data, by whom and why: names of columns, never values. */
+export interface GovernedData {
   tenantId: string;
   actor: { kind: (typeof accessLogActors)[number]; id: string; name: string };
   /** The app that read for the person. */
@@ -24,13 +32,17 @@ export interface GovernedRead {
   action: string;
   columns: readonly string[];
   maskedColumns: readonly string[];
-  rows: number;
   grantIds: readonly string[];
   policyIds: readonly string[];
+}
+
+/** One read of it. */
+export interface GovernedRead {
+  rows: number;
   requestId: string;
 }
 
-export function readerOf(caller: Caller): Pick<GovernedRead, 'actor' | 'throughApp'> {
+export function readerOf(caller: Caller): Pick<GovernedData, 'actor' | 'throughApp'> {
   const kind = caller.kind === 'app' || caller.kind === 'service_account' ? caller.kind : 'user';
   return {
     actor: { kind, id: caller.userId, name: kind === 'user' ? caller.email : caller.name },
@@ -39,8 +51,11 @@ export function readerOf(caller: Caller): Pick<GovernedRead, 'actor' | 'throughA
 }
 
 export interface AccessLog {
-  /** Returns at once; the entry is written within about half a second. */
-  recordRead(read: GovernedRead): void;
+  /**
+   * Returns at once; the entry is written within about half a second. Reads with the same object `data` are stored together,
+   * which costs little.
+   */
+  recordRead(data: GovernedData, read: GovernedRead): void;
   /** Writes all entries recorded so far. */
   flush(): Promise<void>;
   stop(): Promise<void>;
@@ -51,12 +66,22 @@ const batchMax = 500;
 /** While the database does not answer, entries wait in memory up to this number. */
 const waitingMax = 100_000;
 
+interface Reads {
+  data: GovernedData;
+  times: Date[];
+  rows: number[];
+  requestIds: string[];
+}
+
 /**
  * Entries are collected in memory and written in the background: a read does not wait for its entry. A process that is
  * killed loses the entries of about the last second.
  */
 export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: () => Date }): AccessLog {
-  let waiting: AccessLogRow[] = [];
+  let waiting: Reads[] = [];
+  let waitingReads = 0;
+  /** Those of `waiting` that further reads are added to. */
+  let open = new Map<GovernedData, Reads>();
   let dropped = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing: Promise<void> | undefined;
@@ -68,10 +93,11 @@ export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: ()
   async function write(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchMax);
+      open = new Map();
       try {
-        await insertRows(db, batch);
+        await insertRows(db, batch.map(storedReads));
       } catch (error) {
-        log.error({ err: error, waiting: waiting.length }, 'writing the access log failed');
+        log.error({ err: error, waiting: waitingReads }, 'writing the access log failed');
         if (!isDataError(error)) {
           schedule();
           throw error;
@@ -79,17 +105,18 @@ export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: ()
         await writeEach(batch);
       }
       waiting = waiting.slice(batch.length);
+      for (const { times } of batch) waitingReads -= times.length;
     }
     if (dropped > 0) log.error({ dropped }, 'access log entries were dropped');
     dropped = 0;
   }
 
   /** One entry that the database refuses must not hold up the others. */
-  async function writeEach(batch: readonly AccessLogRow[]): Promise<void> {
-    for (const row of batch)
-      await insertRows(db, [row]).catch((error: unknown) => {
+  async function writeEach(batch: readonly Reads[]): Promise<void> {
+    for (const reads of batch)
+      await insertRows(db, [storedReads(reads)]).catch((error: unknown) => {
         if (!isDataError(error)) throw error;
-        dropped += 1;
+        dropped += reads.times.length;
       });
   }
 
@@ -102,13 +129,28 @@ export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: ()
     return writing;
   }
 
+  function openReads(data: GovernedData, at: Date): Reads {
+    const found = open.get(data);
+    const [first] = found?.times ?? [];
+    if (found && first && at.getTime() - first.getTime() < spanMsMax) return found;
+    const reads: Reads = { data, times: [], rows: [], requestIds: [] };
+    open.set(data, reads);
+    waiting.push(reads);
+    return reads;
+  }
+
   return {
-    recordRead(read) {
-      if (waiting.length >= waitingMax) {
+    recordRead(data, { rows, requestId }) {
+      if (waitingReads >= waitingMax) {
         dropped += 1;
         return;
       }
-      waiting.push(accessLogRow(read, now()));
+      const at = now();
+      const reads = openReads(data, at);
+      reads.times.push(at);
+      reads.rows.push(rows);
+      reads.requestIds.push(requestId);
+      waitingReads += 1;
       // Not on each entry beyond a batch: `write` takes all that wait.
       if (waiting.length === batchMax) void flush().catch(() => {});
       else schedule();
@@ -131,24 +173,30 @@ function isDataError(error: unknown): boolean {
   return /^22/.test(String(Object(error).code));
 }
 
-function accessLogRow(read: GovernedRead, at: Date): AccessLogRow {
+function storedReads({ data, times, rows, requestIds }: Reads): StoredReads {
+  const [at = new Date(0), ...earlier_at] = times.toReversed();
+  const [lastRows = 0, ...earlier_rows] = rows.toReversed();
+  const [request_id = '', ...earlier_request_ids] = requestIds.toReversed();
   return {
-    tenant_id: read.tenantId,
+    tenant_id: data.tenantId,
     at,
-    actor_kind: read.actor.kind,
-    actor_id: read.actor.id,
-    actor_name: read.actor.name,
-    through_app_id: read.throughApp,
-    connector_id: read.connectorId,
-    app_id: read.appId,
-    resource_path: read.resourcePath,
-    action: read.action,
-    columns: read.columns,
-    masked_columns: read.maskedColumns,
-    rows: read.rows,
-    grant_ids: read.grantIds,
-    policy_ids: read.policyIds,
-    request_id: read.requestId,
+    actor_kind: data.actor.kind,
+    actor_id: data.actor.id,
+    actor_name: data.actor.name,
+    through_app_id: data.throughApp,
+    connector_id: data.connectorId,
+    app_id: data.appId,
+    resource_path: data.resourcePath,
+    action: data.action,
+    columns: data.columns,
+    masked_columns: data.maskedColumns,
+    rows: lastRows,
+    grant_ids: data.grantIds,
+    policy_ids: data.policyIds,
+    request_id,
+    earlier_at,
+    earlier_rows,
+    earlier_request_ids,
   };
 }
 
@@ -181,8 +229,19 @@ export async function listAccessLog(ctx: TenantCtx, query: Query): Promise<z.out
   const last = found.length > query.per_page ? rows.at(-1) : undefined;
   return {
     items: rows.map(
-      ({ tenant_id: _, at, rows: count, columns, masked_columns, grant_ids, policy_ids, ...row }) => ({
+      ({
+        tenant_id: _,
+        position,
+        at,
+        rows: count,
+        columns,
+        masked_columns,
+        grant_ids,
+        policy_ids,
+        ...row
+      }) => ({
         ...row,
+        id: position.place === 0 ? position.id : `${position.id}-${position.place}`,
         at: at.toISOString(),
         rows: Number(count),
         columns: [...columns],
@@ -191,7 +250,7 @@ export async function listAccessLog(ctx: TenantCtx, query: Query): Promise<z.out
         policy_ids: [...policy_ids],
       }),
     ),
-    next_cursor: last ? Buffer.from(`${last.at.getTime()} ${last.id}`).toString('base64url') : null,
+    next_cursor: last ? formatCursor(last.position) : null,
   };
 }
 
@@ -201,11 +260,14 @@ async function findActorId(ctx: TenantCtx, ref: string): Promise<string | null> 
   return (await findMember(ctx.db, ctx.tenant.id, ref))?.userId ?? null;
 }
 
-function parseCursor(cursor: string): { at: Date; id: string } {
-  const [, time, id] =
-    /^(\d{1,14}) (\d{1,19})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+const formatCursor = ({ at, id, place }: Position) =>
+  Buffer.from(`${at.getTime()} ${id} ${place}`).toString('base64url');
+
+function parseCursor(cursor: string): Position {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const [, time, id, place] = /^(\d{1,14}) (\d{1,19}) (\d{1,6})$/.exec(text) ?? [];
   if (id === undefined) throw fail('invalid_cursor');
-  return { at: new Date(Number(time)), id };
+  return { at: new Date(Number(time)), id, place: Number(place) };
 }
 
 export async function deleteOldEntries(db: Db, { now }: { now: Date }): Promise<void> {

@@ -22,16 +22,36 @@ export interface AccessLogRow {
   request_id: string;
 }
 
-const names =
-  sql.raw(`tenant_id, at, actor_kind, actor_id, actor_name, through_app_id, connector_id, app_id, resource_path,
-  action, columns, masked_columns, rows, grant_ids, policy_ids, request_id`);
+/** Equal reads of a short time are stored together. The row itself is the last one; the others are newest first. */
+export interface StoredReads extends AccessLogRow {
+  earlier_at: readonly Date[];
+  earlier_rows: readonly number[];
+  earlier_request_ids: readonly string[];
+}
 
-export async function insertRows(db: Db, rows: readonly AccessLogRow[]): Promise<void> {
-  await sql`insert into svc.access_log (${names})
-    select ${names} from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as entry (tenant_id uuid, at timestamptz,
+/** From the first read of a row to its last. */
+export const spanMsMax = 30_000;
+
+const sharedNames =
+  sql.raw(`tenant_id, actor_kind, actor_id, actor_name, through_app_id, connector_id, app_id, resource_path,
+  action, columns, masked_columns, grant_ids, policy_ids`);
+const readNames = sql.raw('at, rows, request_id, earlier_at, earlier_rows, earlier_request_ids');
+
+export async function insertRows(db: Db, rows: readonly StoredReads[]): Promise<void> {
+  await sql`insert into svc.access_log (${sharedNames}, ${readNames})
+    select ${sharedNames}, ${readNames} from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as entry (tenant_id uuid, at timestamptz,
       actor_kind text, actor_id uuid, actor_name text, through_app_id uuid, connector_id uuid, app_id uuid,
       resource_path text, action text, columns text[], masked_columns text[], rows bigint, grant_ids text[],
-      policy_ids text[], request_id text)`.execute(db);
+      policy_ids text[], request_id text, earlier_at timestamptz[], earlier_rows bigint[], earlier_request_ids text[])`.execute(
+    db,
+  );
+}
+
+/** Of an entry in the list: of its row, and its place among the reads of the row. */
+export interface Position {
+  at: Date;
+  id: string;
+  place: number;
 }
 
 export interface AccessLogFilter {
@@ -41,7 +61,7 @@ export interface AccessLogFilter {
   path?: string | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
-  before: { at: Date; id: string } | null;
+  before: Position | null;
   limit: number;
 }
 
@@ -49,21 +69,35 @@ export async function listRows(
   db: Db,
   tenantId: string,
   filter: AccessLogFilter,
-): Promise<(AccessLogRow & { id: string })[]> {
+): Promise<(AccessLogRow & { position: Position })[]> {
   const { actorId, appId, connectorId, path, from, to, before } = filter;
   const conditions: RawBuilder<unknown>[] = [sql`tenant_id = ${tenantId}`];
   if (actorId) conditions.push(sql`actor_id = ${actorId}`);
   if (appId) conditions.push(sql`(app_id = ${appId} or through_app_id = ${appId} or actor_id = ${appId})`);
   if (connectorId) conditions.push(sql`connector_id = ${connectorId}`);
   if (path) conditions.push(sql`(resource_path = ${path} or starts_with(resource_path, ${`${path}/`}))`);
-  if (from) conditions.push(sql`at >= ${from}`);
-  if (to) conditions.push(sql`at < ${to}`);
-  if (before) conditions.push(sql`(at, id) < (${before.at}, ${before.id}::bigint)`);
-  const { rows } = await sql<
-    AccessLogRow & { id: string }
-  >`select id::text as id, ${names} from svc.access_log
-    where ${sql.join(conditions, sql` and `)} order by at desc, id desc limit ${filter.limit}`.execute(db);
-  return rows;
+  if (from) conditions.push(sql`l.at >= ${from} and e.at >= ${from}`);
+  if (to) conditions.push(sql`l.at < ${new Date(to.getTime() + 2 * spanMsMax)} and e.at < ${to}`);
+  if (before)
+    conditions.push(sql`(l.at, l.id) <= (${before.at}, ${before.id}::bigint)
+      and ((l.at, l.id) < (${before.at}, ${before.id}::bigint) or e.place > ${before.place})`);
+  type Found = Omit<AccessLogRow, 'at'> & { read_at: Date; row_at: Date; row_id: string; place: number };
+  const { rows } =
+    await sql<Found>`select ${sharedNames}, l.id::text as row_id, l.at as row_at, e.at as read_at, e.rows,
+      e.request_id, e.place::int as place
+    from svc.access_log l cross join lateral (
+      select l.at, l.rows, l.request_id, 0 as place
+      union all
+      select * from unnest(l.earlier_at, l.earlier_rows, l.earlier_request_ids) with ordinality
+    ) as e (at, rows, request_id, place)
+    where ${sql.join(conditions, sql` and `)} order by l.at desc, l.id desc, e.place limit ${filter.limit}`.execute(
+      db,
+    );
+  return rows.map(({ row_id, row_at, read_at, place, ...row }) => ({
+    ...row,
+    at: read_at,
+    position: { at: row_at, id: row_id, place },
+  }));
 }
 
 /** The table belongs to a later module; read only. */

@@ -9,8 +9,10 @@ import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
+import { publishAccessEvent } from '../access-events.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
 import { noPolicyEffects, type PolicyEffects } from './policy-effects.ts';
@@ -61,7 +63,9 @@ export async function createPolicy(
     updated_by: ctx.caller.userId,
     updated_at: ctx.now,
   };
+  await publishAccessEvent(ctx, 'policySaved', { policy: row, before: null });
   await insertPolicyRow(ctx.db, row);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.audit({ action: 'policies.create', target: auditTarget(row), before: null, after: auditedFields(row) });
   ctx.foresee(() => effects.load(ctx, { before: null, after: row }));
   return policyRecord(row);
@@ -91,7 +95,9 @@ export async function updatePolicy(
     updated_by: ctx.caller.userId,
     updated_at: ctx.now,
   };
+  await publishAccessEvent(ctx, 'policySaved', { policy: next, before: row });
   await updatePolicyRow(ctx.db, next);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.foresee(() => effects.load(ctx, { before: row, after: next }));
   return policyRecord(next);
 }
@@ -105,6 +111,7 @@ export async function deletePolicy(
   const row = await lockPolicy(ctx, input);
   await refuseWhileGranted(ctx, 'policy', row.id);
   await deletePolicyRow(ctx.db, row.id);
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   ctx.audit({ action: 'policies.delete', target: auditTarget(row), before: auditedFields(row), after: null });
   ctx.foresee(() => effects.load(ctx, { before: row, after: null }));
 }
@@ -221,4 +228,8 @@ export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly st
 }
 
 export type { PolicyRow } from './store.ts';
-export { findPolicyRows as loadPolicies, listEnforcedPolicyRows as loadEnforcedPolicies } from './store.ts';
+export {
+  findPolicyRows as loadPolicies,
+  listEnforcedPolicyRows as loadEnforcedPolicies,
+  listPolicyRowsOf as loadPoliciesOf,
+} from './store.ts';

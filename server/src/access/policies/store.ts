@@ -46,6 +46,18 @@ export function listEnforcedPolicyRows(db: Db, tenantId: string): Promise<Policy
   return selectPolicies(db, tenantId).where(sql<boolean>`enforced and enabled`).orderBy('id').execute();
 }
 
+/** Enabled policies of these connectors, and of any connector. */
+export function listPolicyRowsOf(
+  db: Db,
+  tenantId: string,
+  connectorIds: readonly string[],
+): Promise<PolicyRow[]> {
+  return selectPolicies(db, tenantId)
+    .where(sql<boolean>`enabled and (connector_id is null or connector_id = any(${connectorIds}::uuid[]))`)
+    .orderBy('name')
+    .execute();
+}
+
 /** Locks in id order to avoid deadlocks between grants with the same policies. */
 export function lockPolicyRowsForShare(tx: Tx, tenantId: string, ids: readonly string[]) {
   return selectByIds(tx, tenantId, ids).forKeyShare().execute();

@@ -7,6 +7,7 @@ import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { refuseWhileGranted } from '../usage.ts';
 import {
@@ -68,6 +69,7 @@ export async function updatePreset(
   ctx.audit({ action: 'presets.update', target: auditTarget(row), before, after });
   if (isDeepEqual(before, after)) return presetRecord(row);
   await updatePresetRow(ctx.db, row.id, { ...after, updated_at: ctx.now });
+  ctx.invalidate(governanceTag(ctx.tenant.id));
   return presetRecord({ ...row, ...after, updated_at: ctx.now });
 }
 

@@ -7,16 +7,23 @@ import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
 import type { Failure } from '../../core/problem.ts';
-import { appTag, credentialTag, userTag } from '../../core/tags.ts';
+import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
 import { type Alternative, combine, type RowAction } from '../rows/access.ts';
 import type { RowsPath } from '../rows/context.ts';
+import { hasParts } from '../rows/decide.ts';
 import { callerTables, type TableAccess } from '../rows/table-access.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { type ActiveGrant, grantAlternatives, loadGrantFacts, loadMe } from './granted-access.ts';
+import {
+  type ActiveGrant,
+  grantAlternatives,
+  listSiblingIds,
+  loadGrantFacts,
+  loadMe,
+} from './granted-access.ts';
 import { findConnectorTable } from './store.ts';
 import { loadThroughApp, refuseThrough, type ThroughApp } from './through-app.ts';
 
@@ -31,9 +38,6 @@ export interface ConnectorAccessDeps {
   connectorDatabases: ConnectorDatabases;
   baseUrl: string;
 }
-
-/** What a change of a grant, preset, policy, scope or connector may take to be seen, also by other servers. */
-const cachedMsMax = 500;
 
 export function createConnectorAccess(deps: ConnectorAccessDeps & { cache: TaggedCache<TableAccess> }) {
   const cacheKey = (caller: Caller, { tenant, app, schema, table }: TableRef) =>
@@ -56,11 +60,17 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
   const tenant = await deps.tenantAccess(ref.tenant, caller);
   const decision = tenant && (await decideConnectorAccess(deps, tenant, caller, ref));
   if (!decision) return null;
-  const { value, refusal, tableExists } = decision;
+  const { connector, value, refusal, tableExists, through } = decision;
   if (!value && refusal && tableExists !== false) throw refusal('read');
   if (!value) return null;
-  const tags = [credentialTag(caller.credentialId), userTag(caller.userId)];
-  return { value, tags: caller.throughApp === undefined ? tags : [...tags, appTag(caller.throughApp)] };
+  const tags = [
+    credentialTag(caller.credentialId),
+    userTag(caller.userId),
+    governanceTag(tenant.id),
+    ...(connector.kind === 'tables' ? [appTag(value.app.id), tableTag(value.table.catalogue.id)] : []),
+    ...(through?.appIds ?? []).map(appTag),
+  ];
+  return { value, tags };
 }
 
 /** The access, and the facts that explain why there is none. */
@@ -74,6 +84,7 @@ export interface ConnectorDecision {
   /** Null where no grant covers the table, whether or not there is one. */
   tableExists: boolean | null;
   value: TableAccess | null;
+  through: ThroughApp | null;
   /** For visitors of an app. */
   refusal?: (action: RowAction) => Failure;
 }
@@ -99,9 +110,10 @@ export async function decideConnectorAccess(
   const grants = active.filter(({ connectorId }) => connectorId === connector.id);
   const inScope = grants.filter((grant) => isInScope(grant.scope, path));
   const source = inScope.length === 0 ? null : await openSource(deps, tenant, connector, ref);
-  const found = { connector, path, me: await loadMe(db, tenant, caller), ...(refusal && { refusal }) };
+  const me = await loadMe(db, tenant, caller);
+  const found = { connector, path, me, through, ...(refusal && { refusal }) };
   const value =
-    source && (await accessByGrants(deps, tenant, { ...found, caller, through, source, grants: inScope }));
+    source && (await accessByGrants(deps, tenant, { ...found, caller, source, grants: inScope }));
   return { ...found, grants, inScope, tableExists: inScope.length === 0 ? null : source !== null, value };
 }
 
@@ -118,10 +130,11 @@ export async function accessByGrants(
 ): Promise<TableAccess | null> {
   const { catalogue } = source;
   const facts = await loadGrantFacts(deps.db, tenant, me, grants);
-  const alternatives = grantAlternatives(facts, grants, { connector, path, catalogue });
+  const siblingIds = await listSiblingIds(deps.db, tenant, connector);
+  const alternatives = grantAlternatives(facts, grants, { connector, siblingIds, path, catalogue });
   const usable = alternatives
     .map((alternative) => limit(alternative, { caller, connector, through }))
-    .filter(({ reads, changes }) => Object.keys({ ...reads, ...changes }).length > 0);
+    .filter(hasParts);
   const access = combine(usable);
   if (!access) return null;
   const ends = grants.flatMap(({ expiresAt }) => (expiresAt ? [expiresAt.getTime()] : []));
@@ -136,7 +149,7 @@ export async function accessByGrants(
     },
     isReadOnly: !connector.writable && alternatives.some(({ changes }) => Object.keys(changes).length > 0),
     ...(refusal && { refusal }),
-    until: Math.min(deps.now().getTime() + cachedMsMax, ...ends),
+    until: Math.min(...ends),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
 }

@@ -16,6 +16,7 @@ import { isDeepEqual } from '../../core/values.ts';
 import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
 import type { ForeignServer, ForeignTable } from '../../drivers/connectors/types.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
+import { listUnfitPolicies } from './check-policy.ts';
 import { listAllConnectorTables, listConnectorTableRows, replaceConnectorTables } from './store.ts';
 
 export interface ConnectorsDeps {
@@ -147,14 +148,15 @@ export async function refreshSchema(
       .sort(),
   };
   if (row.kind !== 'tables') await replaceConnectorTables(ctx.db, connector, found);
+  const unfit_policies = await listUnfitPolicies(ctx, row, found);
   await recordSchemaRefresh(ctx, row);
   ctx.audit({
     action: 'connectors.refreshSchema',
     target: { kind: 'connector', id: row.id, name: row.slug },
     before: { tables: stored.length },
-    after: { ...changes },
+    after: { ...changes, ...(unfit_policies.length > 0 && { unfit_policies }) },
   });
-  return { connector_id: row.id, ...changes, schema_refreshed_at: ctx.now.toISOString() };
+  return { connector_id: row.id, ...changes, unfit_policies, schema_refreshed_at: ctx.now.toISOString() };
 }
 
 export async function listConnectorTables(ctx: TenantCtx, input: { connector: string; query: PageQuery }) {

@@ -1,3 +1,4 @@
+import { type findConnectorRow, listConnectorsOfApp } from '../../access/connectors/connectors.ts';
 import type { loadActiveGrants } from '../../access/grants/grants.ts';
 import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
@@ -8,7 +9,7 @@ import type { Alternative } from '../rows/access.ts';
 import { grantAlternative } from '../rows/decide.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
-import { appliesTo, fitPolicy } from './policies.ts';
+import { appliesTo, fitPolicy } from '../rows/policies.ts';
 
 export type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
 
@@ -47,18 +48,34 @@ export async function loadGrantFacts(
   };
 }
 
+type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
+
+/** A second connector of an app does not lead around the policies of the first. */
+export async function listSiblingIds(
+  db: Db,
+  { id: tenantId }: TenantAccess,
+  { id, app_id: appId }: Pick<ConnectorRow, 'id' | 'app_id'>,
+): Promise<string[]> {
+  return appId === null ? [id] : (await listConnectorsOfApp(db, { tenantId, appId })).map((each) => each.id);
+}
+
 /** `grants` are those that cover the table. Fails if a policy does not fit it. */
 export function grantAlternatives(
   { me, policies, enforced }: GrantFacts,
   grants: readonly ActiveGrant[],
-  table: { connector: { id: string; slug: string }; path: string; catalogue: TableCatalogue },
+  table: {
+    connector: { id: string; slug: string };
+    siblingIds: readonly string[];
+    path: string;
+    catalogue: TableCatalogue;
+  },
 ): Alternative[] {
-  const { connector, path, catalogue } = table;
-  const fit = (found: readonly PolicyRow[]) =>
+  const { connector, siblingIds, path, catalogue } = table;
+  const fit = (found: readonly PolicyRow[], connectorIds: readonly string[] = [connector.id]) =>
     found
-      .filter((policy) => appliesTo(policy, { connectorId: connector.id, path }))
+      .filter((policy) => connectorIds.some((connectorId) => appliesTo(policy, { connectorId, path })))
       .map((policy) => fitPolicy(policy, catalogue, me));
-  const forAll = fit(enforced);
+  const forAll = fit(enforced, siblingIds);
   return grants.map((grant) =>
     grantAlternative(catalogue, {
       id: grant.id,

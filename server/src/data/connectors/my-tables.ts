@@ -14,7 +14,7 @@ import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { type ActiveGrant, type GrantFacts, grantAlternatives, loadGrantFacts, loadMe } from './granted-access.ts';
+import { type ActiveGrant, type GrantFacts, grantAlternatives, listSiblingIds, loadGrantFacts, loadMe } from './granted-access.ts';
 import { listAllConnectorTables } from './store.ts';
 
 type Connector = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
@@ -22,6 +22,7 @@ type TableRecord = z.output<typeof GrantedTable>;
 
 interface OpenTable {
   connector: Connector;
+  siblingIds: readonly string[];
   path: string;
   catalogue: TableCatalogue;
   grants: readonly ActiveGrant[];
@@ -48,10 +49,11 @@ async function listOpenTables(
   for (const id of new Set(grants.map(({ connectorId }) => connectorId))) {
     const connector = await findConnectorRow(ctx.db, ctx.tenant.id, id);
     if (!connector || ![undefined, connector.id, connector.slug].includes(only.connector)) continue;
+    const siblingIds = await listSiblingIds(ctx.db, ctx.tenant, connector);
     for (const { path, catalogue } of await listCatalogues(ctx, connector)) {
       if (only.path !== undefined && !covers(only.path, path)) continue;
       const covering = grants.filter((grant) => grant.connectorId === id && isInScope(grant.scope, path));
-      if (covering.length > 0) found.push({ connector, path, catalogue, grants: covering });
+      if (covering.length > 0) found.push({ connector, siblingIds, path, catalogue, grants: covering });
     }
   }
   const key = ({ connector, path }: OpenTable) => `${connector.slug} ${path}`;

@@ -12,6 +12,8 @@ import type { RowAction } from '../rows/access.ts';
 /** What an app may do with a table for its visitors, as far as their grants allow it. */
 export interface ThroughApp {
   name: string;
+  /** Whose changes may change this. */
+  appIds: readonly string[];
   actions: ReadonlySet<RowAction>;
   /** Requested, but no review has approved it. */
   isWaiting: (action: RowAction) => boolean;
@@ -40,6 +42,7 @@ export async function loadThroughApp(
   const actions = scopedActions(usable, table);
   const through = {
     name: app.name,
+    appIds: [app.id, ...(app.previewOf === null ? [] : [app.previewOf])],
     actions,
     isWaiting: (action: RowAction) => wanted.has(action) && !actions.has(action),
   };

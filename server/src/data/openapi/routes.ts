@@ -3,8 +3,9 @@ import * as endpoints from '@svc/contract/apps.ts';
 import { findAppOfTenant } from '../../apps/record/find-app.ts';
 import { isVisibleTo } from '../../apps/record/rules.ts';
 import type { TenantCtx } from '../../core/context.ts';
-import { fail } from '../../core/problem.ts';
+import { Failure, fail } from '../../core/problem.ts';
 import { type Route, route } from '../../http/router.ts';
+import type { Access } from '../rows/access.ts';
 import { callerTables, prepareAccessDecision } from '../rows/table-access.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { type AppDocument, appDocument } from './app-document.ts';
@@ -20,6 +21,16 @@ export function documentRoutes({ baseUrl }: { baseUrl: string }): Route[] {
   ];
 }
 
+/** A table whose policy does not fit it answers nobody, so it is not in the document. */
+function decideOrClose(decide: () => Access | null): Access | null {
+  try {
+    return decide();
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'policy_unresolvable') return null;
+    throw error;
+  }
+}
+
 export async function getAppDocument(
   { db, tenant, caller }: TenantCtx,
   { app: ref, baseUrl }: { app: string; baseUrl: string },
@@ -30,7 +41,7 @@ export async function getAppDocument(
   const allGrants = all.flatMap(({ grants }) => grants);
   const { decide } = await prepareAccessDecision(db, { tenant, app, caller }, allGrants);
   const tables = all.flatMap(({ grants, ...table }) => {
-    const access = decide(table.catalogue, grants);
+    const access = decideOrClose(() => decide(table.catalogue, grants));
     if (!access) return [];
     const { table: seen } = callerTables(table.catalogue, access, '');
     return [{ ...table, access, readable: [...seen.byName.values()] }];

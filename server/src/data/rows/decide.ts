@@ -67,7 +67,7 @@ export function decideAccess(facts: AccessFacts): Access | null {
   const { catalogue, enforced } = facts;
   const found = [
     ...ownAlternatives(facts),
-    ...facts.grants.map((grant) => grantAlternative(catalogue, grant)),
+    ...facts.grants.map((grant) => grantAlternative(catalogue, grant)).filter(hasParts),
   ];
   const narrowed = found.map((alternative) => narrow(alternative, enforced, catalogue));
   return combine(limitToScope(facts, narrowed));
@@ -90,6 +90,8 @@ function ownAlternatives(facts: AccessFacts): Alternative[] {
   });
 }
 
+/** A grant whose preset has no action on rows does not open the table. */
+export const hasParts = ({ reads, changes }: Alternative) => Object.keys({ ...reads, ...changes }).length > 0;
 const hasActions = (alternative: Alternative) => actionsOf(alternative).length > 0;
 
 const everything = { where: always, columns: null, writable: null };

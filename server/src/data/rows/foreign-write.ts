@@ -132,7 +132,7 @@ async function insertForeignRow(ctx: RowsCtx, writeDb: AppRows, dryRun: boolean)
     requestHash: sha256(`POST ${ctx.path}?${ctx.search}\n${sha256(body)}`),
   };
   return ctx.ownDb.transaction(async (tx) => {
-    const { status, headers, body } = await runOnce(tx, request, async () => {
+    const { status, headers, body } = await runOnce(tx, [ctx.table], request, async () => {
       const response = await execute();
       const text = response.body === null ? '' : Buffer.from(response.body as Uint8Array).toString('utf8');
       return { status: response.status, headers: response.headers, body: text };

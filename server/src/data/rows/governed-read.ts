@@ -1,5 +1,4 @@
-import type { AccessLog } from '../../access/log/access-log.ts';
-import { readerOf } from '../../access/log/access-log.ts';
+import { type AccessLog, type GovernedData, readerOf } from '../../access/log/access-log.ts';
 import type { Caller } from '../../core/context.ts';
 import type { Access, Source } from './access.ts';
 import type { Output, RowTable } from './row-table.ts';
@@ -14,8 +13,10 @@ export interface GovernedTable {
   path: string;
 }
 
+type LoggedAction = 'read' | 'export' | 'preview';
+
 export type RecordRead = (read: {
-  action: 'read' | 'export' | 'preview';
+  action: LoggedAction;
   table: RowTable;
   output: Output;
   rows: number;
@@ -26,22 +27,45 @@ export function createRecordRead(
   { governed, access }: Pick<TableAccess, 'governed' | 'access'>,
   { caller, requestId }: { caller: Caller; requestId: string },
 ): RecordRead {
-  if (!governed) return () => {};
+  if (!governed) return ignoreRead;
   return ({ action, table, output, rows }) =>
-    accessLog.recordRead({
-      tenantId: governed.tenantId,
-      ...readerOf(caller),
-      connectorId: governed.connectorId,
-      appId: governed.appId,
-      resourcePath: governed.path,
-      action,
-      columns: output.columns.map(({ column }) => column.name),
-      maskedColumns: maskedColumns(table, output),
-      rows,
-      grantIds: idsOf(access, 'grant'),
-      policyIds: idsOf(access, 'policy'),
-      requestId,
-    });
+    accessLog.recordRead(
+      remembered(access, output, action, () => ({
+        tenantId: governed.tenantId,
+        ...readerOf(caller),
+        connectorId: governed.connectorId,
+        appId: governed.appId,
+        resourcePath: governed.path,
+        action,
+        columns: output.columns.map(({ column }) => column.name),
+        maskedColumns: maskedColumns(table, output),
+        grantIds: idsOf(access, 'grant'),
+        policyIds: idsOf(access, 'policy'),
+      })),
+      { rows, requestId },
+    );
+}
+
+const ignoreRead = () => {};
+
+type ByAction = Partial<Record<LoggedAction, GovernedData>>;
+const known = new WeakMap<Access, WeakMap<Output, ByAction>>();
+
+/** A decision is of one credential and one table: with the same columns, all of its entries are alike. */
+function remembered(
+  access: Access,
+  output: Output,
+  action: keyof ByAction,
+  describe: () => GovernedData,
+): GovernedData {
+  const byOutput = known.get(access) ?? new WeakMap<Output, ByAction>();
+  const byAction = byOutput.get(output) ?? {};
+  const found = byAction[action];
+  if (found) return found;
+  const data = describe();
+  known.set(access, byOutput);
+  byOutput.set(output, { ...byAction, [action]: data });
+  return data;
 }
 
 function maskedColumns({ view }: RowTable, { columns }: Output): string[] {

@@ -9,6 +9,7 @@ import { createOutput, isWhole, requireColumn } from './row-table.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
 const comma = 0x2c;
+const nothing = createOutput([]);
 const pageBytesMax = 32 * 1024 * 1024;
 const pageTooLarge = fail('payload_too_large', {
   detail: `The page is larger than ${pageBytesMax} bytes. Request fewer rows with per_page.`,
@@ -67,7 +68,7 @@ export async function countRows(ctx: RowsCtx) {
   for (const { column } of query.sort) requireColumn(ctx.table, column);
   const planned = planWhere(ctx.table, query.where);
   const count = await countBy(query.count ?? 'exact', ctx, planned);
-  ctx.recordRead({ action: 'read', table: ctx.table, output: createOutput([]), rows: 0 });
+  ctx.recordRead({ action: 'read', table: ctx.table, output: nothing, rows: 0 });
   return jsonResponse(
     200,
     query.count === null ? `{"count":${count}}` : `{"count":${count},"mode":"${query.count}"}`,

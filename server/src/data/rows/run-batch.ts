@@ -17,7 +17,6 @@ import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx } fro
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
 import { rowError } from './row-errors.ts';
-import { isWhole } from './row-table.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { requireAction } from './write-checks.ts';
 import { planResponse, type RowWritten, runWrite, type WriteMode } from './write-transaction.ts';
@@ -41,9 +40,8 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
   const tables = await openTables(ctx, operations);
   const [first] = tables;
   if (!first) throw new Error('A batch has at least one operation.');
-  const { table } = tables.find((each) => !isWhole(each.table)) ?? first;
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
-  return runWrite({ ...ctx, rowDb: first.rowDb, table }, options, async (tx, mode) => {
+  return runWrite({ ...ctx, rowDb: first.rowDb, tables: tables.map(({ table }) => table) }, options, async (tx, mode) => {
     const written = await runOperations(tx, mode, { operations, tables });
     return mode === 'preview'
       ? previewBatch(first, operations, written)

@@ -12,6 +12,7 @@ import {
 } from '../../core/idempotency.ts';
 import { withSchemaLock } from '../../core/migrate.ts';
 import { fail } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import type { RowPool, Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { RowTable } from './row-table.ts';
@@ -55,10 +56,12 @@ export async function deleteExpiredRowKeys(rowsDb: Db): Promise<void> {
 /** Keys are in the data database, so that rows and key are committed together. */
 export async function runOnce(
   tx: Transaction,
+  tables: readonly Pick<RowTable, 'view'>[],
   request: IdempotentRequest,
   work: () => Promise<StoredResponse>,
 ): Promise<StoredResponse> {
   const keyHash = idempotencyKeyHash(request);
+  const view = sha256(JSON.stringify(tables.map(({ view: { rows, columns } }) => [rows, columns])));
   // Held until the end of the transaction. A parallel request with the key fails instead of waiting.
   const lock = await tx.query('select pg_try_advisory_xact_lock(hashtextextended($1, 0))::text', [keyHash]);
   if (lock.rows[0]?.[0] !== 'true') throw fail('idempotency_in_progress');
@@ -70,9 +73,10 @@ export async function runOnce(
   const [requestHash, response] = stored.rows[0] ?? [];
   if (response) {
     if (requestHash !== request.requestHash) throw fail('idempotency_mismatch');
-    return openResponse(Buffer.from(response, 'base64'), request.key);
+    const answer = openResponse(Buffer.from(response, 'base64'), request.key);
+    return answer.view === view ? answer : withoutContent(answer);
   }
-  const result = await work();
+  const result = { ...(await work()), view };
   await tx.query(
     `insert into svc_data.idempotency_keys (caller_id, key_hash, request_hash, answer) values ($1, $2, $3, decode($4, 'base64'))
       on conflict (caller_id, key_hash) do update
@@ -80,6 +84,11 @@ export async function runOnce(
     [request.callerId, keyHash, request.requestHash, sealResponse(result, request.key).toString('base64')],
   );
   return result;
+}
+
+/** The caller sees other rows or columns by now: they learn that it was done, and nothing of what they saw. */
+function withoutContent({ status }: StoredResponse): StoredResponse {
+  return { status: status === 200 ? 204 : status, headers: {}, body: '' };
 }
 
 export type BatchLimit = (appId: string) => Promise<void>;

@@ -7,7 +7,7 @@ import { type AppAccess, appRef, type Caller, ownsApp, type TenantAccess } from 
 import type { Db } from '../../core/db.ts';
 import { declareKey, type LiveKey } from '../../core/keys.ts';
 import type { Failure } from '../../core/problem.ts';
-import { appTag, credentialTag, tableTag, userTag } from '../../core/tags.ts';
+import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import { listGroupIdsOf } from '../../people/groups/groups.ts';
@@ -19,6 +19,7 @@ import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { type Access, isWritable, type RowAction, viewOf } from './access.ts';
 import type { RowsPath } from './context.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
+import { loadGovernance } from './governance.ts';
 import type { GovernedTable } from './governed-read.ts';
 import { tenantHashKeys } from './masks.ts';
 import { type RowTable, rowTable } from './row-table.ts';
@@ -77,11 +78,13 @@ export function createTableAccess(deps: TableAccessDeps & { cache: TaggedCache<T
 
 async function resolveTableAccess(deps: TableAccessDeps, caller: Caller, ref: TableRef) {
   const tenant = await deps.tenantAccess(ref.tenant, caller);
-  const found = tenant && (await decideTableAccess(deps, tenant, caller, ref));
+  if (!tenant) return null;
+  const found = await decideTableAccess(deps, tenant, caller, ref);
   if (!found?.value) return null;
   const tags = [
     credentialTag(caller.credentialId),
     userTag(caller.userId),
+    governanceTag(tenant.id),
     tableTag(found.catalogue.id),
     ...found.apps.map(({ id }) => appTag(id)),
   ];
@@ -102,12 +105,18 @@ export async function decideTableAccess(
   const catalogue = app && (await loadCatalogue(db, appRef({ tenant, app }), ref.table));
   if (!app || !catalogue) return null;
   const tableGrants = await listTableGrantEntries(db, catalogue.id);
-  const { decide, apps, facts } = await prepareAccessDecision(db, { tenant, app, caller }, tableGrants);
+  const { decide, apps, facts, governance } = await prepareAccessDecision(
+    db,
+    { tenant, app, caller },
+    tableGrants,
+  );
   const access = decide(catalogue, tableGrants);
+  const governed = access && governance?.governed(catalogue, access);
   const value: TableAccess | null = access && {
     app,
     access,
-    until: Number.POSITIVE_INFINITY,
+    until: governance?.until(catalogue) ?? Number.POSITIVE_INFINITY,
+    ...(governed && { governed }),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
   return { app, catalogue, apps, facts, value };
@@ -164,11 +173,20 @@ export async function prepareAccessDecision(
     ownedApps: new Set(relatedApps.filter(({ relation }) => ownsApp(relation)).map(({ id }) => id)),
     groups: new Set(groups),
   };
+  const governance = await loadGovernance(db, { tenantId: tenant.id, app, caller, me });
   return {
-    decide: (catalogue: TableCatalogue, tableGrants: AccessFacts['tableGrants']) =>
-      decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants: [], enforced: [] }),
+    decide(catalogue: TableCatalogue, tableGrants: AccessFacts['tableGrants']): Access | null {
+      const grants = governance?.grantsOn(catalogue) ?? [];
+      const decideWith = (enforced: AccessFacts['enforced']) =>
+        decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants, enforced });
+      const open = decideWith([]);
+      // Only who reaches the table learns that a policy does not fit it.
+      const enforced = (open && governance?.enforcedOn(catalogue)) ?? [];
+      return enforced.length === 0 ? open : decideWith(enforced);
+    },
     apps,
     facts,
+    governance,
   };
 }
 

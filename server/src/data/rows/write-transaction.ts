@@ -12,10 +12,11 @@ import { runOnce } from './store.ts';
 export type WriteMode = 'preview' | 'execute';
 type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>;
 
-type WriteCtx = Pick<RowsCtx, 'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'previewConflicts'> & {
-  /** Of several tables one with rows that the caller cannot see, if there is one. */
-  table: Pick<RowsCtx['table'], 'view'>;
-};
+type WrittenTable = Pick<RowsCtx['table'], 'view'>;
+type WriteCtx = Pick<RowsCtx, 'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'previewConflicts'> &
+  ({ table: WrittenTable } | { tables: readonly WrittenTable[] });
+
+const tablesOf = (ctx: WriteCtx) => ('tables' in ctx ? ctx.tables : [ctx.table]);
 
 export function runWrite(
   ctx: WriteCtx,
@@ -58,7 +59,7 @@ function execute(
         `${ctx.request.method} ${ctx.path}?${ctx.search}\n${ctx.request.headers.get('prefer') ?? ''}\n${options.bodyHash()}`,
       ),
     };
-    const response = await runOnce(tx, request, async () => {
+    const response = await runOnce(tx, tablesOf(ctx), request, async () => {
       const { status, headers, body } = await store();
       return { status, headers, body: bodyText(body) };
     });
@@ -85,8 +86,8 @@ export function countPreviewConflict(ctx: WriteCtx): void {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.add(ctx.caller.userId);
 }
 
-function canHaveHiddenRows({ table }: WriteCtx): boolean {
-  return !isWhole(table);
+function canHaveHiddenRows(ctx: WriteCtx): boolean {
+  return !tablesOf(ctx).every(isWhole);
 }
 
 export function ifPlanHeader(request: Request): string | null {

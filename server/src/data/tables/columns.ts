@@ -17,6 +17,7 @@ import {
   swapTableSql,
 } from './ddl.ts';
 import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
+import { requireUnnamedColumn } from './named-by-access.ts';
 import { withTableLock } from './physical-lock.ts';
 import {
   columnSpec,
@@ -78,6 +79,7 @@ export async function updateColumn(
   const after = changedColumn(row, before, input.set);
   auditTable(ctx, 'columns.update', row, columnAudit(before), columnAudit(after));
   if (isDeepEqual(before, after)) return tableRecord(row);
+  if (after.name !== before.name) await requireUnnamedColumn(ctx, row, before.name);
   await updateColumnRow(ctx.db, row, after);
   const rename = (name: string) => (name === before.name ? after.name : name);
   const saved = await saveTableChange(ctx, row, { rules: renameInRules(row.rules, rename) });
@@ -134,6 +136,7 @@ export async function dropColumn(
     throw fail('column_in_use', { detail: `${column.name} is the owner column.` });
   if (isNamedByRules(row.rules, column.name))
     throw fail('column_in_use', { detail: `The access rules of the table name ${column.name}.` });
+  await requireUnnamedColumn(ctx, row, column.name);
   const indexes = row.indexes.filter((index) => index.columns.includes(column.number));
   const lost = {
     column: columnSpecText(columnSpec(column)),

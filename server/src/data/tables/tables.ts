@@ -15,6 +15,7 @@ import { parseColumns } from './columns.ts';
 import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
 import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
 import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
+import { requireDroppable, requireRenamable, warnIfGranted } from './named-by-access.ts';
 import { runStatements, withTableLock } from './physical-lock.ts';
 import {
   ownerColumnProblem,
@@ -76,6 +77,7 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
     columns,
     indexes: [],
   };
+  await warnIfGranted(ctx, row.name);
   await insertTableRow(ctx.db, row);
   await runStatements(await ctx.rows.tx(), createTableSql(row, ctx.rows.role));
   auditTable(ctx, 'tables.create', row, null, tableAudit(row));
@@ -109,6 +111,8 @@ export async function updateTable(
   if (isDeepEqual(before, after)) return tableRecord(row);
   if (after.name !== before.name) {
     await requireFreeName(ctx, after.name);
+    await requireRenamable(ctx, row);
+    await warnIfGranted(ctx, after.name);
     ctx.invalidate(appTag(ctx.app.id));
   }
   return tableRecord({ ...row, ...after, ...(await saveTableChange(ctx, row, after)) });
@@ -116,6 +120,7 @@ export async function updateTable(
 
 export async function dropTable(ctx: AppMutationCtx, input: { table: string }): Promise<undefined> {
   const row = await lockTable(ctx, input.table);
+  await requireDroppable(ctx, row);
   const grants = await listTableGrantRows(ctx.db, ctx.tenant.id, row.id);
   await deleteTableRow(ctx.db, row);
   ctx.invalidate(appTag(ctx.app.id));

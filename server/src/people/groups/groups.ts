@@ -9,6 +9,7 @@ import type { z } from 'zod';
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
+import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { publishPersonEvent } from '../person-events.ts';
 import { candidateNames, type GroupRecord, groupRecord, requireLocal } from './rules.ts';
@@ -122,6 +123,7 @@ export async function removeGroup(ctx: MutationCtx, row: CountedGroupRow): Promi
     group: { id: row.id, name: row.name },
   });
   await deleteGroupRow(ctx.db, row.tenant_id, row.id);
+  ctx.invalidate(governanceTag(row.tenant_id));
   ctx.audit({
     action: 'groups.delete',
     target: auditTarget(row),

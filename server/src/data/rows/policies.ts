@@ -3,12 +3,12 @@ import { covers } from '../../access/grants/rules.ts';
 import type { PolicyRow } from '../../access/policies/policies.ts';
 import { maskArgsProblem } from '../../access/policies/rules.ts';
 import { Failure, fail } from '../../core/problem.ts';
-import type { FittingPolicy } from '../rows/access.ts';
-import { type Mask, maskProblem } from '../rows/masks.ts';
-import { requireCatalogueColumn } from '../rows/row-table.ts';
 import { type Me, missingAttributes, withCallerValues } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { allOf, never, planCondition } from '../tables/conditions.ts';
+import type { FittingPolicy } from './access.ts';
+import { type Mask, maskProblem } from './masks.ts';
+import { requireCatalogueColumn } from './row-table.ts';
 
 export function appliesTo(
   { enabled, connector_id, resource_path }: PolicyRow,

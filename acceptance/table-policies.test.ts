@@ -1,0 +1,237 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { setApp } from './support/database.ts';
+import { bearer, type Call, done, newMember, type Person, tokenThrough } from './support/people.ts';
+import { ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { until } from './support/until.ts';
+
+const exported = { accept: 'application/x-ndjson' };
+
+/** An app whose tables are also behind a connector, so that grants and policies apply to them. */
+let world: RowsWorld;
+let connectorId: string;
+
+beforeAll(async () => {
+  world = await rowsWorld();
+  const { tenant, owner, app, server } = world;
+  await setApp(server, app.id, { visibility: 'public' });
+  // Only an owner of the app can open its tables by a connector.
+  await done(tenant.admin.call('PATCH', `${tenant.base}/members/${owner.id}`, { role: 'tenant_admin' }));
+  const body = { name: 'Tables', slug: 'tables', kind: 'tables', app: app.slug, writable: true };
+  connectorId = (await done(owner.call('POST', `${tenant.base}/connectors`, body))).id;
+});
+
+let policies = 0;
+
+async function policy(table: TestTable, fields: Record<string, unknown>): Promise<string> {
+  const { tenant, app } = world;
+  const body = {
+    name: `policy ${++policies}`,
+    connector_id: connectorId,
+    resource_path: `${app.slug}/${table.name}`,
+    ...fields,
+  };
+  return (await done(tenant.admin.call('POST', `${tenant.base}/access-policies`, body))).id;
+}
+
+async function preset(...actions: string[]): Promise<string> {
+  const body = { name: `p-${Bun.randomUUIDv7()}`, actions };
+  return (await done(world.tenant.admin.call('POST', `${world.tenant.base}/presets`, body))).id;
+}
+
+async function grant(
+  person: Person,
+  table: TestTable,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const { tenant, app } = world;
+  const body = {
+    subject_id: person.id,
+    connector_id: connectorId,
+    preset_id: 'reader',
+    scope_resource_paths: [`${app.slug}/${table.name}`],
+    ...fields,
+  };
+  return (await done(tenant.admin.call('POST', `${tenant.base}/grants`, body))).id;
+}
+
+const through = async (person: Person, table: TestTable): Promise<Call> => {
+  const { server, tenant, app } = world;
+  return world.as(bearer({ token: await tokenThrough(server, person, `${tenant.slug}/${app.slug}`) }), table);
+};
+
+async function orders(access = 'read-write') {
+  const table = await world.table(
+    ['region:text', 'email:text', 'total:int:nullable', 'secret:text:nullable'],
+    { access },
+  );
+  const rows = await table.insert(
+    { region: 'eu', email: 'ada@example.com', total: 14, secret: 's1' },
+    { region: 'eu', email: 'bob@example.com', total: 26, secret: 's2' },
+    { region: 'us', email: 'zoe@example.com', total: 99, secret: 's3' },
+  );
+  return { table, ids: rows.map(({ id }) => id as string) };
+}
+
+test('an enforced policy narrows everybody at the path of the app, owners too', async () => {
+  const { table, ids } = await orders();
+  await policy(table, {
+    enforced: true,
+    row_filter: 'region=eq.eu',
+    columns: { mode: 'deny', names: ['secret'] },
+    masks: [
+      { column: 'email', kind: 'email' },
+      { column: 'total', kind: 'round', args: { to: 10 } },
+    ],
+  });
+  const visitor = await through(await newMember(world.tenant), table);
+  for (const send of [table.send, visitor]) {
+    const listed = await done(send('GET', '?sort=-email&select=email,total'));
+    expect(listed.data).toEqual([
+      { email: 'b•••@example.com', total: 30 },
+      { email: 'a•••@example.com', total: 10 },
+    ]);
+    expect((await done(send('GET', '/_count'))).count).toBe(2);
+    expect((await done(send('GET', '/_count?total=eq.10'))).count).toBe(1);
+    expect((await done(send('GET', '?email=eq.ada@example.com'))).data).toEqual([]);
+    const one = await send('GET', `/${ids[0]}`);
+    expect(one.body).not.toHaveProperty('secret');
+    expect((await send('GET', `/${ids[2]}`)).status).toBe(404);
+    for (const query of [
+      '?secret=eq.s1',
+      '?sort=secret',
+      '?select=secret',
+      '?or=(secret.is.null,total.eq.1)',
+    ])
+      expect((await send('GET', query)).body.code).toBe('unknown_column');
+    expect((await send('GET', '', undefined, exported)).text.trim().split('\n').length).toBe(2);
+    expect((await send('PATCH', `/${ids[2]}`, { region: 'eu' })).status).toBe(404);
+    expect((await send('DELETE', `/${ids[2]}`)).status).toBe(404);
+    expect((await send('PATCH', `/${ids[0]}`, { region: 'us' })).status).toBe(403);
+    expect((await send('PATCH', `/${ids[0]}`, { total: 1 })).body.errors[0].code).toBe('read_only');
+    expect((await send('PATCH', `/${ids[0]}`, { secret: 'x' })).body.code).toBe('unknown_column');
+    expect((await send('POST', '', { region: 'eu', email: 'x@example.com' })).status).toBe(400);
+  }
+});
+
+test('an enforced policy that leaves the columns clear checks inserts, batches and upserts', async () => {
+  const { table, ids } = await orders();
+  await policy(table, { enforced: true, row_filter: 'region=eq.eu' });
+  const row = { region: 'eu', email: 'new@example.com' };
+  expect((await table.send('POST', '', row)).status).toBe(201);
+  expect((await table.send('POST', '', { ...row, region: 'us' })).status).toBe(403);
+  const lines = [row, { ...row, region: 'us' }].map((each) => `${JSON.stringify(each)}\n`);
+  expect((await table.send('POST', '', lines[0], ndjson)).status).toBe(201);
+  expect((await table.send('POST', '', lines.join(''), ndjson)).status).toBe(403);
+  const merge = { prefer: 'resolution=merge-duplicates' };
+  expect((await table.send('POST', '', { ...row, id: ids[0], total: 5 }, merge)).status).toBe(200);
+  expect((await table.send('POST', '', { ...row, id: ids[2], total: 5 }, merge)).status).toBe(409);
+  expect((await done(table.send('GET', '/_count'))).count).toBe(4);
+});
+
+test('a grant opens an app table at the path of the app, within its policies, and is written down', async () => {
+  const { table, ids } = await orders('closed');
+  const person = await newMember(world.tenant);
+  const send = world.as(bearer(person), table);
+  expect((await send('GET', '')).status).toBe(404);
+  const europe = await policy(table, {
+    row_filter: 'region=eq.eu',
+    actions: ['read', 'update'],
+    masks: [{ column: 'email', kind: 'redact' }],
+  });
+  const id = await grant(person, table, { preset_id: await preset('read', 'update'), policy_ids: [europe] });
+  const read = await until('the grant is in use', async () => {
+    const answer = await send('GET', '?select=email');
+    return answer.status === 200 && answer;
+  });
+  expect(read.body.data).toEqual([{ email: 'xxx@xxxxxxx.xxx' }, { email: 'xxx@xxxxxxx.xxx' }]);
+  expect((await send('GET', '', undefined, exported)).status).toBe(403);
+  expect((await send('PATCH', `/${ids[0]}`, { total: 7 })).body.total).toBe(7);
+  expect((await send('PATCH', `/${ids[0]}`, { email: 'x' })).body.errors[0].code).toBe('read_only');
+  expect((await send('PATCH', `/${ids[2]}`, { total: 7 })).status).toBe(404);
+  expect((await send('DELETE', `/${ids[0]}`)).status).toBe(403);
+  // The app does not get what its visitor may.
+  expect((await (await through(person, table))('GET', '')).status).toBe(404);
+  const { tenant, app } = world;
+  const log = () => tenant.admin.call('GET', `${tenant.base}/access/log?connector=tables&user=${person.id}`);
+  const entry = await until('the read is in the access log', async () =>
+    (await log()).body.items?.find((item: { columns: string[] }) => item.columns.length === 1),
+  );
+  expect(entry).toMatchObject({
+    app_id: app.id,
+    resource_path: `${app.slug}/${table.name}`,
+    masked_columns: ['email'],
+    rows: 2,
+    grant_ids: [id],
+    policy_ids: [europe],
+  });
+  await done(tenant.admin.call('PATCH', `${tenant.base}/connectors/tables`, { writable: false }));
+  await until(
+    'changes are refused',
+    async () => (await send('PATCH', `/${ids[0]}`, { total: 8 })).status === 403,
+  );
+  await done(tenant.admin.call('PATCH', `${tenant.base}/connectors/tables`, { writable: true }));
+});
+
+test('a repeated request does not show what has been hidden since', async () => {
+  const { table } = await orders();
+  const key = { 'idempotency-key': Bun.randomUUIDv7() };
+  const row = { region: 'eu', email: 'a@example.com', secret: 'deep' };
+  expect((await table.send('POST', '', row, key)).body.secret).toBe('deep');
+  expect((await table.send('POST', '', row, key)).body.secret).toBe('deep');
+  await policy(table, { enforced: true, columns: { mode: 'deny', names: ['total'] } });
+  await until('the policy is in use', async () => (await table.send('GET', '?total=eq.1')).status === 400);
+  const again = await table.send('POST', '', row, key);
+  expect([again.status, again.text, again.headers.get('etag')]).toEqual([201, '', null]);
+  expect((await done(table.send('GET', '/_count'))).count).toBe(4);
+});
+
+test('a table and its columns keep the names that grants and policies use', async () => {
+  const { table } = await orders();
+  const named = await policy(table, {
+    columns: { mode: 'deny', names: ['secret'] },
+    row_filter: 'region=eq.eu',
+  });
+  const rename = () => table.shape('PATCH', '', { name: `x${table.name}` });
+  expect((await rename()).body.code).toBe('table_in_use');
+  for (const column of ['secret', 'region']) {
+    expect((await table.shape('PATCH', `/columns/${column}`, { name: 'other' })).body.code).toBe(
+      'column_in_use',
+    );
+    expect((await table.shape('DELETE', `/columns/${column}`)).body.code).toBe('column_in_use');
+  }
+  expect((await table.shape('PATCH', '/columns/email', { name: 'mail' })).status).toBe(200);
+  const { tenant } = world;
+  const id = await grant(tenant.member, table);
+  expect((await table.shape('DELETE', '')).body.code).toBe('table_in_use');
+  await done(tenant.admin.call('POST', `${tenant.base}/grants/${id}/revoke`, {}));
+  await done(tenant.admin.call('PATCH', `${tenant.base}/access-policies/${named}`, { enabled: false }));
+  expect((await rename()).status).toBe(200);
+});
+
+test('a mask that does not fit the type of its column is refused, and a policy that does not fit closes', async () => {
+  const { table } = await orders();
+  const { tenant, app } = world;
+  const policiesPath = `${tenant.base}/access-policies`;
+  const body = {
+    name: 'unfit',
+    connector_id: connectorId,
+    resource_path: `${app.slug}/${table.name}`,
+    masks: [{ column: 'total', kind: 'email' }],
+  };
+  const refused = await tenant.admin.call('POST', policiesPath, body);
+  expect([refused.status, refused.body.code]).toEqual([400, 'validation_failed']);
+  expect(refused.body.detail).toContain('email fits columns of type text only');
+  const gone = { ...body, masks: [{ column: 'gone', kind: 'null' }], enforced: true };
+  const preview = await tenant.admin.call('POST', `${policiesPath}?dry_run=true`, gone);
+  expect(preview.body.plan.warnings.join()).toContain(`${app.slug}/${table.name}`);
+  const { id } = await done(tenant.admin.call('POST', policiesPath, gone));
+  await until('the policy is in use', async () => (await table.send('GET', '')).status === 403);
+  expect((await table.send('GET', '')).body.code).toBe('policy_unresolvable');
+  // Who does not reach the table does not learn that it has a policy.
+  expect((await world.as(bearer(tenant.outsider), table)('GET', '')).status).toBe(404);
+  expect((await world.as(bearer(await newMember(tenant)), table)('GET', '')).status).toBe(404);
+  const document = await tenant.admin.call('GET', `${tenant.base}/apps/${app.slug}/openapi.json`);
+  expect(document.status).toBe(200);
+  await done(tenant.admin.call('PATCH', `${policiesPath}/${id}`, { enabled: false }));
+  await until('the policy is gone', async () => (await table.send('GET', '')).status === 200);
+});
