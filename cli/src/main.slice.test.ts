@@ -62,8 +62,8 @@ describe('signals', () => {
 
 describe('streams', () => {
   test('a closed pipe is not an error', async () => {
-    server.intercept = () =>
-      Response.json(Array.from({ length: 5000 }, (_, at) => ({ id: `id-${at}`.padEnd(80, 'x') })));
+    const grants = Array.from({ length: 5000 }, (_, at) => ({ id: `id-${at}`.padEnd(80, 'x') }));
+    server.intercept = (_, { path }) => (path.endsWith('/me/grants') ? Response.json(grants) : undefined);
     for (const format of ['json', 'jsonl', 'table', 'yaml']) {
       const child = Bun.spawn(
         [

@@ -17,6 +17,7 @@ const errors: readonly ErrorCode[] = [
 export function connectorRowPaths(rowContract: readonly ContractEntry[]): Record<string, Json> {
   const paths: Record<string, Json> = {};
   for (const { endpoint, shape, ...entry } of rowContract) {
+    if (summaries[endpoint.id] === undefined) continue;
     const path = endpoint.path.replace('/{app}/{table}', '/_connectors/{connector}/{schema}/{table}');
     const params = path.endsWith('{id}') ? connectorRowParams : connectorTableParams;
     const isChange = endpoint.kind === 'mutate';
@@ -38,7 +39,7 @@ export function connectorRowPaths(rowContract: readonly ContractEntry[]): Record
       [endpoint.method.toLowerCase()]: {
         operationId: endpoint.id.replace('rows.', `${connectorRowsTag}.`),
         tags: [connectorRowsTag],
-        summary: `${summaries[endpoint.id] ?? endpoint.summary}, by your grants`,
+        summary: `${summaries[endpoint.id]}, by your grants`,
         security: securityOf(endpoint.authority),
         ...(endpoint.id === 'rows.insert' ? singleInsert(operation) : operation),
       },
@@ -47,7 +48,9 @@ export function connectorRowPaths(rowContract: readonly ContractEntry[]): Record
   return paths;
 }
 
+/** Changes of several rows are for tables of apps. */
 const summaries: Readonly<Record<string, string>> = {
+  'rows.access': 'Describe what you may do with a table of a connector',
   'rows.list': 'List rows of a connector by page, or stream all with Accept: application/x-ndjson',
   'rows.count': 'Count rows of a connector',
   'rows.get': 'Get a row of a connector',

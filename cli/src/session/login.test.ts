@@ -224,8 +224,8 @@ describe('the tenant', () => {
       });
     };
   };
-  /** Without the request for names in a table. */
-  const asked = () => server.seen.map(({ path }) => path).filter((path) => !path.endsWith('/terms'));
+  /** Without the requests for names in a table. */
+  const asked = () => server.seen.map(({ path }) => path).filter((path) => !/\/(terms|tables)$/.test(path));
 
   beforeEach(async () => {
     await writeLogin(dir, server.url);
