@@ -65,7 +65,12 @@ describe("an app's own OpenAPI document", () => {
     const result = await new Validator().validate(structuredClone(document));
     expect([result.errors, result.valid]).toEqual([undefined, true]);
     expect(document.servers).toEqual([{ url: world.server.baseUrl }]);
-    expect(Object.keys(document.paths).sort()).toEqual([path(), `${path()}/_count`, `${path()}/{id}`]);
+    expect(Object.keys(document.paths).sort()).toEqual([
+      `${world.data}/_batch`,
+      path(),
+      `${path()}/_count`,
+      `${path()}/{id}`,
+    ]);
     const { headers } = await at('GET', documentPath());
     const same = await at('GET', documentPath(), undefined, { 'if-none-match': headers.get('etag') ?? '' });
     expect(same.status).toBe(304);
