@@ -66,6 +66,7 @@ describe("an app's own OpenAPI document", () => {
     expect([result.errors, result.valid]).toEqual([undefined, true]);
     expect(document.servers).toEqual([{ url: world.server.baseUrl }]);
     expect(Object.keys(document.paths).sort()).toEqual([
+      `${world.data}/_batch`,
       path(),
       `${path()}/_access`,
       `${path()}/_count`,

@@ -208,6 +208,52 @@ describe('one row', () => {
   });
 });
 
+describe('many rows', () => {
+  test('that match are previewed, then changed and deleted, within the limit', async () => {
+    const table = await world.table(['name:text', 'age:int', 'code:text:nullable']);
+    await table.insert({ name: 'a', age: 1 }, { name: 'b', age: 2 }, { name: 'c', age: 3 });
+    const change = ['--filter', 'age=gt.1', '--set', 'name=old', '--set', 'code="7"'];
+    const preview = await rows('update-many', table, ...change, '--json');
+    expect([preview.code, preview.json<{ plan: { operation: string } }>().plan.operation]).toEqual([
+      0,
+      'rows.updateMany',
+    ]);
+    const limited = rows('update-many', table, ...change, '--max-affected', '1', '--execute');
+    await expectFailure(limited, 6, 'max_affected_exceeded');
+    const updated = await rows('update-many', table, ...change, '--execute', '--json');
+    expect(updated.json<{ updated: number }>().updated).toBe(2);
+    expect((await table.list('?sort=age')).map(({ name, code }) => [name, code])).toEqual([
+      ['a', null],
+      ['old', '7'],
+      ['old', '7'],
+    ]);
+    const deleted = await rows('delete-many', table, '--filter', 'name=eq.old', '--execute', '--json');
+    expect(deleted.json<{ deleted: number }>().deleted).toBe(2);
+    expect((await rows('delete-many', table, '--execute')).code).toBe(2);
+  });
+
+  test('of several tables change together by a file of operations, or not at all', async () => {
+    const orders = await world.table(['name:text']);
+    const parts = await world.table(['order:uuid', 'n:int']);
+    const operations = (n: unknown) => [
+      { op: 'insert', table: orders.name, as: 'order', values: { name: 'a' } },
+      { op: 'insert', table: parts.name, values: { order: { $ref: 'order.id' }, n } },
+    ];
+    const batch = async (content: unknown, ...args: string[]) => {
+      const file = join(temporaryFolder(), 'ops.json');
+      await Bun.write(file, JSON.stringify(content));
+      return svc(['rows', 'batch', '--app', world.app.slug, '--file', file, ...args]);
+    };
+    expect((await batch({ operations: operations(1) })).code).toBe(0);
+    await expectFailure(batch({ operations: operations('x') }, '--execute'), 7, 'validation_failed');
+    expect(await orders.list()).toEqual([]);
+    const { results } = (await batch(operations(1), '--execute', '--json')).json<{
+      results: { id: string }[];
+    }>();
+    expect((await parts.list()).map(({ order }) => order)).toEqual([results[0]!.id]);
+  });
+});
+
 describe('a personal access token', () => {
   test('is enough for every rows command, without any login', async () => {
     const table = await world.table(['name:text', 'age:int:nullable']);

@@ -325,6 +325,8 @@ describe.each([
     expect(
       (await write('PATCH', `/${id}`, { note: 'z' }, { 'if-match': made.headers.get('etag')! })).status,
     ).toBe(412);
+    // Only one row at a time.
+    expect((await write('DELETE', `?id=eq.${id}`)).headers.get('allow')).toBe('GET, HEAD, POST');
     expect((await write('DELETE', `/${id}`)).status).toBe(204);
     expect((await get(`sales/changes/${id}`)).status).toBe(404);
     const closed = await t.admin.call('PATCH', `${t.base}/connectors/warehouse`, { writable: false });

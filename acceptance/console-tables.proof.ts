@@ -151,6 +151,40 @@ describe.if(hasChromium)('tables in the console', () => {
       .allTextContents();
   };
 
+  test('all rows that match the filter are changed and deleted after a preview', async () => {
+    await newTable('marks', [
+      { title: 'a', n: 1 },
+      { title: 'b', n: 2 },
+      { title: 'c', n: 3 },
+    ]);
+    const page = await open('/tables/marks?filter=n%3Dgt.1');
+    const complaints = complaintsOf(page);
+    await page.getByRole('button', { name: 'Change matching' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Change matching rows/ });
+    await dialog.getByText('n is greater than 1').waitFor();
+    await dialog.getByLabel('New value').fill('late');
+    expect(await violationsOf(page)).toEqual([]);
+    await dialog.getByLabel('At most').fill('1');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText('More than 1 rows match', { exact: false }).waitFor();
+    await dialog.getByLabel('At most').fill('5');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await confirmed(page, 'Change');
+    await grid(page).getByText('late').first().waitFor();
+    expect((await rowsOf('marks', '?sort=n')).map(({ title }) => title)).toEqual(['a', 'late', 'late']);
+    await page.getByRole('button', { name: 'Change matching' }).click();
+    await dialog.getByLabel('Change', { exact: true }).selectOption('Delete the rows');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    const plan = page.getByRole('dialog', { name: /^Delete rows/ });
+    await plan.getByRole('textbox').fill('shop/marks');
+    await plan.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('No row matches the filter').waitFor();
+    expect((await rowsOf('marks')).map(({ title }) => title)).toEqual(['a']);
+    // The refused preview is logged by the browser.
+    expect(complaints.filter((text) => !text.includes('409'))).toEqual([]);
+    await page.close();
+  });
+
   test('a concurrent change is shown and not overwritten', async () => {
     await newTable('shared', [{ title: 'mine', n: 1 }]);
     const page = await open('/tables/shared');

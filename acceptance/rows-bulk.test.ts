@@ -228,6 +228,50 @@ describe('rights', () => {
     expect((await send('DELETE', '?n=gt.0&dry_run=true')).body.plan.changes[0].after).toBe(1);
   });
 
+  test('of a grant with a policy: rows are filtered, masked values compared, and what is shown is in the access log', async () => {
+    const { tenant, app, owner } = world;
+    await done(owner.call('POST', `${app.base}/co-owners`, { user_id: tenant.admin.id }));
+    const people = await world.table(['region:text', 'email:text', 'n:int']);
+    await people.insert(
+      { region: 'eu', email: 'ada@example.com', n: 1 },
+      { region: 'us', email: 'amy@example.com', n: 2 },
+    );
+    const post = (path: string, body: object) =>
+      done(tenant.admin.call('POST', `${tenant.base}/${path}`, body));
+    const connector = await post('connectors', {
+      name: `bulk-${people.name}`,
+      kind: 'tables',
+      app: app.slug,
+      writable: true,
+    });
+    const actions = ['read', 'update', 'delete'];
+    const preset = await post('presets', { name: `bulk-${people.name}`, actions });
+    const policy = await post('access-policies', {
+      name: `bulk-${people.name}`,
+      connector_id: connector.id,
+      actions,
+      row_filter: 'region=eq.eu',
+      masks: [{ column: 'email', kind: 'email' }],
+    });
+    const clerk = await newMember(tenant);
+    await post('grants', {
+      subject_id: clerk.id,
+      connector_id: connector.id,
+      preset_id: preset.id,
+      policy_ids: [policy.id],
+    });
+    const path = `/data/${tenant.slug}/_connectors/${connector.slug}/${app.slug}/${people.name}`;
+    const change = (search: string, values: object, headers?: Record<string, string>) =>
+      clerk.call('PATCH', `${path}${search}`, values, headers);
+    expect((await change('?email=eq.ada@example.com', { n: 7 })).body.updated).toBe(0);
+    expect((await change('?email=sw.a', { email: 'x' })).status).toBe(400);
+    const shown = await change('?email=sw.a', { n: 8 }, { prefer: 'return=representation' });
+    expect([shown.body.updated, shown.body.data[0].email]).toEqual([1, 'a•••@example.com']);
+    expect((await people.list('?sort=n')).map(({ n }) => n)).toEqual([2, 8]);
+    const log = await done(tenant.admin.call('GET', `${tenant.base}/access/log?connector=${connector.id}`));
+    expect(log.items).toMatchObject([{ action: 'read', rows: 1, masked_columns: ['email'] }]);
+  });
+
   test('of somebody who may not read the table do not include it', async () => {
     const table = await world.table(['n:int'], { access: { read: ['none'], write: ['any'] } });
     expect((await ada.of(table)('DELETE', '?n=eq.1')).body.code).toBe('forbidden');

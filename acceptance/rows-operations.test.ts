@@ -147,6 +147,13 @@ describe('a batch', () => {
     expect((await lines.list()).map(({ n }) => String(n))).toEqual([digits, digits]);
   });
 
+  test('stores an object with $ref that is no reference in a jsonb column', async () => {
+    const schemas = await world.table(['schema:jsonb']);
+    const schema = { $ref: '#/definitions/address' };
+    const { body } = await send([{ op: 'insert', table: schemas.name, values: { schema } }]);
+    expect(body.results[0].row.schema).toEqual(schema);
+  });
+
   test('can be previewed, and If-Plan refuses it when something has changed', async () => {
     const { orders, lines } = await shop();
     const [old] = await orders.insert({ customer: 'old', total: 1 });

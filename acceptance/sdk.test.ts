@@ -101,6 +101,31 @@ describe('a program with a token', () => {
     expect(await codeOf(todos.delete(row.id))).toBe('not_found');
   });
 
+  test('changes all rows that match, and rows of a batch together', async () => {
+    const todos = byLogin();
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    await todos.insertMany([first, first, second].map((title) => ({ title })));
+    const { plan } = await todos.updateMany(['title', 'eq', first], { rank: 7 }, { dryRun: true });
+    expect(plan.operation).toBe('rows.updateMany');
+    expect(await codeOf(todos.updateMany(['title', 'eq', first], { rank: 7 }, { maxAffected: 1 }))).toBe(
+      'max_affected_exceeded',
+    );
+    const changed = await todos.updateMany(
+      ['title', 'eq', first],
+      { rank: 7 },
+      { ifPlan: plan.fingerprint, returning: 'rows' },
+    );
+    expect([changed.updated, changed.rows?.map(({ rank }) => rank)]).toEqual([2, [7, 7]]);
+    const client = createClient({ ...place(), auth: { token: () => t.owner.token } });
+    const { results } = await client.batch([
+      { op: 'insert', table: 'todos', as: 'one', values: { title: second, rank: 2n ** 60n } },
+      { op: 'update', table: 'todos', id: { $ref: 'one.id' }, values: { done: true } },
+    ]);
+    expect(results[1]?.row).toMatchObject({ title: second, done: true, rank: String(2n ** 60n) });
+    const filter = ['title', 'in', [first, second]] as const;
+    expect((await todos.deleteMany(filter, { maxAffected: 4 })).deleted).toBe(4);
+  });
+
   test('filters by every kind of condition', async () => {
     const todos = byLogin();
     const title = (text: string) => `find ${text}`;

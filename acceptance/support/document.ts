@@ -38,6 +38,8 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
       .filter(([, operation]) => operation['x-authorization'])
       .map(([method, operation]): Operation => {
         const statuses = Object.keys(operation.responses).map(Number);
+        // These return 204 only with `Prefer: return=minimal`.
+        const hasBody = method === 'patch' || operation.operationId === 'rows.deleteMany';
         return {
           id: operation.operationId,
           method: method.toUpperCase(),
@@ -46,8 +48,7 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
           mutates: operation.parameters.some(
             (it: Parameter) => it.name === 'dry_run' || it.$ref?.endsWith('/dry_run.query') === true,
           ),
-          // PATCH returns 204 only with `Prefer: return=minimal`.
-          success: [201, 204].find((status) => method !== 'patch' && statuses.includes(status)) ?? 200,
+          success: [201, 204].find((status) => !hasBody && statuses.includes(status)) ?? 200,
           statuses,
         };
       }),

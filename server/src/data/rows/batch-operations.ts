@@ -108,13 +108,15 @@ function parseId(
   return reference;
 }
 
-/** An object whose only member is `$ref`, directly as the value of a column. */
+const referencePattern = /^([A-Za-z][A-Za-z0-9_]{0,62})\.([a-z][a-z0-9_]{0,62})$/;
+
+/** An object whose only member is `$ref`, directly as the value of a column. Others, as of a JSON Schema, are values of `jsonb`. */
 function parseReference(text: string): Reference | null {
   if (!text.startsWith('{') || !text.includes('$ref')) return null;
   const { $ref, ...others } = JSON.parse(text) as Record<string, unknown>;
   if (typeof $ref !== 'string' || Object.keys(others).length > 0) return null;
-  const dot = $ref.indexOf('.');
-  return new Reference($ref.slice(0, Math.max(dot, 0)), $ref.slice(dot + 1));
+  const [, alias, column] = referencePattern.exec($ref) ?? [];
+  return alias === undefined || column === undefined ? null : new Reference(alias, column);
 }
 
 function referencesOf({ id, values }: Operation): Reference[] {

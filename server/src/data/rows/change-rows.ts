@@ -3,6 +3,7 @@ import { fail, validationError } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
+import { isOneOf } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
 import { refusedChange, requireStoredSize, updatedColumns, visibleRow } from './change-row.ts';
 import {
@@ -97,7 +98,8 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
       ids: before.map(({ rest }) => rest[0] ?? ''),
       isStored: mode === 'preview' || isRepresentation,
     });
-    return mode === 'preview' ? previewChanges(ctx, change, before, after) : respond(ctx, change, after);
+    if (mode === 'execute') return respond(ctx, change, after);
+    return previewChanges(ctx, change, before, after);
   });
 }
 
@@ -117,8 +119,7 @@ async function changeLocked(
   const { change, allowed, ids, isStored } = options;
   if (ids.length === 0) return [];
   const { idColumn } = table.catalogue;
-  const among = { kind: 'test', negated: false, column: idColumn, op: 'in', values: ids } as const;
-  const statement = change.statement({ where: [among], allowed, returnsId: true });
+  const statement = change.statement({ where: [isOneOf(idColumn, ids)], allowed, returnsId: true });
   const returned = await queryRows(tx, statement, { output: table.all, restCount: 4, isStored });
   // The rows met the rules when they were locked: the changed ones do not.
   if (returned.length < ids.length) throw refusedChange();
@@ -173,6 +174,7 @@ function previewChanges(
     before: {},
     after: { affected: rows.length, set },
   };
+  recordShown(ctx, Math.min(rows.length, shownMax));
   const shown = rows.slice(0, shownMax).map(({ id, before, after }) => ({
     action: operation.id,
     target: { kind: `row ${id}`, id, name },
@@ -181,6 +183,10 @@ function previewChanges(
   }));
   return planResponse(operation, [summary, ...shown]);
 }
+
+/** A filter reads: otherwise the rows of a plan or an answer would be read without a record. */
+const recordShown = ({ recordRead, table }: RowsCtx, rows: number) =>
+  recordRead({ action: 'read', table, output: table.all, rows });
 
 const showsIds = ({ table }: RowsCtx) => table.key === table.catalogue.idColumn;
 
@@ -195,6 +201,7 @@ function respond(ctx: RowsCtx, { action }: RowsChange, changed: readonly Returne
   }
   if (isRepresentation) {
     const visible = changed.filter(({ rest }) => rest[2] === 'true');
+    recordShown(ctx, visible.length);
     parts.push(`"data":[${visible.map(({ json }) => Buffer.from(json).toString('utf8')).join(',')}]`);
     if (action === 'update')
       parts.push(`"etags":${JSON.stringify(visible.map((row) => rowEtag(table, row, row.rest[1] ?? '')))}`);

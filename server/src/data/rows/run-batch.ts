@@ -3,7 +3,9 @@ import { jsonMembers } from '@svc/contract/json.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import type { AppRows, Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
-import type { ChangeAction } from './access.ts';
+import { anyOf, isOneOf } from '../tables/conditions.ts';
+import { parseText } from '../tables/values.ts';
+import { type ChangeAction, changeable } from './access.ts';
 import {
   type Operation,
   operationError,
@@ -17,6 +19,8 @@ import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx } fro
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
 import { rowError } from './row-errors.ts';
+import { createOutput } from './row-table.ts';
+import { lockSql } from './sql.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { requireAction } from './write-checks.ts';
 import { planResponse, type RowWritten, runWrite, type WriteMode } from './write-transaction.ts';
@@ -84,6 +88,7 @@ async function runOperations(
   const named: NamedRows = new Map();
   const results: RowWritten[] = [];
   const rowDb = inTransaction(tx);
+  await lockRows(tx, batch);
   for (const [at, operation] of batch.operations.entries()) {
     const table = batch.tables[at];
     if (!table) continue;
@@ -101,6 +106,35 @@ async function runOperations(
   return results;
 }
 
+/** In one order for all batches, so that two that change the same rows do not wait for each other. */
+async function lockRows(
+  tx: Transaction,
+  { operations, tables }: { operations: readonly Operation[]; tables: readonly RowsCtx[] },
+): Promise<void> {
+  const addressed = new Map<RowsCtx, Set<string>>();
+  for (const [at, { id }] of operations.entries()) {
+    const ctx = tables[at];
+    const value = ctx && typeof id === 'string' ? parseText(ctx.table.catalogue.idColumn.type, id) : null;
+    if (!ctx || !value?.ok) continue;
+    addressed.set(ctx, (addressed.get(ctx) ?? new Set()).add(value.value));
+  }
+  const rowsCount = [...addressed.values()].reduce((sum, ids) => sum + ids.size, 0);
+  if (rowsCount < 2) return;
+  const inOrder = [...addressed].toSorted(([one], [other]) =>
+    one.table.catalogue.id < other.table.catalogue.id ? -1 : 1,
+  );
+  for (const [{ table, access }, ids] of inOrder) {
+    const allowed = anyOf([changeable(access, 'update'), changeable(access, 'delete')]);
+    const { text, values } = lockSql(
+      table,
+      { where: [isOneOf(table.catalogue.idColumn, [...ids])], allowed },
+      { output: noColumns, changed: null, rowsMax: ids.size },
+    );
+    await tx.query(text, values);
+  }
+}
+
+const noColumns = createOutput([]);
 const quoted = (etag: string) => (etag === '*' || etag.includes('"') ? etag : `"${etag}"`);
 
 async function runOperation(

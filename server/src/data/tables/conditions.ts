@@ -60,6 +60,10 @@ export function equals(column: CatalogueColumn, value: string): PlannedTest {
   return { kind: 'test', negated: false, column, op: 'eq', value };
 }
 
+export function isOneOf(column: CatalogueColumn, values: readonly string[]): PlannedTest {
+  return { kind: 'test', negated: false, column, op: 'in', values };
+}
+
 export type FindColumn = (name: string) => CatalogueColumn;
 
 interface PlanOptions {

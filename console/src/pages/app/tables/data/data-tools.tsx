@@ -1,6 +1,14 @@
 import { Checkbox, Group, Pill, Popover, Stack } from '@mantine/core';
 import type { RawRow } from '@svc/contract/json.ts';
-import { IconColumns3, IconDownload, IconFilter, IconPlus, IconTrash, IconUpload } from '@tabler/icons-react';
+import {
+  IconColumns3,
+  IconDownload,
+  IconEdit,
+  IconFilter,
+  IconPlus,
+  IconTrash,
+  IconUpload,
+} from '@tabler/icons-react';
 import { useState } from 'react';
 import { ActionButton, CopyIconButton } from '../../../../components/buttons.tsx';
 import { SecondaryButton, SmallButton } from '../../../../components/text.tsx';
@@ -19,6 +27,7 @@ import {
   visibleColumns,
 } from './grid-query.ts';
 import { InsertDialog } from './insert-dialog.tsx';
+import { MatchingDialog } from './matching-dialog.tsx';
 
 interface DataToolsProps {
   query: GridQuery;
@@ -31,7 +40,9 @@ interface DataToolsProps {
 
 export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored }: DataToolsProps) {
   const { table, whyNotWrite } = useTable();
-  const [opened, setOpened] = useState<'filter' | 'insert' | 'import' | 'export' | 'delete' | null>(null);
+  const [opened, setOpened] = useState<
+    'filter' | 'insert' | 'import' | 'export' | 'delete' | 'matching' | null
+  >(null);
   const close = () => setOpened(null);
   const filtered = String(listSearch({ ...query, sort: [] }, null));
   return (
@@ -53,6 +64,11 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
             onClick={() => setOpened('delete')}
           >
             {selected.size === 1 ? 'Delete 1 row' : `Delete ${selected.size} rows`}
+          </ActionButton>
+        )}
+        {query.filters.length > 0 && (
+          <ActionButton why={whyNotWrite} icon={IconEdit} onClick={() => setOpened('matching')}>
+            Change matching
           </ActionButton>
         )}
         <ActionButton why={whyNotWrite} icon={IconUpload} onClick={() => setOpened('import')}>
@@ -79,6 +95,7 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
       {opened === 'insert' && <InsertDialog onClose={close} onStored={onStored} />}
       {opened === 'import' && <ImportDialog onClose={close} onStored={onStored} />}
       {opened === 'export' && <ExportDialog query={query} onClose={close} />}
+      {opened === 'matching' && <MatchingDialog query={query} onClose={close} onStored={onStored} />}
       {opened === 'delete' && (
         <DeleteDialog
           rows={rows.filter((row) => selected.has(row.get('id') ?? ''))}

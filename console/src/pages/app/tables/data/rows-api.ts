@@ -90,6 +90,28 @@ export async function deleteRow(path: string, id: string, etag: string): Promise
   await rowsAt(path).call({ method: 'DELETE', of: rowRef(id), headers: { 'if-match': etag } });
 }
 
+export interface MatchingChange {
+  filters: readonly (readonly [name: string, value: string])[];
+  rowsMax: number;
+  /** Null deletes the rows. */
+  values: RawRow | null;
+  dryRun?: boolean;
+  ifPlan?: string | undefined;
+  key?: string;
+}
+
+export async function changeMatching(path: string, change: MatchingChange): Promise<string> {
+  const { filters, rowsMax, values, dryRun, ifPlan, key } = change;
+  const headers: Record<string, string> = {};
+  if (ifPlan !== undefined) headers['if-plan'] = ifPlan;
+  if (key !== undefined) headers['idempotency-key'] = key;
+  const query = [...filters, ['_max_affected', String(rowsMax)] as const];
+  if (dryRun) query.push(['dry_run', 'true']);
+  const body = values ? { body: objectText(values) } : {};
+  const method = values ? 'PATCH' : 'DELETE';
+  return (await rowsAt(path).call({ method, query, headers, ...body })).text;
+}
+
 export async function streamRows(
   path: string,
   search: URLSearchParams,
