@@ -91,14 +91,12 @@ function splitArgs(text: string): string[] {
   return args.map((arg) => arg.trim());
 }
 
+/** A backslash that is not before a quote or another backslash stands for itself, as in `"^\d+$"`. */
 function unquote(text: string): string | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'string' ? value : null;
-  } catch {
-    return null;
-  }
+  return /^"(?:[^"\\]|\\.)*"$/s.test(text) ? text.slice(1, -1).replace(/\\(["\\])/g, '$1') : null;
 }
+
+const quote = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`;
 
 /** A default that reads `nullable` is ambiguous in this form. */
 export function columnSpecText({ name, type, nullable, default: text, checks }: ColumnSpec): string {
@@ -114,7 +112,7 @@ export function typeWithChecks(type: ColumnType, checks: ColumnChecks = {}): str
   const list = checkNames.flatMap((check) => {
     const value = checks[check];
     if (value === undefined) return [];
-    return [`${check}=${check === 'pattern' ? JSON.stringify(value) : value}`];
+    return [`${check}=${check === 'pattern' ? quote(String(value)) : value}`];
   });
   if (list.length === 0) return type;
   return type.endsWith(')') ? `${type.slice(0, -1)},${list.join(',')})` : `${type}(${list.join(',')})`;

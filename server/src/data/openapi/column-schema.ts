@@ -1,5 +1,5 @@
-import { checkNames, checkText } from '@svc/contract/column-checks.ts';
-import { describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { brokenCheck, checkNames, checkText } from '@svc/contract/column-checks.ts';
+import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import type { CatalogueColumn, ColumnDefault, ColumnRole } from '../tables/catalogue.ts';
 
 type Json = Record<string, unknown>;
@@ -55,7 +55,29 @@ export function inputColumnSchema(column: CatalogueColumn): Json {
 }
 
 export function columnExample(column: CatalogueColumn): unknown {
-  return column.default?.kind === 'literal' ? defaultJson(column) : describeColumnType(column.type).example;
+  return column.default?.kind === 'literal' ? defaultJson(column) : checkedExample(column);
+}
+
+/** An example that meets the checks, except for a pattern. */
+function checkedExample({ type, checks }: CatalogueColumn): unknown {
+  const { example, parse } = describeColumnType(type);
+  const value = checks && parse(typeof example === 'string' ? example : JSON.stringify(example));
+  const broken = value?.ok ? brokenCheck(type, checks ?? {}, value.value) : null;
+  if (!broken || !checks) return example;
+  const { min_length: shortest = 0, max_length: longest } = checks;
+  switch (broken.check) {
+    case 'min':
+    case 'max':
+      return literalJson(type, checks[broken.check] ?? '');
+    case 'min_length':
+      return Array.isArray(example)
+        ? Array(shortest).fill(example[0])
+        : String(example).padEnd(shortest, 'x');
+    case 'max_length':
+      return Array.isArray(example) ? example.slice(0, longest) : String(example).slice(0, longest);
+    case 'pattern':
+      return example;
+  }
 }
 
 export function exampleCondition(column: CatalogueColumn): string {
@@ -74,7 +96,10 @@ function nullableSchema(schema: Json): Json {
 function defaultJson({ type, default: rule }: CatalogueColumn): unknown {
   if (rule?.kind !== 'literal') return undefined;
   const { text, json } = rule;
-  if (json !== undefined) return JSON.parse(json);
+  return json === undefined ? literalJson(type, text) : JSON.parse(json);
+}
+
+function literalJson(type: ColumnType, text: string): unknown {
   switch (describeColumnType(type).json) {
     case 'number':
       return Number(text);

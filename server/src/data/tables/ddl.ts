@@ -101,6 +101,10 @@ export interface PhysicalCheck {
 
 type CheckedColumn = Pick<ColumnRow, 'number' | 'type' | 'checks'>;
 
+/** Texts of people are not in statements as they are, like in `values`, which definitions cannot have. */
+const codedLiteral = (text: string) =>
+  `U&'${[...text].map((char) => `\\+${(char.codePointAt(0) ?? 0).toString(16).padStart(6, '0')}`).join('')}'`;
+
 /** The row path checks first and gives the reasons; these hold for a server that does not know of a check yet. */
 export function physicalChecks({ number, type, checks }: CheckedColumn): PhysicalCheck[] {
   const name = ident(physicalColumnName(number));
@@ -108,12 +112,12 @@ export function physicalChecks({ number, type, checks }: CheckedColumn): Physica
   const length = `${isArrayType(type) ? 'cardinality' : 'char_length'}(${name})`;
   const { min, max, min_length, max_length, pattern } = checks ?? {};
   const conditions = {
-    min: min === undefined ? null : `${name} >= ${literal(min)}::${sql}`,
-    max: max === undefined ? null : `${name} <= ${literal(max)}::${sql}`,
+    min: min === undefined ? null : `${name} >= ${codedLiteral(min)}::${sql}`,
+    max: max === undefined ? null : `${name} <= ${codedLiteral(max)}::${sql}`,
     min_length: min_length === undefined ? null : `${length} >= ${Number(min_length)}`,
     max_length: max_length === undefined ? null : `${length} <= ${Number(max_length)}`,
     pattern: pattern === undefined ? null : `${name} ~ ${literal(patternOf(pattern).sql)}`,
-    enum: enumValues(type) && `${name} in (${enumValues(type)?.map(literal).join(', ')})`,
+    enum: enumValues(type) && `${name} in (${enumValues(type)?.map(codedLiteral).join(', ')})`,
   };
   return Object.entries(conditions).flatMap(([check, condition]) =>
     condition === null ? [] : [{ name: physicalCheckName(number, check), condition }],
