@@ -116,7 +116,7 @@ describe('previews of an app', () => {
   test('get the types, values of enums, checks and indexes that columns of the app got since', async () => {
     const t = await newWorld();
     const change = <T>(work: (ctx: AppMutationCtx) => Promise<T>) =>
-      testMutation(t.db, t.owner, work, { context: t.context, rows: database.rows });
+      testMutation<T, typeof t.context>(t.db, t.owner, work, { context: t.context, rows: database.rows });
     const columns = ['state:enum(open,paid)', 'age:int', 'price:decimal(5,2,min=0.00)', 'no:autonumber'];
     await change((ctx) => createTable(ctx, createShape.body.parse({ name: 'orders', columns })));
     await t.push('feature/x');
