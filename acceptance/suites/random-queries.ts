@@ -3,7 +3,9 @@ import { makeValue, urlText, type Value } from './random-values.ts';
 import {
   type Condition,
   commonOps,
+  enumOps,
   jsonOps,
+  listOps,
   type ModelColumn,
   type ModelQuery,
   type ModelRow,
@@ -76,8 +78,7 @@ function makeTest({ random, columns, rows }: Operands): Test {
     const value = rows.length > 0 && random.chance(0.8) ? random.pick(rows).get(column.name) : undefined;
     return value ?? makeValue(type, random);
   };
-  const ops = [...commonOps, ...(type === 'text' ? textOps : []), ...(type === 'jsonb' ? jsonOps : [])];
-  const op = random.pick(ops);
+  const op = random.pick(operatorsOf(type));
   const test: Test = { kind: 'test', column, negated: random.chance(0.25), op, values: [] };
   switch (op) {
     case 'is':
@@ -107,6 +108,12 @@ function makeTest({ random, columns, rows }: Operands): Test {
     default:
       return { ...test, values: [known()] };
   }
+}
+
+function operatorsOf(type: ModelColumn['type']): readonly Test['op'][] {
+  if (type === 'text[]' || type === 'int[]') return listOps;
+  if (type.startsWith('enum')) return enumOps;
+  return [...commonOps, ...(type === 'text' ? textOps : []), ...(type === 'jsonb' ? jsonOps : [])];
 }
 
 /** A part of the text, some letters in the other case. */
@@ -139,7 +146,7 @@ function makePattern(random: Random, text: string): PatternPart[] {
   });
 }
 
-const ops = [...commonOps, ...textOps, ...jsonOps].join('|');
+const ops = [...commonOps, ...textOps, ...jsonOps, ...listOps].join('|');
 const likeOperator = new RegExp(`^(not\\.)*(${ops})\\.`);
 
 function conditionText(condition: Condition, random: Random): string {

@@ -3,7 +3,8 @@ import type { ColumnType } from '../support/rows.ts';
 
 /**
  * A value of a row as the model stores it: text, uuid: string; int, float: number; bigint: bigint; bool: boolean;
- * timestamptz: microseconds since 1970 as bigint; jsonb: the result of JSON.parse.
+ * timestamptz: microseconds since 1970 as bigint; jsonb and lists: the result of JSON.parse; date, enum: string; decimal:
+ * hundredths as bigint.
  */
 export type Value = string | number | bigint | boolean | Json;
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -102,6 +103,14 @@ const make: Record<ColumnType, (random: Random) => Value> = {
     return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   },
   jsonb: (random) => makeJson(random, 2) ?? {},
+  date: (random) => random.pick(['0001-01-01', '1999-12-31', '2024-02-29', '2026-01-31', '9999-12-31']),
+  'decimal(12,2)': (random) =>
+    random.pick([0n, 1n, -1n, 50n, 99n, 100n, 150n, 10n ** 12n - 1n, -(10n ** 12n) + 1n]) *
+    random.pick([1n, 1n, -1n]),
+  'enum(open,in work,ä)': (random) => random.pick(['open', 'in work', 'ä']),
+  'text[]': (random) =>
+    random.times(random.below(4), () => random.pick([random.pick(pieces), 'a', 'b', 'NULL', '{', '}'])),
+  'int[]': (random) => random.times(random.below(4), () => random.pick([0, 1, 2, 3, -1, 2147483647])),
 };
 
 function makeJson(random: Random, depth: number): Json {
@@ -144,6 +153,11 @@ export function urlText(type: ColumnType, value: Value, random: Random): string 
       return uuidText(value as string, random);
     case 'jsonb':
       return JSON.stringify(value, null, random.pick([0, 0, 1])).replaceAll('\n', ' ');
+    case 'decimal(12,2)':
+      return random.pick([decimalText(value as bigint), `${decimalText(value as bigint)}0`]);
+    case 'text[]':
+    case 'int[]':
+      return listText(value as (string | number)[], random);
     default:
       return String(value);
   }
@@ -158,6 +172,13 @@ export function jsonText(type: ColumnType, value: Value | null, random: Random):
     case 'bool':
     case 'jsonb':
       return urlText(type, value, random);
+    case 'text[]':
+    case 'int[]':
+      return JSON.stringify(value, null, random.pick([0, 0, 1])).replaceAll('\n', ' ');
+    case 'decimal(12,2)': {
+      const text = urlText(type, value, random);
+      return random.chance(0.5) ? text : `"${text}"`;
+    }
     case 'bigint':
       return random.chance(0.5) ? String(value) : `"${value}"`;
     default:
@@ -171,7 +192,19 @@ export function shownValue(type: ColumnType, value: Value | null): Json {
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }
   if (type === 'timestamptz' && typeof value === 'bigint') return utc(value);
+  if (type === 'decimal(12,2)' && typeof value === 'bigint') return decimalText(value);
   return value as Json;
+}
+
+function decimalText(hundredths: bigint): string {
+  const digits = String(hundredths < 0n ? -hundredths : hundredths).padStart(3, '0');
+  return `${hundredths < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** As JSON, or as `(a,"b,c")`. */
+function listText(items: readonly (string | number)[], random: Random): string {
+  if (random.chance(0.5)) return JSON.stringify(items);
+  return `(${items.map((item) => `"${String(item).replace(/["\\]/g, '\\$&')}"`).join(',')})`;
 }
 
 /** `2026-01-02T03:04:05.6Z`, without zeros at the end of the fraction. */

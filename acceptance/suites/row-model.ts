@@ -26,7 +26,13 @@ export type PatternPart = { any: true } | { one: true } | { char: string };
 export const commonOps = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'between', 'is'] as const;
 export const textOps = ['like', 'ilike', 'sw', 'ew', 'has', 'isw', 'iew', 'ihas'] as const;
 export const jsonOps = ['cs', 'cd', 'hk'] as const;
-export type Op = (typeof commonOps)[number] | (typeof textOps)[number] | (typeof jsonOps)[number];
+export const listOps = ['eq', 'neq', 'is', 'cs', 'cd', 'ov'] as const;
+export const enumOps = ['eq', 'neq', 'in', 'is'] as const;
+export type Op =
+  | (typeof commonOps)[number]
+  | (typeof textOps)[number]
+  | (typeof jsonOps)[number]
+  | (typeof listOps)[number];
 
 export interface ModelQuery {
   select: { key: string; column: ModelColumn }[] | null;
@@ -121,6 +127,8 @@ function testHolds(test: Test, value: Value | null): Truth {
       return contains(first as Json, value as Json);
     case 'hk':
       return hasKey(value as Json, String(first));
+    case 'ov':
+      return (value as Json[]).some((item) => (first as Json[]).includes(item));
   }
 }
 
@@ -151,9 +159,17 @@ function compareNullable(type: ColumnType, a: Value | null, b: Value | null): nu
 
 export function compare(type: ColumnType, a: Value | null, b: Value | null): number {
   if (type === 'jsonb') return compareJson(a as Json, b as Json);
-  if (type === 'text') return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
+  if (Array.isArray(a) && Array.isArray(b)) return compareLists(a, b);
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
   const [one, other] = [a, b] as [number, number];
   return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function compareLists(a: readonly Json[], b: readonly Json[]): number {
+  const items = a
+    .slice(0, b.length)
+    .map((item, at) => compare(typeof item === 'string' ? 'text' : 'int', item, b[at]!));
+  return firstDifference(items) || a.length - b.length;
 }
 
 /** PostgreSQL's order of jsonb: null, strings, numbers, booleans, arrays, objects; but the empty array is first. */

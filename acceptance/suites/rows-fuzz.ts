@@ -38,7 +38,11 @@ export function rowsFuzz({
   let ground: RowsWorld;
   /** All of them contain a marker. */
   const rows: ModelRow[] = [];
-  const columns: ModelColumn[] = columnTypes.map((type) => ({ name: `of_${type}`, type, nullable: true }));
+  const columns: ModelColumn[] = columnTypes.map((type) => ({
+    name: `of_${type.replace('[]', 's').replace(/\W.*/, '')}`,
+    type,
+    nullable: true,
+  }));
 
   beforeAll(async () => {
     server = await startEmbedded();

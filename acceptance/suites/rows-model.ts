@@ -133,7 +133,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     plan: { id: ColumnType | null; owner: ColumnType | null },
     users: readonly string[],
   ): Promise<ModelTable> {
-    const types = random.some([...columnTypes, ...random.times(5, () => random.pick(columnTypes))], 13);
+    const types = random.some([...columnTypes, ...random.times(5, () => random.pick(columnTypes))], 18);
     const free = random.some(names, types.length);
     const id: ModelColumn = { name: 'id', type: plan.id ?? 'uuid', nullable: false };
     const plain = types.map((type, at) => ({ name: free[at]!, type, nullable: random.chance(0.6) }));

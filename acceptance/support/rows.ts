@@ -13,8 +13,11 @@ import {
 } from './people.ts';
 import type { RunningServer } from './server.ts';
 
-export const columnTypes = 'text int bigint float bool timestamptz uuid jsonb'.split(' ') as ColumnType[];
-export type ColumnType = 'text' | 'int' | 'bigint' | 'float' | 'bool' | 'timestamptz' | 'uuid' | 'jsonb';
+export const columnTypes = [
+  ...(['text', 'int', 'bigint', 'float', 'bool', 'timestamptz', 'uuid', 'jsonb'] as const),
+  ...(['date', 'decimal(12,2)', 'enum(open,in work,ä)', 'text[]', 'int[]'] as const),
+];
+export type ColumnType = (typeof columnTypes)[number];
 
 /** An app for the tables of a test file; its owner is the tenant's member. */
 export interface RowsWorld {

@@ -285,7 +285,13 @@ test('svc tables columns update sends only the given fields', async () => {
   expect(await sent('--nullable=false')).toEqual([0, '{"nullable":false}']);
   expect(await sent('--default=')).toEqual([0, '{"default":""}']);
   expect(await sent('--no-default --nullable')).toEqual([0, '{"nullable":true,"default":null}']);
+  expect(await sent('--type decimal(12,2)')).toEqual([0, '{"type":"decimal(12,2)"}']);
+  expect(await sent('--min 0 --max= --max-length 9')).toEqual([
+    0,
+    '{"checks":{"min":"0","max":null,"max_length":9}}',
+  ]);
   expect(await sent('')).toEqual([2, undefined]);
+  expect(await sent('--max-length x')).toEqual([2, undefined]);
   expect(await sent('--default 1 --no-default')).toEqual([2, undefined]);
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { ColumnChecks } from './column-checks.ts';
 import { type ColumnSpec, columnSpecText, parseColumnSpec } from './column-spec.ts';
-import { columnTypes } from './columns.ts';
+import { type ColumnType, columnTypes } from './columns.ts';
 
 const spec = (name: string, type: string, rest: Partial<ColumnSpec> = {}) => ({
   name,
@@ -32,8 +33,41 @@ describe('a column spec', () => {
     ],
     ['a:jsonb:{"b":[1,":"]}', spec('a', 'jsonb', { default: '{"b":[1,":"]}' })],
     [':text', spec('', 'text')],
+    ['a:decimal(12,2)', spec('a', 'decimal(12,2)')],
+    ['a:decimal(12, 2):nullable:1.50', spec('a', 'decimal(12,2)', { nullable: true, default: '1.50' })],
+    ['a:enum(open,in work):open', spec('a', 'enum(open,in work)', { default: 'open' })],
+    ['a:text[]:["a:b"]', spec('a', 'text[]', { default: '["a:b"]' })],
+    ['a:int(min=0,max=9):nullable', spec('a', 'int', { nullable: true, checks: { min: '0', max: '9' } })],
+    [
+      'a:timestamptz(min=2026-01-01T00:00:00Z):now()',
+      spec('a', 'timestamptz', { default: 'now()', checks: { min: '2026-01-01T00:00:00Z' } }),
+    ],
+    [
+      'a:text(max_length=3,pattern="^(a|b),:\\d$"):x',
+      spec('a', 'text', { default: 'x', checks: { max_length: 3, pattern: '^(a|b),:\\d$' } }),
+    ],
+    ['a:decimal(5,1,min=-1)', spec('a', 'decimal(5,1)', { checks: { min: '-1.0' } })],
   ])('%s', (text, expected) => {
     expect(parseColumnSpec(text)).toEqual(expected as ColumnSpec);
+  });
+
+  test.each([
+    'a:decimal',
+    'a:decimal(1)',
+    'a:decimal(2,3)',
+    'a:enum()',
+    'a:enum(a,,b)',
+    "a:enum(a'b)",
+    'a:enum(a,a)',
+    'a:int(5)',
+    'a:int(min=x)',
+    'a:int(low=1)',
+    'a:int(min=0',
+    'a:int(min=0)x',
+    'a:uuid(min=0)',
+    'a:text(pattern="(a)\\\\1")',
+  ])('%p is refused with a reason', (text) => {
+    expect(parseColumnSpec(text)).toBeString();
   });
 
   test.each(['', 'a', 'a:', 'a:TEXT', 'a: text', 'a:varchar', 'a:constructor', 'a:__proto__', ':', '::'])(
@@ -45,7 +79,11 @@ describe('a column spec', () => {
 });
 
 const name = fc.string().filter((text) => !text.includes(':'));
-const type = fc.constantFrom(...columnTypes);
+const type = fc.constantFrom<ColumnType>(...columnTypes, 'decimal(12,2)', 'enum(open,in work)');
+const anyChecks = fc.constantFrom<ColumnChecks | undefined>(undefined, {
+  max_length: 3,
+  pattern: '^["),:\\\\]*$',
+});
 const anyText = fc.string({ unit: 'binary' });
 
 describe('of any text', () => {
@@ -89,6 +127,21 @@ describe('of any text', () => {
       fc.property(name, type, fc.boolean(), anyDefault, (name, type, nullable, text) => {
         fc.pre(nullable || !/^nullable(:|$)/.test(text ?? ''));
         const column: ColumnSpec = { name, type, nullable, default: text };
+        expect(parseColumnSpec(columnSpecText(column))).toEqual(column);
+      }),
+    );
+  });
+
+  test('checks are read back too', () => {
+    fc.assert(
+      fc.property(name, anyChecks, fc.option(anyText), (name, checks, text) => {
+        const column: ColumnSpec = {
+          name,
+          type: 'text',
+          nullable: true,
+          default: text,
+          ...(checks && { checks }),
+        };
         expect(parseColumnSpec(columnSpecText(column))).toEqual(column);
       }),
     );

@@ -1,28 +1,121 @@
-import { type ColumnType, columnTypes, describeColumnType, isColumnType } from './columns.ts';
+import { type ChecksInput, type ColumnChecks, checkNames, parseChecks } from './column-checks.ts';
+import { columnFamilies, familyType } from './column-families.ts';
+import { type ColumnType, columnTypeForms, describeColumnType, isPlainType } from './columns.ts';
 
 export interface ColumnSpec {
   name: string;
   type: ColumnType;
   nullable: boolean;
   default: string | null;
+  /** Absent if there are none. */
+  checks?: ColumnChecks;
 }
 
-/** Only the first three `:` separate parts, so that a default may contain any. */
+const specForm = 'name:type[:nullable][:default]';
+
+/** Only the first three `:` separate parts, so that a default may contain any; those in the brackets of a type do not. */
 export function parseColumnSpec(text: string): ColumnSpec | string {
   const [name = '', rest] = splitOnce(text);
-  if (rest === undefined) return `\`${text}\` has no type: name:type[:nullable][:default]`;
-  const [type = '', third] = splitOnce(rest);
-  if (!isColumnType(type)) return `\`${type}\` is not a column type; known: ${columnTypes.join(', ')}`;
-  if (third === undefined) return { name, type, nullable: false, default: null };
-  if (third === 'nullable') return { name, type, nullable: true, default: null };
+  if (rest === undefined) return `\`${text}\` has no type: ${specForm}`;
+  const end = typeEnd(rest);
+  if (end < 0) return `\`${rest}\` has a ( without its )`;
+  const typed = parseTypeText(rest.slice(0, end));
+  if (typeof typed === 'string') return typed;
+  const third = rest[end] === ':' ? rest.slice(end + 1) : undefined;
+  const spec = { name, nullable: false, default: null, ...typed };
+  if (third === undefined) return spec;
+  if (third === 'nullable') return { ...spec, nullable: true };
   if (third.startsWith('nullable:'))
-    return { name, type, nullable: true, default: third.slice('nullable:'.length) };
-  return { name, type, nullable: false, default: third };
+    return { ...spec, nullable: true, default: third.slice('nullable:'.length) };
+  return { ...spec, default: third };
 }
 
+/** Where the type ends, or -1 if its brackets do not. */
+function typeEnd(rest: string): number {
+  const word = /^[^:(]*/.exec(rest)?.[0].length ?? 0;
+  if (rest[word] !== '(') return word;
+  const list = /^\((?:"(?:[^"\\]|\\.)*"|[^")])*\)/.exec(rest.slice(word))?.[0];
+  if (list === undefined) return -1;
+  const end = word + list.length;
+  const colon = rest.indexOf(':', end);
+  return colon < 0 ? rest.length : colon;
+}
+
+/** `int`, `decimal(12,2)`, with checks `int(min=0,max=150)`. */
+function parseTypeText(text: string): Pick<ColumnSpec, 'type' | 'checks'> | string {
+  const list = /^([a-z0-9]+(?:\[\])?)\((.*)\)$/s.exec(text);
+  const word = list?.[1] ?? text;
+  const args = list ? splitArgs(list[2] ?? '') : [];
+  const named = args.filter((arg) => argPattern.test(arg));
+  const type = plainOrFamily(
+    word,
+    args.filter((arg) => !named.includes(arg)),
+  );
+  if (typeof type !== 'string') return type.detail;
+  if (named.length === 0) return { type };
+  const input: ChecksInput = {};
+  for (const arg of named) {
+    const [, key = '', value = ''] = argPattern.exec(arg) ?? [];
+    const check = checkNames.find((each) => each === key);
+    if (!check) return `\`${key}\` is not a check; known: ${checkNames.join(', ')}`;
+    const literal = value.startsWith('"') ? unquote(value) : value;
+    if (literal === null) return `the value of ${check} is not a text in quotes`;
+    input[check] = literal;
+  }
+  const parsed = parseChecks(type, input);
+  return parsed.ok ? { type, checks: parsed.checks } : `${parsed.check} ${parsed.detail}`;
+}
+
+const argPattern = /^([a-z_]+)=(.*)$/s;
+
+function plainOrFamily(word: string, args: readonly string[]): ColumnType | { detail: string } {
+  if (Object.hasOwn(columnFamilies, word)) return familyType(word, args);
+  if (!isPlainType(word))
+    return { detail: `\`${word}\` is not a column type; known: ${columnTypeForms.join(', ')}` };
+  return args.length === 0 ? word : { detail: `${word} has no arguments, only checks such as min=1` };
+}
+
+/** A type as it is stored, or what is wrong with it. */
+export function parseColumnType(text: string): ColumnType | { detail: string } {
+  const parsed = parseTypeText(text);
+  if (typeof parsed === 'string') return { detail: parsed };
+  return parsed.checks ? { detail: 'must not have checks; they are a field of their own' } : parsed.type;
+}
+
+function splitArgs(text: string): string[] {
+  const args = [''];
+  for (const token of text.match(/"(?:[^"\\]|\\.)*"|[^",]+|[",]/gs) ?? []) {
+    if (token === ',') args.push('');
+    else args.push(`${args.pop()}${token}`);
+  }
+  return args.map((arg) => arg.trim());
+}
+
+/** A backslash that is not before a quote or another backslash stands for itself, as in `"^\d+$"`. */
+function unquote(text: string): string | null {
+  return /^"(?:[^"\\]|\\.)*"$/s.test(text) ? text.slice(1, -1).replace(/\\(["\\])/g, '$1') : null;
+}
+
+const quote = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`;
+
 /** A default that reads `nullable` is ambiguous in this form. */
-export function columnSpecText({ name, type, nullable, default: text }: ColumnSpec): string {
-  return [name, type, ...(nullable ? ['nullable'] : []), ...(text === null ? [] : [text])].join(':');
+export function columnSpecText({ name, type, nullable, default: text, checks }: ColumnSpec): string {
+  return [
+    name,
+    typeWithChecks(type, checks),
+    ...(nullable ? ['nullable'] : []),
+    ...(text === null ? [] : [text]),
+  ].join(':');
+}
+
+export function typeWithChecks(type: ColumnType, checks: ColumnChecks = {}): string {
+  const list = checkNames.flatMap((check) => {
+    const value = checks[check];
+    if (value === undefined) return [];
+    return [`${check}=${check === 'pattern' ? quote(String(value)) : value}`];
+  });
+  if (list.length === 0) return type;
+  return type.endsWith(')') ? `${type.slice(0, -1)},${list.join(',')})` : `${type}(${list.join(',')})`;
 }
 
 /** A number that may have lost digits in JSON is refused. */
@@ -31,7 +124,7 @@ export function literalText(
   value: string | number | boolean | null,
 ): { ok: true; text: string | null } | { ok: false; detail: string } {
   if (value === null || typeof value === 'string') return { ok: true, text: value };
-  if (!['number', 'integer', 'boolean'].includes(describeColumnType(type).json))
+  if (!['number', 'integer', 'decimal', 'boolean'].includes(describeColumnType(type).json))
     return { ok: false, detail: `of a ${type} column must be a string` };
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     return { ok: false, detail: 'is a number whose digits may be lost in JSON; write it as a string' };

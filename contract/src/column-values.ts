@@ -20,6 +20,8 @@ const notDate = invalid('must be a date, as in 2026-01-31');
 const dateOutOfRange = invalid('must be within the years 0001 to 9999');
 const notUuid = invalid('must be a UUID');
 const notJson = invalid('must be valid JSON');
+const notTexts = invalid('must be a list of texts, as in ["a","b"]');
+const notInts = invalid('must be a list of whole numbers from -2147483648 to 2147483647, as in [1,2]');
 const tooDeep = invalid(`must not be nested more than ${jsonDepthMax} deep`);
 const longNumber = invalid('must not contain numbers with so many digits');
 
@@ -63,6 +65,28 @@ export function parseFloat64(text: string): ParsedValue {
 
 export function parseBool(text: string): ParsedValue {
   return text === 'true' || text === 'false' ? valid(text) : notBool;
+}
+
+const decimalPattern = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
+
+/** Never rounded: digits beyond the scale must be zeros. */
+export function parseDecimal(text: string, digits: number, scale: number): ParsedValue {
+  const [, sign = '', whole = '', fraction = ''] =
+    (text.length <= decimalCharsMax && decimalPattern.exec(text)) || [];
+  const rest = fraction.slice(scale);
+  const isTooLong = whole !== '0' && whole.length > digits - scale;
+  if (whole === '' || isTooLong || /[1-9]/.test(rest)) {
+    const before = digits - scale;
+    return invalid(`must be a number of at most ${before} digits before the point and ${scale} after it`);
+  }
+  const value = scale === 0 ? whole : `${whole}.${fraction.slice(0, scale).padEnd(scale, '0')}`;
+  return valid(sign === '-' && /[1-9]/.test(value) ? `-${value}` : value);
+}
+
+const decimalCharsMax = 1_000;
+
+export function parseEnum(text: string, values: readonly string[]): ParsedValue {
+  return values.includes(text) ? valid(text) : invalid(`must be one of ${values.join(', ')}`);
 }
 
 const timestampPattern =
@@ -143,6 +167,49 @@ export function parseJson(raw: string): ParsedValue {
     return notJson;
   }
   return valid(raw);
+}
+
+/** The array as PostgreSQL reads it. */
+export function parseTexts(raw: string): ParsedValue {
+  const json = parseJson(raw);
+  if (!json.ok) return json;
+  const items: unknown = JSON.parse(raw);
+  if (!Array.isArray(items) || !items.every((item) => typeof item === 'string')) return notTexts;
+  for (const item of items) {
+    const text = parseText(item);
+    if (!text.ok) return text;
+  }
+  return valid(arrayText(items));
+}
+
+export function parseInts(raw: string): ParsedValue {
+  const inner = /^\s*\[([\s0-9,-]*)\]\s*$/.exec(raw)?.[1]?.trim();
+  if (inner === undefined) return notInts;
+  if (inner === '') return valid('{}');
+  const items: string[] = [];
+  for (const item of inner.split(',')) {
+    const number = parseInt32(item.trim());
+    if (!number.ok) return notInts;
+    items.push(number.value);
+  }
+  return valid(`{${items.join(',')}}`);
+}
+
+export function arrayText(items: readonly (string | null)[]): string {
+  return `{${items.map((item) => (item === null ? 'NULL' : `"${item.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`;
+}
+
+/** Of an array as `parseTexts` and `parseInts` write it. */
+export function countItems(array: string): number {
+  if (array === '{}') return 0;
+  return array.replace(/"(?:[^"\\]|\\.)*"/gs, '').split(',').length;
+}
+
+/** In microseconds since 1970. */
+export function timestampMicros(text: string): bigint {
+  const fraction = /\.([0-9]+)/.exec(text)?.[1] ?? '';
+  const seconds = Date.parse(text.replace(/\.[0-9]+/, ''));
+  return BigInt(seconds) * 1000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
 /** PostgreSQL writes every zero of an exponent out: a row of many `1e400` must not be read back as gigabytes. */

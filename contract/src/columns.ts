@@ -1,3 +1,4 @@
+import { columnFamilies, type FamilyType, familyDescriptor } from './column-families.ts';
 import {
   type ParsedValue,
   parseBool,
@@ -5,16 +6,32 @@ import {
   parseFloat64,
   parseInt32,
   parseInt64,
+  parseInts,
   parseJson,
   parseText,
+  parseTexts,
   parseTimestamp,
   parseUuid,
+  timestampMicros,
 } from './column-values.ts';
 import { type FilterOp, filterOps } from './rows.ts';
 import { words } from './words.ts';
 
-/** `token`: a string that needs no escaping. `integer`: a string where a double would lose digits. */
-export type JsonKind = 'string' | 'token' | 'timestamp' | 'number' | 'integer' | 'boolean' | 'json';
+/**
+ * `token`: a string that needs no escaping. `integer`: a string where a double would lose digits. `decimal`: a string, also
+ * read from a number.
+ */
+export type JsonKind =
+  | 'string'
+  | 'token'
+  | 'timestamp'
+  | 'number'
+  | 'integer'
+  | 'decimal'
+  | 'boolean'
+  | 'json'
+  | 'strings'
+  | 'numbers';
 
 export interface ColumnDescriptor {
   sql: string;
@@ -30,17 +47,31 @@ export interface ColumnDescriptor {
   exampleOperator: FilterOp;
   defaultFunction?: 'now()' | 'gen_random_uuid()';
   parse(text: string): ParsedValue;
+  /** Of parsed values; absent where the type has no least and greatest value to check for. */
+  compare?(a: string, b: string): number;
 }
 
 const textOperators: readonly FilterOp[] = ['like', 'ilike', 'sw', 'ew', 'has', 'isw', 'iew', 'ihas'];
 const jsonOperators: readonly FilterOp[] = ['cs', 'cd', 'hk'];
-const commonOperators = filterOps.filter((op) => !textOperators.includes(op) && !jsonOperators.includes(op));
+const containerOperators: readonly FilterOp[] = [...jsonOperators, 'ov'];
+const commonOperators = filterOps.filter(
+  (op) => !textOperators.includes(op) && !containerOperators.includes(op),
+);
 const order: readonly FilterOp[] = ['gt', 'gte', 'lt', 'lte', 'between'];
 const equality: readonly FilterOp[] = ['eq', 'neq'];
 const number = {
   operators: commonOperators,
   suggestedOperators: [...equality, ...order, 'in'],
   exampleOperator: 'gte',
+} as const;
+
+const asNumbers = (a: string, b: string) => Number(a) - Number(b);
+const asTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+const list = {
+  operators: ['eq', 'neq', 'is', 'cs', 'cd', 'ov'],
+  suggestedOperators: ['cs', 'ov', 'eq'],
+  exampleOperator: 'cs',
 } as const;
 
 const time = {
@@ -58,7 +89,7 @@ export const columnDescriptors = {
     ts: 'string',
     openapi: { type: 'string' },
     example: 'text',
-    operators: filterOps.filter((op) => !jsonOperators.includes(op)),
+    operators: filterOps.filter((op) => !containerOperators.includes(op)),
     suggestedOperators: ['ihas', 'isw', 'iew', ...equality, 'in', ...order],
     exampleOperator: 'eq',
     parse: parseText,
@@ -71,6 +102,7 @@ export const columnDescriptors = {
     openapi: { type: 'integer', format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
     example: 42,
     parse: parseInt32,
+    compare: asNumbers,
   },
   bigint: {
     ...number,
@@ -92,6 +124,7 @@ export const columnDescriptors = {
     },
     example: '9007199254740993',
     parse: parseInt64,
+    compare: (a, b) => (BigInt(a) < BigInt(b) ? -1 : BigInt(a) > BigInt(b) ? 1 : 0),
   },
   float: {
     ...number,
@@ -101,6 +134,7 @@ export const columnDescriptors = {
     openapi: { type: 'number', format: 'double' },
     example: 1.5,
     parse: parseFloat64,
+    compare: asNumbers,
   },
   bool: {
     sql: 'bool',
@@ -123,6 +157,7 @@ export const columnDescriptors = {
     example: '2026-01-31T09:30:00Z',
     defaultFunction: 'now()',
     parse: parseTimestamp,
+    compare: (a, b) => Number(timestampMicros(a) - timestampMicros(b)),
   },
   date: {
     ...time,
@@ -132,6 +167,7 @@ export const columnDescriptors = {
     openapi: { type: 'string', format: 'date' },
     example: '2026-01-31',
     parse: parseDate,
+    compare: asTexts,
   },
   uuid: {
     sql: 'uuid',
@@ -151,23 +187,74 @@ export const columnDescriptors = {
     ts: 'Json',
     openapi: { description: 'Any JSON.' },
     example: { key: 'value' },
-    operators: filterOps.filter((op) => !textOperators.includes(op)),
+    operators: [...commonOperators, ...jsonOperators],
     suggestedOperators: ['cs', 'hk'],
     exampleOperator: 'cs',
     parse: parseJson,
   },
+  'text[]': {
+    ...list,
+    sql: 'text[]',
+    declaration: 'text[] collate "C"',
+    json: 'strings',
+    ts: 'string[]',
+    tsInput: 'readonly string[]',
+    openapi: { type: 'array', items: { type: 'string' } },
+    example: ['a', 'b'],
+    parse: parseTexts,
+  },
+  'int[]': {
+    ...list,
+    sql: 'int4[]',
+    json: 'numbers',
+    ts: 'number[]',
+    tsInput: 'readonly number[]',
+    openapi: { type: 'array', items: { type: 'integer', format: 'int32' } },
+    example: [1, 2],
+    parse: parseInts,
+  },
+  autonumber: {
+    ...number,
+    sql: 'int8',
+    // A number that is written by hand could be given out again.
+    declaration: 'int8 generated always as identity',
+    json: 'integer',
+    ts: 'number',
+    openapi: { type: 'integer', format: 'int64', minimum: 1 },
+    example: 42,
+    parse: parseInt64,
+  },
 } as const satisfies Record<string, ColumnDescriptor>;
 
-export type ColumnType = keyof typeof columnDescriptors;
-export const columnTypes = Object.keys(columnDescriptors) as [ColumnType, ...ColumnType[]];
+export type PlainType = keyof typeof columnDescriptors;
+export type ColumnType = PlainType | FamilyType;
+/** The types without arguments. */
+export const columnTypes = Object.keys(columnDescriptors) as [PlainType, ...PlainType[]];
+/** With an example of each type that has arguments. */
+export const columnTypeForms: readonly string[] = [...columnTypes, ...Object.values(columnFamilies)];
 
 export function describeColumnType(type: ColumnType): ColumnDescriptor {
-  return columnDescriptors[type];
+  const plain: ColumnDescriptor | undefined = columnDescriptors[type as PlainType];
+  return plain ?? describeFamilyType(type);
 }
 
-export function isColumnType(text: string): text is ColumnType {
-  return Object.hasOwn(columnDescriptors, text);
+const familyDescriptors = new Map<string, ColumnDescriptor>();
+const familyDescriptorsMax = 1_000;
+
+function describeFamilyType(type: string): ColumnDescriptor {
+  let descriptor = familyDescriptors.get(type);
+  if (!descriptor) {
+    const created = familyDescriptor(type);
+    if (!created) throw new Error(`${type} is not a column type.`);
+    if (familyDescriptors.size >= familyDescriptorsMax) familyDescriptors.clear();
+    familyDescriptors.set(type, created);
+    descriptor = created;
+  }
+  return descriptor;
 }
+
+export const isPlainType = (text: string): text is PlainType => Object.hasOwn(columnDescriptors, text);
+export const isArrayType = (type: ColumnType) => type === 'text[]' || type === 'int[]';
 
 export const namePattern = /^[a-z][a-z0-9_]{0,62}$/;
 /** Parameters of a row query: a column with such a name could not be filtered. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { columnTypes } from './columns.ts';
+import { storedType } from './columns.shapes.ts';
 import { connectorKinds, connectorNameCharsMax, connectorOwnersMax, tlsModes } from './connectors.ts';
 import {
   chars,
@@ -148,7 +148,7 @@ export const ConnectorTest = z.object({
 
 export const ConnectorColumn = z.object({
   name: z.string(),
-  type: z.enum(columnTypes),
+  type: storedType,
   native_type: z.string(),
   nullable: z.boolean(),
 });

@@ -217,6 +217,18 @@ function readList(reader: Reader): string[] {
   return items;
 }
 
+/** The items of `(a,b,"c,d")`, or null if the text is no such list. */
+export function parseItems(text: string): string[] | null {
+  const reader: Reader = { text, at: 0, field: '', tally: { tests: 0 } };
+  try {
+    const items = readList(reader);
+    return reader.at === text.length ? items : null;
+  } catch (error) {
+    if (error instanceof FilterError) return null;
+    throw error;
+  }
+}
+
 function readItem(reader: Reader): string {
   const { text, at: start } = reader;
   if (text[start] === '"') return readQuoted(reader);

@@ -226,9 +226,10 @@ export const operatorForms: Readonly<Record<FilterOp, string>> = {
   iew: '`iew.v` ends with, whatever the case',
   ihas: '`ihas.v` contains, whatever the case',
   between: '`between.(v,w)` from v to w',
-  cs: '`cs.{"a":1}` contains',
+  cs: '`cs.{"a":1}` contains; of a list `cs.(v,w)` has all of',
   cd: '`cd.{"a":1}` is contained in',
   hk: '`hk.a` has the key',
+  ov: '`ov.(v,w)` of a list: has one of',
 };
 
 const anyObject = { type: 'object', additionalProperties: true };

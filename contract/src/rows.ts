@@ -19,6 +19,7 @@ export const filterOps = [
   'cs',
   'cd',
   'hk',
+  'ov',
 ] as const;
 export type FilterOp = (typeof filterOps)[number];
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
-import { literalText, parseColumnSpec } from './column-spec.ts';
+import { type CheckName, checkNames, parseChecks } from './column-checks.ts';
+import { literalText, parseColumnSpec, parseColumnType } from './column-spec.ts';
+import { columnType, storedType } from './columns.shapes.ts';
 import {
   columnDefaultBytesMax,
   columnsPerIndexMax,
   columnsPerTableMax,
-  columnTypes,
   namePattern,
   reservedNames,
   tableDescriptionBytesMax,
@@ -46,22 +47,52 @@ const columnDefault = z
       'size; beyond that its digits as a text.',
   });
 
+const bound = z.union([text.max(200), z.number()]);
+const checkFields = {
+  min: bound.meta({ description: 'The least value, of numbers, dates and times.' }),
+  max: bound.meta({ description: 'The greatest value.' }),
+  min_length: z.int().min(0).meta({ description: 'Characters of a text, items of a list.' }),
+  max_length: z.int().min(0),
+  pattern: text.meta({
+    description:
+      'A regular expression of ECMAScript without backreferences, lookaround, \\b and lazy quantifiers, found anywhere in ' +
+      'the text unless it has ^ and $.',
+  }),
+} satisfies Record<CheckName, unknown>;
+const checksInput = z.strictObject(checkFields).partial();
+const changedChecks = z
+  .strictObject({
+    min: checkFields.min.nullable(),
+    max: checkFields.max.nullable(),
+    min_length: checkFields.min_length.nullable(),
+    max_length: checkFields.max_length.nullable(),
+    pattern: checkFields.pattern.nullable(),
+  })
+  .partial()
+  .meta({ description: 'What is absent stays as it is; null removes a check.' });
+
 const columnObject = z
   .strictObject({
     name: columnName,
-    type: z.enum(columnTypes),
+    type: columnType,
     nullable: z.boolean().default(false),
     default: columnDefault.default(null),
+    checks: checksInput.optional(),
   })
-  .transform((column, ctx) => {
-    const literal = literalText(column.type, column.default);
-    if (literal.ok) return { ...column, default: literal.text };
-    ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
-    return z.NEVER;
+  .transform(({ checks: given = {}, ...column }, ctx) => {
+    const type = parseColumnType(column.type);
+    if (typeof type !== 'string') return z.NEVER;
+    const literal = literalText(type, column.default);
+    if (!literal.ok) ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
+    const parsed = parseChecks(type, given);
+    if (!parsed.ok) ctx.addIssue({ code: 'custom', path: ['checks', parsed.check], message: parsed.detail });
+    if (!literal.ok || !parsed.ok) return z.NEVER;
+    const hasChecks = checkNames.some((name) => parsed.checks[name] !== undefined);
+    return { ...column, type, default: literal.text, ...(hasChecks && { checks: parsed.checks }) };
   });
 export const columnInput = z.union([
   columnObject,
-  text.max(columnDefaultBytesMax + 200).transform((spec, ctx) => {
+  text.max(columnDefaultBytesMax + 20_000).transform((spec, ctx) => {
     const parsed = parseColumnSpec(spec);
     const wrong = typeof parsed === 'string' ? parsed : columnName.safeParse(parsed.name).error?.issues[0];
     if (typeof parsed !== 'string' && wrong === undefined) return parsed;
@@ -76,9 +107,14 @@ const description = text.refine((value) => Buffer.byteLength(value) <= tableDesc
 
 export const Column = z.object({
   name: z.string(),
-  type: z.enum(columnTypes),
+  type: storedType,
   nullable: z.boolean(),
   default: z.string().nullable(),
+  checks: z
+    .object({ ...checkFields, min: z.string(), max: z.string() })
+    .partial()
+    .optional()
+    .meta({ description: 'Absent if the column has none.' }),
   /** True for undeclared `created_at` and `updated_at`, and for a generated `id`. */
   generated: z.boolean(),
 });
@@ -269,6 +305,10 @@ export const updateColumn = {
     name: columnName.optional(),
     nullable: z.boolean().optional(),
     default: columnDefault.optional(),
+    type: columnType
+      .optional()
+      .meta({ description: 'A type that every value can be converted to without loss.' }),
+    checks: changedChecks.optional(),
   }),
   answer: Table,
 };

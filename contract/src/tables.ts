@@ -84,9 +84,17 @@ export const addColumn = change<typeof shapes.addColumn>()({
 export const updateColumn = update<typeof shapes.updateColumn>()({
   id: 'columns.update',
   path: `${one}/columns/{column}`,
-  summary: 'Rename a column, or change its nullability or default',
+  summary: 'Rename a column, or change its type, checks, nullability or default',
   ...tableOwners,
-  errors: [...shapeErrors, 'unique_violation', 'not_null_violation', 'immutable_field', 'column_in_use'],
+  errors: [
+    ...shapeErrors,
+    'unique_violation',
+    'not_null_violation',
+    'check_violation',
+    'type_change_refused',
+    'immutable_field',
+    'column_in_use',
+  ],
 });
 
 export const dropColumn = remove<typeof shapes.dropColumn>()({

@@ -10,7 +10,8 @@ export type Json =
   | { readonly [key: string]: Json | undefined };
 
 /**
- * Names of the row API: `sw`, `ew`, `has` mean starts with, ends with, contains; `isw`, `iew`, `ihas` ignore case.
+ * Names of the row API: `sw`, `ew`, `has` mean starts with, ends with, contains; `isw`, `iew`, `ihas` ignore case; `ov` means
+ * that lists have an item in common.
  */
 export type Operator = FilterOp;
 
@@ -29,7 +30,7 @@ type Value<T, Op extends Operator> = Op extends 'in'
     ? readonly [Operand<T>, Operand<T>]
     : Op extends 'is'
       ? IsOperand
-      : Op extends 'cs' | 'cd'
+      : Op extends 'cs' | 'cd' | 'ov'
         ? Json
         : Op extends 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk'
           ? string
@@ -94,6 +95,7 @@ function operandText(op: string, value: unknown, write: (text: string) => string
       return String(value);
     case 'cs':
     case 'cd':
+    case 'ov':
       return write(toJson(value));
     default:
       return write(toText(value));

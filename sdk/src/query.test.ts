@@ -76,6 +76,7 @@ describe('conditions', () => {
     ['icontains', todos.icontains('title', 'm'), 'title', 'ihas.m'],
     ['jsonContains', todos.jsonContains('labels', { a: [1, 'x'] }), 'labels', 'cs.{"a":[1,"x"]}'],
     ['jsonContainedIn', todos.jsonContainedIn('labels', { a: null }), 'labels', 'cd.{"a":null}'],
+    ['overlaps', todos.overlaps('labels', ['a', 'b,c']), 'labels', 'ov.["a","b,c"]'],
     ['hasKey', todos.hasKey('labels', 'a.b'), 'labels', 'hk.a.b'],
     ['not of a test', todos.not(['title', 'sw', 'Re: ']), 'not', '(title.sw."Re: ")'],
     ['a negated operator', todos.where('title', 'not.in', ['a']), 'title', 'not.in.(a)'],

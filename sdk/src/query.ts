@@ -137,6 +137,10 @@ export class Query<Row extends object, Out = Row> {
   jsonContainedIn(column: Column<Row>, value: Json) {
     return this.#and([column, 'cd', value]);
   }
+  /** Rows whose list has at least one of the items; `jsonContains` takes those that have all of them. */
+  overlaps(column: Column<Row>, items: readonly (string | number)[]) {
+    return this.#and([column, 'ov', items]);
+  }
   hasKey(column: Column<Row>, key: string) {
     return this.#and([column, 'hk', key]);
   }

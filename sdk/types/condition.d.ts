@@ -4,12 +4,13 @@ export type Json = null | boolean | number | string | readonly Json[] | {
     readonly [key: string]: Json | undefined;
 };
 /**
- * Names of the row API: `sw`, `ew`, `has` mean starts with, ends with, contains; `isw`, `iew`, `ihas` ignore case.
+ * Names of the row API: `sw`, `ew`, `has` mean starts with, ends with, contains; `isw`, `iew`, `ihas` ignore case; `ov` means
+ * that lists have an item in common.
  */
 export type Operator = FilterOp;
 export type Operand<T> = unknown extends T ? Scalar : Extract<NonNullable<T>, string | number | boolean> | (number extends NonNullable<T> ? bigint : never) | (string extends NonNullable<T> ? Date : never);
 export type IsOperand = null | 'not_null' | boolean;
-type Value<T, Op extends Operator> = Op extends 'in' ? readonly Operand<T>[] : Op extends 'between' ? readonly [Operand<T>, Operand<T>] : Op extends 'is' ? IsOperand : Op extends 'cs' | 'cd' ? Json : Op extends 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk' ? string : Operand<T>;
+type Value<T, Op extends Operator> = Op extends 'in' ? readonly Operand<T>[] : Op extends 'between' ? readonly [Operand<T>, Operand<T>] : Op extends 'is' ? IsOperand : Op extends 'cs' | 'cd' | 'ov' ? Json : Op extends 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk' ? string : Operand<T>;
 type Test<Row> = {
     [C in keyof Row & string]: {
         [Op in Operator]: readonly [column: C, op: Op | `not.${Op}`, value: Value<Row[C], Op>];

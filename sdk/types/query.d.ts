@@ -61,6 +61,8 @@ export declare class Query<Row extends object, Out = Row> {
     icontains(column: Column<Row>, text: string): Query<Row, Out>;
     jsonContains(column: Column<Row>, value: Json): Query<Row, Out>;
     jsonContainedIn(column: Column<Row>, value: Json): Query<Row, Out>;
+    /** Rows whose list has at least one of the items; `jsonContains` takes those that have all of them. */
+    overlaps(column: Column<Row>, items: readonly (string | number)[]): Query<Row, Out>;
     hasKey(column: Column<Row>, key: string): Query<Row, Out>;
     not(condition: Condition<Row>): Query<Row, Out>;
     or(conditions: readonly Condition<Row>[]): Query<Row, Out>;

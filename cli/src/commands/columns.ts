@@ -1,3 +1,4 @@
+import type { ColumnType } from '@svc/contract/columns.ts';
 import {
   addColumn,
   addIndex,
@@ -7,6 +8,7 @@ import {
   updateColumn,
 } from '@svc/contract/tables.ts';
 import { defineCommand } from '../command.ts';
+import { usageError } from '../framework/errors.ts';
 import { appFlag, pageFlags } from '../inputs/common.ts';
 import {
   checkColumns,
@@ -55,8 +57,11 @@ export const tablesColumnsRename = defineCommand({
 
 export const tablesColumnsUpdate = defineCommand({
   words: 'tables columns update',
-  summary: 'Change whether a column is nullable, or its default',
-  description: 'A new default applies to new rows; existing rows do not change.',
+  summary: 'Change the type, the checks, the default of a column, or whether it is nullable',
+  description:
+    'A new default applies to new rows; existing rows do not change. A new type must be able to take every value, as decimal(12,2) ' +
+    'takes those of decimal(10,2); to an enum, values can be added, and those that no row has can be removed. New checks ' +
+    'must hold for all existing rows. An empty value removes a check.',
   kind: 'mutate',
   positionals: [tablePositional, columnPositional],
   flags: {
@@ -64,21 +69,64 @@ export const tablesColumnsUpdate = defineCommand({
     nullable: { type: 'boolean', summary: 'Allow null; --nullable=false requires a value' },
     default: { type: 'string', placeholder: 'value', excludes: ['no-default'], summary: 'New default' },
     'no-default': { type: 'boolean', summary: 'Remove the default' },
+    type: { type: 'string', placeholder: 'type', summary: 'New type' },
+    min: { type: 'string', placeholder: 'value', summary: 'Least value of numbers, dates and times' },
+    max: { type: 'string', placeholder: 'value', summary: 'Greatest value' },
+    'min-length': { type: 'string', placeholder: 'n', summary: 'Least number of characters or items' },
+    'max-length': { type: 'string', placeholder: 'n', summary: 'Greatest number of characters or items' },
+    pattern: { type: 'string', placeholder: 'regex', summary: 'Regular expression that texts must match' },
   },
-  check: ({ flags }) =>
-    flags.nullable === undefined && flags.default === undefined && !flags['no-default']
-      ? 'Give --nullable, --default or --no-default.'
-      : undefined,
+  check: ({ flags }) => {
+    const { nullable, default: value, type, ...checks } = flags;
+    const isChange = [nullable, value, type, ...Object.values(columnChecks(checks) ?? {})].some(
+      (each) => each !== undefined,
+    );
+    return isChange || flags['no-default']
+      ? undefined
+      : 'Give --nullable, --default, --no-default, --type or a check such as --min.';
+  },
   endpoint: updateColumn,
   input: ({ flags }) => ({
-    body: { nullable: flags.nullable, default: flags['no-default'] ? null : flags.default },
+    body: {
+      nullable: flags.nullable,
+      default: flags['no-default'] ? null : flags.default,
+      type: flags.type as ColumnType | undefined,
+      checks: columnChecks(flags),
+    },
   }),
   view: tableView,
   examples: {
     'pets age --app shop --nullable --execute': 'Allow null',
     'pets kind --app shop --default dog --execute': 'Change the default',
+    "pets kind --app shop --type 'enum(cat,dog,fish)' --execute": 'Change the type',
+    "pets age --app shop --min 0 --max '' --execute": 'Set one check, remove another',
   },
 });
+
+/** An empty value stands for null, which removes the check. */
+function columnChecks(flags: {
+  min?: string | undefined;
+  max?: string | undefined;
+  'min-length'?: string | undefined;
+  'max-length'?: string | undefined;
+  pattern?: string | undefined;
+}) {
+  const text = (value: string | undefined) => (value === '' ? null : value);
+  const length = (name: 'min-length' | 'max-length') => {
+    const value = flags[name];
+    if (value === undefined || value === '') return text(value) as null | undefined;
+    if (!/^[0-9]{1,7}$/.test(value)) throw usageError(`--${name} takes a whole number or nothing.`);
+    return Number(value);
+  };
+  const checks = {
+    min: text(flags.min),
+    max: text(flags.max),
+    min_length: length('min-length'),
+    max_length: length('max-length'),
+    pattern: text(flags.pattern),
+  };
+  return Object.values(checks).every((value) => value === undefined) ? undefined : checks;
+}
 
 export const tablesColumnsDrop = defineCommand({
   words: 'tables columns drop',
@@ -106,7 +154,7 @@ export const tablesIndexesAdd = defineCommand({
   summary: 'Add an index or a unique constraint to a table',
   description:
     'Rows can be read but not written while the index is built. An index over a single jsonb column supports the ' +
-    'filter cs.',
+    'filter cs, over a single list column cs, cd and ov.',
   kind: 'mutate',
   positionals: [tablePositional],
   flags: {

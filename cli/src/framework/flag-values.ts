@@ -81,7 +81,8 @@ function parseChoice(name: string, values: readonly string[], text: string): str
 /** An empty text is the empty list, which clears a list; an empty entry is a mistake. */
 function parseList(name: string, values: readonly string[] | undefined, text: string): string[] {
   if (text.trim() === '') return [];
-  const entries = text.split(',').map((entry) => entry.trim());
+  // `amount:decimal(12,2)` is one entry.
+  const entries = text.split(/,(?![^(]*\))/).map((entry) => entry.trim());
   if (entries.includes('')) throw usageError(`${name} has an empty entry in ${quoteValue(text)}.`);
   return values === undefined ? entries : entries.map((entry) => parseChoice(name, values, entry));
 }

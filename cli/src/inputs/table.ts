@@ -1,5 +1,6 @@
+import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import { parseColumnSpec } from '@svc/contract/column-spec.ts';
-import { columnTypes, tableDescriptionBytesMax } from '@svc/contract/columns.ts';
+import { type ColumnType, columnTypeForms, tableDescriptionBytesMax } from '@svc/contract/columns.ts';
 import { type AccessPreset, accessPresets } from '@svc/contract/table-rules.ts';
 import type { Flags, FlagValues } from '../framework/declaration.ts';
 import { usageError } from '../framework/errors.ts';
@@ -10,7 +11,7 @@ export const tableFlag = {
 } as const satisfies Flags;
 export const columnPositional = { name: 'column', summary: 'Column name' } as const;
 export const columnPlaceholder = 'name:type[:nullable][:default]';
-export const columnTypesNote = `Types: ${columnTypes.join(', ')}. Columns without nullable require a value. A default is a literal, now() for timestamptz or gen_random_uuid() for uuid.`;
+export const columnTypesNote = `Types: ${columnTypeForms.join(', ')}; checks follow in brackets, as in int(min=0,max=9) and text(max_length=80,pattern="^[a-z]+$"). Columns without nullable require a value. A default is a literal, now() for timestamptz or gen_random_uuid() for uuid.`;
 
 export const tableFlags = {
   column: {
@@ -43,9 +44,10 @@ export interface TableBody {
 
 interface ColumnObject {
   name: string;
-  type: (typeof columnTypes)[number];
+  type: ColumnType;
   nullable?: boolean;
   default?: string | number | boolean | null;
+  checks?: ColumnChecks;
 }
 
 const serverFields = new Set(['id', 'app_id', 'version', 'created_by', 'created_at', 'updated_at']);
@@ -88,7 +90,7 @@ function fileColumns(path: string | undefined, columns: unknown): unknown[] {
 function withoutGenerated(column: unknown): unknown[] {
   if (typeof column !== 'object' || column === null || !('generated' in column)) return [column];
   const { generated, ...declared } = column as { generated: unknown; name?: unknown; type?: unknown };
-  const isNumbered = declared.name === 'id' && declared.type !== 'uuid';
+  const isNumbered = (declared.name === 'id' && declared.type !== 'uuid') || declared.type === 'autonumber';
   return generated === true && !isNumbered ? [] : [declared];
 }
 

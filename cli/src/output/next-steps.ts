@@ -49,7 +49,9 @@ const steps: Record<ErrorCode, string> = {
   not_null_violation: 'Add a default, make the column nullable, or update the rows first.',
   table_in_use:
     'Keep the table and its name, or ask an admin to change the grants and policies that name it.',
-  column_in_use: 'Keep the column, or move the rows to a table without it.',
+  check_violation: 'Update the rows first, or choose a check that they meet.',
+  type_change_refused: 'Add a column of the new type, fill it and drop the old one.',
+  column_in_use: 'Keep the column, or change the rules that name it first.',
   app_not_active: 'The app is read-only; its owners and admins can run svc apps reactivate <app> --execute.',
   slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',
   subdomain_taken: 'Choose another subdomain; svc apps check-availability --subdomain <name> suggests some.',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { ProblemError } from '@svc/contract/client.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
+import { parseFlagValue } from '../framework/flag-values.ts';
 import {
   checkJsonLine,
   convertJsonLine,
@@ -99,4 +100,15 @@ test('JSON Lines are sent unchanged; a preview checks that they are objects', ()
   expect(convertJsonLine(record('[1]'))).toMatchObject({ json: '[1]' });
   for (const text of ['[1]', '{', '1', 'null'])
     expect(checkJsonLine(record(text))).toMatchObject({ fault: { code: 'invalid_json' } });
+});
+
+test('types with arguments are one entry of --types each, and lists are JSON', () => {
+  const flag = { type: 'list', summary: '' } as const;
+  const entries = parseFlagValue('--types', flag, 'a:decimal(12,2), b:enum(x,y),c:text[]') as string[];
+  expect(entries).toEqual(['a:decimal(12,2)', 'b:enum(x,y)', 'c:text[]']);
+  const types = parseTypes(entries);
+  expect(convert(types, 'a,b,c', '1.50,x,"[""p"",""q""]"')).toMatchObject({
+    json: '{"a":"1.50","b":"x","c":["p","q"]}',
+  });
+  expect(() => parseTypes(['a:decimal'])).toThrow('--types takes');
 });

@@ -1,9 +1,9 @@
 import { ProblemError } from '@svc/contract/client.ts';
+import { parseColumnSpec } from '@svc/contract/column-spec.ts';
 import {
   type ColumnType,
-  columnTypes,
+  columnTypeForms,
   describeColumnType,
-  isColumnType,
   type JsonKind,
 } from '@svc/contract/columns.ts';
 import { type CsvField, type FileRecord, parseCsvRecord } from '@svc/contract/csv.ts';
@@ -134,12 +134,15 @@ function readField(kind: JsonKind, field: string): string | typeof invalidJson {
     case 'token':
     case 'timestamp':
     case 'integer':
+    case 'decimal':
       return JSON.stringify(field.trim());
     case 'number':
       return numberOrText(field);
     case 'boolean':
       return booleanOrText(field);
     case 'json':
+    case 'strings':
+    case 'numbers':
       try {
         JSON.parse(field);
       } catch {
@@ -199,13 +202,13 @@ export async function fetchColumns(ctx: Ctx, { tenant, app, table }: TableRef): 
 export function parseTypes(entries: readonly string[]): KnownColumns {
   return new Map(
     entries.map((entry) => {
-      const [name = '', type = ''] = entry.split(':');
-      if (name === '' || !isColumnType(type)) {
+      const spec = parseColumnSpec(entry);
+      if (typeof spec === 'string' || spec.name === '') {
         throw usageError(
-          `--types takes column:type, where type is ${joinOr(columnTypes)}; not ${JSON.stringify(entry)}.`,
+          `--types takes column:type, where type is ${joinOr(columnTypeForms)}; not ${JSON.stringify(entry)}.`,
         );
       }
-      return [name, { type, nullable: null }];
+      return [spec.name, { type: spec.type, nullable: null }];
     }),
   );
 }

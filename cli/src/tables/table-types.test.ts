@@ -93,3 +93,29 @@ export type Database = {
 test('an app without tables has types too', () => {
   expect(tableTypes('shop', [])).toContain('export type Database = {\n};\n');
 });
+
+test('decimals are texts, enums unions, lists arrays; an autonumber is never sent', () => {
+  const orders: DescribedTable = {
+    name: 'orders',
+    description: '',
+    owner_column: null,
+    columns: [
+      column('no', 'autonumber', { generated: true }),
+      column('amount', 'decimal(12,2)'),
+      column('state', 'enum(open,in work)', { nullable: true }),
+      column('tags', 'text[]'),
+    ],
+  };
+  const types = tableTypes('shop', [orders]);
+  expect(types).toContain(`    Row: {
+      no: number;
+      amount: string;
+      state: "open" | "in work" | null;
+      tags: string[];
+    };
+    Insert: {
+      amount: string | number | bigint;
+      state?: "open" | "in work" | null;
+      tags: readonly string[];
+    };`);
+});

@@ -185,6 +185,16 @@ export declare const errorCodes: {
         readonly exit: 6;
         readonly means: string;
     };
+    readonly check_violation: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
+    readonly type_change_refused: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
     readonly column_in_use: {
         readonly status: 409;
         readonly exit: 6;

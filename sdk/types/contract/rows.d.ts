@@ -1,4 +1,4 @@
-export declare const filterOps: readonly ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'is', 'like', 'ilike', 'sw', 'ew', 'has', 'isw', 'iew', 'ihas', 'between', 'cs', 'cd', 'hk'];
+export declare const filterOps: readonly ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'is', 'like', 'ilike', 'sw', 'ew', 'has', 'isw', 'iew', 'ihas', 'between', 'cs', 'cd', 'hk', 'ov'];
 export type FilterOp = (typeof filterOps)[number];
 export declare const isKeywords: readonly ['null', 'not_null', 'true', 'false'];
 export type IsKeyword = (typeof isKeywords)[number];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { rowContract } from '@svc/contract/all.ts';
-import { columnTypes } from '@svc/contract/columns.ts';
+import { type ColumnType, columnTypes } from '@svc/contract/columns.ts';
 import { presetRules } from '@svc/contract/table-rules.ts';
 import { ownersAccess } from '../rows/decide.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
@@ -70,10 +70,37 @@ function lostRefs(document: AppDocument): string[] {
 }
 
 describe('the document of an app', () => {
-  const everyType = columnTypes.flatMap((type) => [
-    column(type, { type }),
-    column(`${type}_or_null`, { type, nullable: true }),
-  ]);
+  const types: ColumnType[] = [...columnTypes, 'decimal(12,2)', 'enum(open,paid)'];
+  const everyType = types.flatMap((type) => {
+    const name = type.replace('[]', 's').replace(/\W.*/, '');
+    return [column(name, { type }), column(`${name}_or_null`, { type, nullable: true })];
+  });
+  test('types with arguments, lists and checks are described', () => {
+    const checks = { min: '0', max: '150' };
+    const { properties, required } = schemaIn(
+      of(
+        table([
+          column('age', { type: 'int', checks }),
+          column('price', { type: 'decimal(5,2)', checks }),
+          column('code', { checks: { min_length: 2, max_length: 3, pattern: '^[a-z]+$' } }),
+          column('tags', { type: 'text[]', checks: { max_length: 9 } }),
+          column('state', { type: 'enum(open,paid)', nullable: true }),
+          column('no', { type: 'autonumber' }),
+        ]),
+      ),
+      'petsRow',
+    );
+    expect(required).toContain('no');
+    expect(properties).toMatchObject({
+      age: { type: 'integer', minimum: 0, maximum: 150 },
+      price: { type: 'string', format: 'decimal', description: expect.stringContaining('at least 0') },
+      code: { type: 'string', minLength: 2, maxLength: 3, pattern: '^[a-z]+$' },
+      tags: { type: 'array', maxItems: 9 },
+      state: { type: ['string', 'null'], enum: ['open', 'paid', null] },
+      no: { readOnly: true },
+    });
+  });
+
   const cases: [string, AppDocument][] = [
     ['without a table', of()],
     ['of every type', of(table(everyType))],

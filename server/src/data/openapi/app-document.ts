@@ -134,7 +134,7 @@ function shareErrorResponses(action: string, operation: Json, responses: Json): 
 function rowTerms({ catalogue, access, readable: columns }: DescribedTable): Omit<RowTerms, 'params'> {
   const { name, idColumn } = catalogue;
   const ref = (kind: string) => ({ $ref: `#/components/schemas/${name}${kind}` });
-  const plain = columns.filter(({ role }) => role === 'plain');
+  const plain = columns.filter(({ role, type }) => role === 'plain' && type !== 'autonumber');
   const [first = idColumn] = plain;
   const examples = (chosen: readonly CatalogueColumn[]) =>
     Object.fromEntries(chosen.map((column) => [column.name, columnExample(column)]));
@@ -147,7 +147,7 @@ function rowTerms({ catalogue, access, readable: columns }: DescribedTable): Omi
     columns: columns.map((column) => ({ $ref: `#/components/parameters/${name}.${column.name}` })),
     examples: {
       row: examples(columns),
-      insert: examples(columns.filter((column) => column.role === 'plain' || isRequired(column))),
+      insert: examples(columns.filter((column) => plain.includes(column) || isRequired(column))),
       update: examples(plain.slice(0, 1)),
       query: {
         select: names.join(','),
@@ -163,14 +163,14 @@ function tableSchemas({ catalogue, access, readable: columns }: DescribedTable):
   const { name } = catalogue;
   const properties = (chosen: readonly CatalogueColumn[], schema: (column: CatalogueColumn) => Json) =>
     Object.fromEntries(chosen.map((column) => [column.name, schema(column)]));
-  const inserted = catalogue.columns.filter(({ role, name }) => {
-    if (!isWritable(access, 'insert', name)) return false;
+  const inserted = catalogue.columns.filter(({ role, name, type }) => {
+    if (!isWritable(access, 'insert', name) || type === 'autonumber') return false;
     if (role === 'created_at' || role === 'updated_at') return false;
     // Callers limited to their own rows cannot set another owner.
     return role !== 'owner' || !access.insertsOwn;
   });
   const changeable = catalogue.columns.filter(
-    ({ role, name }) => role === 'plain' && isWritable(access, 'update', name),
+    ({ role, name, type }) => role === 'plain' && type !== 'autonumber' && isWritable(access, 'update', name),
   );
   const schemas: Json = {};
   if (access.actions.has('read')) {
@@ -204,8 +204,8 @@ function tableSchemas({ catalogue, access, readable: columns }: DescribedTable):
   return schemas;
 }
 
-function isRequired({ role, nullable, default: rule }: CatalogueColumn): boolean {
-  return (role === 'id' || role === 'plain') && !nullable && rule === null;
+function isRequired({ role, type, nullable, default: rule }: CatalogueColumn): boolean {
+  return (role === 'id' || role === 'plain') && type !== 'autonumber' && !nullable && rule === null;
 }
 
 function idParameter({ idColumn }: TableCatalogue): Json {

@@ -1,3 +1,4 @@
+import { arrayText } from '@svc/contract/column-values.ts';
 import { describeColumnType } from '@svc/contract/columns.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import type { PlannedCondition, PlannedTest } from '../tables/conditions.ts';
@@ -62,6 +63,8 @@ function testSql(test: PlannedTest, values: Values, refs: RowRefs): string {
       return dialect.contains(name, bind(values, test.value, column));
     case 'cd':
       return dialect.isContained(name, bind(values, test.value, column));
+    case 'ov':
+      return `${name} && ${bind(values, test.value, column)}`;
     case 'hk':
       return dialect.hasKey(name, bindText(values, test.value));
     case 'in':
@@ -120,8 +123,4 @@ export function bindArray(
 ): string {
   values.push(arrayText(items));
   return `$${values.length}::${sqlTypeOf(column)}[]`;
-}
-
-export function arrayText(items: readonly (string | null)[]): string {
-  return `{${items.map((item) => (item === null ? 'NULL' : `"${item.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`;
 }

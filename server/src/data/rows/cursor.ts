@@ -38,7 +38,7 @@ export function createCursors(signing: LiveKey<string>) {
       if (rest.length > 0 || bytes.length !== signatureBytes || !isSigned()) throw fail('invalid_cursor');
       const [scope, ...keys]: unknown[] = JSON.parse(payload);
       if (scope !== cursorScope(table, sort) || keys.length !== sort.length) throw fail('invalid_cursor');
-      // The values need no check: they are signed, come from the database, and columns never change their type.
+      // The values need no check: they are signed, and come from a column of this type.
       const id = keys[sort.findIndex((key) => isId(table, key))];
       return keys.map((value) => {
         if (value === readFromRow && typeof id === 'string') return { rowId: id };
@@ -50,8 +50,10 @@ export function createCursors(signing: LiveKey<string>) {
 
 const isId = (table: RowTable, key: PlannedSort | undefined) => key?.column === table.key;
 
-/** Physical names: a cursor survives a rename, but not a new column under an old name. */
+/** Physical names: a cursor survives a rename, but not a new column under an old name, nor another type. */
 function cursorScope(table: RowTable, sort: readonly PlannedSort[]): string {
-  const keys = sort.map(({ column, descending }) => `${descending ? '-' : ''}${column.physical}`);
+  const keys = sort.map(
+    ({ column, descending }) => `${descending ? '-' : ''}${column.physical}:${column.type}`,
+  );
   return `${table.catalogue.id} ${keys.join(',')}`;
 }

@@ -12,6 +12,7 @@ import {
   type FillOptions,
   fillDefaults,
   highestNumber,
+  isGiven,
   isProblems,
   newVersion,
   nextNumberSql,
@@ -103,6 +104,7 @@ class CopyRows {
   readonly #ctx: RowsCtx;
   readonly #table: RowTable;
   readonly #idAt: number;
+  readonly #allGiven: boolean;
   /** The ids of the rows with the same columns, which are checked together. */
   readonly #groups = new Map<string, { columns: string[]; ids: string[] }>();
   readonly #version = newVersion();
@@ -114,6 +116,7 @@ class CopyRows {
     const { table } = ctx;
     this.#ctx = ctx;
     this.#table = table;
+    this.#allGiven = table.catalogue.columns.every(isGiven);
     this.#idAt = table.catalogue.columns.indexOf(table.catalogue.idColumn);
   }
 
@@ -121,13 +124,14 @@ class CopyRows {
     this.#lines.push(line);
     this.#addToGroup(presentColumns(this.#ctx, input), values[this.#idAt] ?? '');
     this.#ids.push(idJson(this.#table.catalogue.idColumn.type, values[this.#idAt] ?? null));
-    values.push(this.#version);
-    this.#data.add(values);
+    const given = this.#allGiven ? values : values.filter((_, at) => this.#isGivenAt(at));
+    given.push(this.#version);
+    this.#data.add(given);
   }
 
   async store(tx: Transaction): Promise<{ inserted: number; ids: (string | number | null)[] }> {
     const { columns } = this.#table.catalogue;
-    const names = [...columns.map(({ physical }) => ident(physical)), versionColumn];
+    const names = [...columns.filter(isGiven).map(({ physical }) => ident(physical)), versionColumn];
     try {
       await tx.copy(`copy ${this.#table.from} (${names.join(', ')}) from stdin`, this.#data.end());
     } catch (error) {
@@ -138,6 +142,11 @@ class CopyRows {
       if ((await tx.query(text, values)).rows.length > 0) throw refusedRow();
     }
     return { inserted: this.#ids.length, ids: this.#ids };
+  }
+
+  #isGivenAt(at: number): boolean {
+    const column = this.#table.catalogue.columns[at];
+    return column !== undefined && isGiven(column);
   }
 
   #addToGroup(columns: string[], id: string): void {

@@ -13,6 +13,7 @@ import {
   advanceSequenceSql,
   fillDefaults,
   highestNumber,
+  isGiven,
   isProblems,
   newVersion,
   nextNumberSql,
@@ -100,7 +101,9 @@ async function storeRow(
 ): Promise<ReturnedRow> {
   const statement = insertSql(
     ctx.table,
-    ctx.table.catalogue.columns.map((column, at) => ({ column, value: filled[at] ?? null })),
+    ctx.table.catalogue.columns
+      .map((column, at) => ({ column, value: filled[at] ?? null }))
+      .filter(({ column }) => isGiven(column)),
     { version: newVersion(), returning: output, check: insertCheck(ctx, presentColumns(ctx, input)) },
   );
   const row = await queryRow(run, statement, output, 3);
@@ -129,9 +132,10 @@ function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow): Preview
     if (column.default.kind === 'now') after[column.name] = timeOfExecution;
     else if (column.default.kind !== 'literal') after[column.name] = assignedOnExecution;
   }
-  for (const { role, name } of ctx.table.catalogue.columns) {
-    if ((role === 'created_at' || role === 'updated_at') && ctx.table.byName.has(name))
-      after[name] = timeOfExecution;
+  for (const { role, name, type } of ctx.table.catalogue.columns) {
+    if (!ctx.table.byName.has(name)) continue;
+    if (role === 'created_at' || role === 'updated_at') after[name] = timeOfExecution;
+    else if (!isGiven({ type })) after[name] = assignedOnExecution;
   }
   return { id: '', before: null, after };
 }

@@ -23,6 +23,9 @@ function jsonKind({ type, json }: OutputColumn['column']): JsonKind {
 const quote = 0x22;
 const backslash = 0x5c;
 const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
 const nullBytes = Buffer.from('null');
 const trueBytes = Buffer.from('true');
 const falseBytes = Buffer.from('false');
@@ -61,8 +64,9 @@ export class JsonRows {
       const from = at + 4;
       const to = from + (length < 0 ? 0 : length);
       const key = keys[i];
-      const escapes = kinds[i] === 'string' ? countEscapes(row, from, to) : 0;
-      this.#reserve((key?.length ?? 0) + (to - from) + escapes * 5 + 16);
+      const escapes = kinds[i] === 'string' || kinds[i] === 'strings' ? countEscapes(row, from, to) : 0;
+      // Twice the length: an item of a list may get quotes.
+      this.#reserve((key?.length ?? 0) + 2 * (to - from) + escapes * 5 + 16);
       if (key) this.#put(key, 0, key.length);
       if (length < 0) this.#put(nullBytes, 0, 4);
       else this.#value(kinds[i] ?? 'string', row, from, to);
@@ -95,7 +99,16 @@ export class JsonRows {
         else this.#put(falseBytes, 0, 5);
         break;
       case 'token':
+      case 'decimal':
         this.#quoted(row, from, to);
+        break;
+      case 'numbers':
+        this.bytes[this.end++] = openBracket;
+        this.#put(row, from + 1, to - 1);
+        this.bytes[this.end++] = closeBracket;
+        break;
+      case 'strings':
+        this.#strings(row, from, to);
         break;
       case 'timestamp': {
         // A year of five digits, before Christ or infinity, of a connector.
@@ -120,26 +133,41 @@ export class JsonRows {
     this.bytes[this.end++] = quote;
   }
 
+  /** `{a,"b c","\\""}` of PostgreSQL, which quotes an item where it must, and escapes `"` and `\` in it by `\`. */
+  #strings(row: Buffer, from: number, to: number): void {
+    this.bytes[this.end++] = openBracket;
+    let at = from + 1;
+    while (at < to - 1) {
+      if (at > from + 1) this.bytes[this.end++] = comma;
+      const isQuoted = row[at] === quote;
+      if (isQuoted) at++;
+      this.bytes[this.end++] = quote;
+      for (; at < to - 1; at++) {
+        let byte = row[at] ?? 0;
+        if (byte === (isQuoted ? quote : comma)) break;
+        if (isQuoted && byte === backslash) byte = row[++at] ?? 0;
+        this.#char(byte);
+      }
+      this.bytes[this.end++] = quote;
+      at += isQuoted ? 2 : 1;
+    }
+    this.bytes[this.end++] = closeBracket;
+  }
+
+  #char(byte: number): void {
+    if (byte < 0x20 || byte === quote || byte === backslash)
+      this.end = escapeByte(this.bytes, this.end, byte);
+    else this.bytes[this.end++] = byte;
+  }
+
   #string(row: Buffer, from: number, to: number): void {
     const out = this.bytes;
     let end = this.end;
     out[end++] = quote;
     for (let at = from; at < to; at++) {
       const byte = row[at] ?? 0;
-      if (byte >= 0x20 && byte !== quote && byte !== backslash) {
-        out[end++] = byte;
-        continue;
-      }
-      out[end++] = backslash;
-      if (byte >= 0x20) {
-        out[end++] = byte;
-        continue;
-      }
-      out[end++] = 0x75;
-      out[end++] = 0x30;
-      out[end++] = 0x30;
-      out[end++] = hex[byte >> 4] ?? 0;
-      out[end++] = hex[byte & 15] ?? 0;
+      if (byte >= 0x20 && byte !== quote && byte !== backslash) out[end++] = byte;
+      else end = escapeByte(out, end, byte);
     }
     out[end++] = quote;
     this.end = end;
@@ -168,6 +196,21 @@ export class JsonRows {
   written(): Buffer {
     return this.bytes.subarray(0, this.end);
   }
+}
+
+function escapeByte(out: Buffer, start: number, byte: number): number {
+  let end = start;
+  out[end++] = backslash;
+  if (byte >= 0x20) {
+    out[end++] = byte;
+    return end;
+  }
+  out[end++] = 0x75;
+  out[end++] = 0x30;
+  out[end++] = 0x30;
+  out[end++] = hex[byte >> 4] ?? 0;
+  out[end++] = hex[byte & 15] ?? 0;
+  return end;
 }
 
 /** Upper bound of bytes to escape (each becomes six at most); for short texts the length. */

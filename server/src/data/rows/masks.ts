@@ -1,4 +1,5 @@
 import { type maskKinds, truncateUnits } from '@svc/contract/access-policies.ts';
+import { decimalDigits } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { truncateUnit } from '../../access/policies/rules.ts';
 import { parseText } from '../tables/values.ts';
@@ -26,7 +27,8 @@ export function stricter(one: Mask | null, other: Mask | null): Mask | null {
   return strictness(other) > strictness(one) ? other : one;
 }
 
-const numbers: readonly ColumnType[] = ['int', 'bigint', 'float'];
+const numbers: readonly ColumnType[] = ['int', 'bigint', 'float', 'autonumber'];
+const isNumber = (type: ColumnType) => numbers.includes(type) || decimalDigits(type) !== null;
 const times: readonly ColumnType[] = ['timestamptz', 'date'];
 
 /** Why the mask cannot be applied to a column of the type; null if it can. */
@@ -45,7 +47,7 @@ export function maskProblem(mask: Mask, type: ColumnType): string | null {
     case 'email':
       return type === 'text' ? null : `${mask.kind} fits columns of type text only`;
     case 'round':
-      return numbers.includes(type) ? null : 'round fits columns of type int, bigint and float only';
+      return isNumber(type) ? null : 'round fits columns of numbers only';
     case 'truncate':
       return times.includes(type) ? null : 'truncate fits columns of type timestamptz and date only';
   }
@@ -59,7 +61,7 @@ export const countArg = (value: unknown) => (typeof value === 'number' ? value :
 /** A rounded int can exceed the range of its type. */
 export function maskedType({ kind }: Mask, type: ColumnType): ColumnType {
   if (kind === 'hash') return 'text';
-  return kind === 'round' && type === 'int' ? 'bigint' : type;
+  return kind === 'round' && (type === 'int' || type === 'autonumber') ? 'bigint' : type;
 }
 
 export interface HashKeys {
@@ -97,8 +99,10 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
   switch (kind) {
     case 'null':
       return `null::${sqlType}`;
-    case 'constant':
-      return bind(constantText({ kind, args }), sqlType);
+    case 'constant': {
+      const value = parseText(type, constantText({ kind, args }));
+      return bind(value.ok ? value.value : constantText({ kind, args }), sqlType);
+    }
     case 'redact':
       return redacted(value);
     case 'hash': {
@@ -126,6 +130,8 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
 
 /** Values near the end of the range have no rounded value: they become null, never an error. */
 function roundSql(value: string, type: ColumnType, to: string): string {
+  const decimal = decimalDigits(type);
+  if (decimal) return `round(round(${value} / ${to}) * ${to}, ${decimal.scale})`;
   if (type === 'float') return `case when abs(${value}) < 1e300 then round(${value} / ${to}) * ${to} end`;
   const rounded = `round(${value} / ${to}) * ${to}`;
   return `case when abs(${rounded}) < 9223372036854775807 then (${rounded})::int8 end`;

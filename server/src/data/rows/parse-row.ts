@@ -1,3 +1,4 @@
+import { brokenCheck } from '@svc/contract/column-checks.ts';
 import { scanObject } from '@svc/contract/json.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import { fail } from '../../core/problem.ts';
@@ -26,14 +27,18 @@ export function parseRowObject(
       errors.push({ column: key.slice(0, 63), code: 'unknown_column', detail });
       return;
     }
-    const result = parseJson(position.type, text.slice(rawStart, rawEnd));
-    if (result.ok) {
+    const { at, type, checks } = position;
+    const result = parseJson(type, text.slice(rawStart, rawEnd));
+    const broken =
+      result.ok && checks && result.value !== null ? brokenCheck(type, checks, result.value) : null;
+    if (result.ok && !broken) {
       // The last of duplicate keys wins.
-      input[position.at] = result.value;
+      input[at] = result.value;
       return;
     }
     errors ??= [];
-    errors.push({ column: key, code: 'invalid_value', detail: result.detail });
+    if (broken) errors.push({ column: key, code: 'check_violation', detail: broken.detail });
+    else if (!result.ok) errors.push({ column: key, code: 'invalid_value', detail: result.detail });
   });
   if (malformed !== null) return [{ code: 'malformed_json', detail: malformed }];
   return errors ?? input;
@@ -77,6 +82,7 @@ function columnProblem(
   { userId, access }: FillOptions<unknown>,
 ): Omit<RowProblem, 'column'> | null {
   if (value === undefined) return isOptional(column) ? null : columnProblems.required;
+  if (!isGiven(column)) return columnProblems.readOnly;
   if (column.role === 'created_at' || column.role === 'updated_at') return columnProblems.readOnly;
   if (column.role === 'owner' && access.insertsOwn && value !== userId) return columnProblems.owner;
   if (value === null) return column.nullable ? null : columnProblems.notNull;
@@ -96,9 +102,14 @@ const columnProblems = {
   id: { code: 'invalid_value', detail: 'must not be empty, a dot or two dots' },
 } as const;
 
-function isOptional({ role, default: rule, nullable }: CatalogueColumn): boolean {
-  return role === 'created_at' || role === 'updated_at' || role === 'owner' || rule !== null || nullable;
+function isOptional(column: CatalogueColumn): boolean {
+  const { role, default: rule, nullable } = column;
+  if (role === 'created_at' || role === 'updated_at' || role === 'owner') return true;
+  return rule !== null || nullable || !isGiven(column);
 }
+
+/** Whether an insert names the column: PostgreSQL assigns the numbers of an autonumber. */
+export const isGiven = ({ type }: Pick<CatalogueColumn, 'type'>) => type !== 'autonumber';
 
 function defaultValue<N extends string | { sql: string }>(
   { role, default: rule }: CatalogueColumn,
@@ -139,7 +150,7 @@ export function parseChanges(
   for (const [at, column] of table.catalogue.columns.entries()) {
     const value = input[at];
     if (value === undefined) continue;
-    if (column.role !== 'plain' || !isWritable(access, 'update', column.name)) {
+    if (column.role !== 'plain' || !isGiven(column) || !isWritable(access, 'update', column.name)) {
       errors.push({ column: column.name, code: 'read_only', detail: 'cannot be changed' });
     } else if (value === null && !column.nullable) {
       errors.push({ column: column.name, code: 'not_null', detail: 'must not be null' });

@@ -48,20 +48,21 @@ describe('planning refuses', () => {
 
   test('operators that do not apply to a type', () => {
     for (const type of columnTypes) {
+      const name = type.replace('[]', 's');
       for (const op of ['like', 'ilike', 'sw', 'ew', 'has', 'isw', 'iew', 'ihas']) {
-        expect([type, op, refusal(`${type}=${op}.a`)]).toEqual([
+        expect([type, op, refusal(`${name}=${op}.a`)]).toEqual([
           type,
           op,
           type === 'text' ? 'planned' : 'validation_failed',
         ]);
       }
       for (const op of ['cs', 'cd', 'hk']) {
-        expect(refusal(`${type}=${op}.{}`)).toBe(type === 'jsonb' ? 'planned' : 'validation_failed');
+        expect(refusal(`${name}=${op}.{}`)).toBe(type === 'jsonb' ? 'planned' : 'validation_failed');
       }
       for (const keyword of ['true', 'false']) {
-        expect(refusal(`${type}=is.${keyword}`)).toBe(type === 'bool' ? 'planned' : 'validation_failed');
+        expect(refusal(`${name}=is.${keyword}`)).toBe(type === 'bool' ? 'planned' : 'validation_failed');
       }
-      for (const keyword of ['null', 'not_null']) expect(refusal(`${type}=is.${keyword}`)).toBe('planned');
+      for (const keyword of ['null', 'not_null']) expect(refusal(`${name}=is.${keyword}`)).toBe('planned');
     }
   });
 

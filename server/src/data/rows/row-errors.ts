@@ -1,3 +1,5 @@
+import { checkNames, checkText } from '@svc/contract/column-checks.ts';
+import { describeColumnType } from '@svc/contract/columns.ts';
 import { sqlState } from '../../core/db.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import type { RowTable } from './row-table.ts';
@@ -13,6 +15,7 @@ export function rowError(cause: unknown, table: RowTable, line?: number): Failur
     const detail = `A row with this value${suffix} already exists.`;
     return fail('unique_violation', { detail, errors }, { cause });
   }
+  if (code === '23514') return checkError(cause, table, line);
   // Two lines of a batch address one row with different texts, such as one instant with two offsets, or 0 and -0.
   if (code === '21000') {
     const detail = 'addresses the same row as another line';
@@ -29,11 +32,29 @@ export function rowError(cause: unknown, table: RowTable, line?: number): Failur
   return null;
 }
 
+/** A check that this server did not know of when it checked the row. */
+function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
+  const constraint = cause instanceof Error && 'constraint' in cause ? String(cause.constraint) : '';
+  const [, number, name] = /^k(\d+)_([a-z_]+)$/.exec(constraint) ?? [];
+  const column = catalogue.columns.find(({ physical }) => physical === `c${number}`);
+  if (!column) return null;
+  const check = checkNames.find((each) => each === name && column.checks?.[each] !== undefined);
+  const invalid = describeColumnType(column.type).parse('');
+  const detail = check
+    ? checkText(column.type, column.checks ?? {}, check)
+    : name === 'enum' && !invalid.ok
+      ? invalid.detail
+      : `does not meet the check ${name}`;
+  const errors = [{ line, column: column.name, code: 'check_violation', detail }];
+  return fail('validation_failed', { detail: `${column.name} ${detail}`, errors }, { cause });
+}
+
 /** The cached catalogue does not fit the table any more: missing names, or a column that is now required. */
 export function isTableOutdated(error: unknown): boolean {
   const code = sqlState(error);
   return (
-    code !== null && ['42703', '42P01', '0A000', '3F000', '42804', '23502', '26000', '42P10'].includes(code)
+    code !== null &&
+    ['42703', '42P01', '0A000', '3F000', '42804', '23502', '26000', '42P10', '42883'].includes(code)
   );
 }
 

@@ -1,3 +1,4 @@
+import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { fail } from '../../core/problem.ts';
@@ -12,7 +13,7 @@ export interface RowTable {
   /** The columns that the caller can read, with the types that they then have. */
   byName: ReadonlyMap<string, CatalogueColumn>;
   /** The columns that the caller can name in a row that they send. */
-  positions: ReadonlyMap<string, { at: number; type: ColumnType }>;
+  positions: ReadonlyMap<string, { at: number; type: ColumnType; checks?: ColumnChecks | null | undefined }>;
   from: string;
   all: Output;
   /** Orders the rows; not in `byName` if the caller cannot read the id. */
@@ -61,7 +62,9 @@ export function rowTable(
   const readable = seen.filter(({ name }) => name !== '');
   const key = seen.find(({ physical }) => physical === catalogue.idColumn.physical);
   const positions = catalogue.columns.flatMap((column, at) =>
-    named(column) && column.name !== '' ? [[column.name, { at, type: column.type }] as const] : [],
+    named(column) && column.name !== ''
+      ? [[column.name, { at, type: column.type, checks: column.checks }] as const]
+      : [],
   );
   return {
     catalogue,

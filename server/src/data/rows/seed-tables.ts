@@ -7,6 +7,7 @@ import {
   advanceSequenceSql,
   fillDefaults,
   highestNumber,
+  isGiven,
   isProblems,
   newVersion,
   nextNumberSql,
@@ -70,7 +71,9 @@ async function insertRows(
     });
     if (isProblems(filled)) throw inRow(rowProblemsError(filled), { name, at });
     ids.push(input[columns.indexOf(idColumn)]);
-    const inserted = columns.map((column, index) => ({ column, value: filled[index] ?? null }));
+    const inserted = columns
+      .map((column, index) => ({ column, value: filled[index] ?? null }))
+      .filter(({ column }) => isGiven(column));
     const { text: sql, values } = insertSql(table, inserted, {
       version: newVersion(),
       returning: createOutput([]),
@@ -123,7 +126,7 @@ class CsvRow {
   }
 }
 
-const plainTypes: readonly string[] = ['int', 'bigint', 'float', 'bool', 'jsonb'];
+const plainTypes: readonly string[] = ['int', 'bigint', 'float', 'bool', 'jsonb', 'text[]', 'int[]'];
 
 function csvTable({ path, text }: SeedFile): Map<string, SeedRow[]> {
   const [names = [], ...rows] = parseCsv(text);

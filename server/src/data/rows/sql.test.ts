@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { type ColumnType, columnTypes } from '@svc/contract/columns.ts';
-
+import { arrayText } from '@svc/contract/column-values.ts';
+import { columnTypes, isArrayType, type PlainType } from '@svc/contract/columns.ts';
 import { filterOps } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../../core/problem.ts';
 import { always, equals } from '../tables/conditions.ts';
-import { arrayText } from './condition-sql.ts';
 import { parseQuery } from './parse-query.ts';
 import { type AfterKey, planList, planWhere } from './plan.ts';
 import { createOutput } from './row-table.ts';
@@ -33,7 +32,9 @@ const where = (search: string, of = table) => {
 };
 const small = createOutput([{ column: nameColumn, key: 'name' }]);
 
-const samples: Record<ColumnType, string> = {
+/** Lists have other operators. */
+const orderedTypes = columnTypes.filter((type) => !isArrayType(type));
+const samples: Record<PlainType, string> = {
   text: 'x',
   int: '1',
   bigint: '9007199254740993',
@@ -43,8 +44,11 @@ const samples: Record<ColumnType, string> = {
   date: '2026-01-02',
   uuid: '0190a0a0-0000-7000-8000-000000000000',
   jsonb: '{"a":1}',
+  'text[]': '["a"]',
+  'int[]': '[1]',
+  autonumber: '1',
 };
-const casts: Record<ColumnType, string> = {
+const casts: Record<PlainType, string> = {
   text: 'text',
   int: 'int4',
   bigint: 'int8',
@@ -54,6 +58,9 @@ const casts: Record<ColumnType, string> = {
   date: 'date',
   uuid: 'uuid',
   jsonb: 'jsonb',
+  'text[]': 'text[]',
+  'int[]': 'int4[]',
+  autonumber: 'int8',
 };
 
 describe('conditions', () => {
@@ -65,7 +72,8 @@ describe('conditions', () => {
     ['lt', '<'],
     ['lte', '<='],
   ])('%s compares a value of every type with a cast', (op, sign) => {
-    for (const [at, type] of columnTypes.entries()) {
+    for (const type of orderedTypes) {
+      const at = columnTypes.indexOf(type);
       const text = `t."c${at + 11}" ${sign} $1::${casts[type]}`;
       const search = `${type}=${op}.${encodeURIComponent(samples[type])}`;
       expect([type, ...where(search)]).toEqual([type, text, [samples[type]]]);
@@ -74,7 +82,8 @@ describe('conditions', () => {
   });
 
   test('in and between, of every type', () => {
-    for (const [at, type] of columnTypes.entries()) {
+    for (const type of orderedTypes) {
+      const at = columnTypes.indexOf(type);
       const quoted = `"${samples[type].replace(/["\\]/g, '\\$&')}"`;
       const list = encodeURIComponent(`(${quoted},${quoted})`);
       expect(where(`${type}=in.${list}`)).toEqual([
@@ -110,6 +119,10 @@ describe('conditions', () => {
     expect(where('jsonb=cs.{}')).toEqual(['t."c19" @> $1::jsonb', ['{}']]);
     expect(where('jsonb=cd.[1]')).toEqual(['t."c19" <@ $1::jsonb', ['[1]']]);
     expect(where('jsonb=hk.a.b')).toEqual(['t."c19" ? $1::text', ['a.b']]);
+    expect(where('texts=ov.(a,"b,c")')).toEqual(['t."c20" && $1::text[]', ['{"a","b,c"}']]);
+    expect(where('ints=cs.[1,2]')).toEqual(['t."c21" @> $1::int4[]', ['{1,2}']]);
+    expect(where('ints=not.eq.()')).toEqual(['not (t."c21" = $1::int4[])', ['{}']]);
+    expect(where('text=ov.x')).toEqual(['t."c11" = $1::text', ['ov.x']]);
   });
 
   test('groups keep their parentheses and parameter order', () => {
@@ -238,7 +251,7 @@ describe('statement texts contain no user input', () => {
     ),
     fc.string(),
   );
-  const names = ['id', 'owner', 'name', ...columnTypes];
+  const names = ['id', 'owner', 'name', ...typedColumns.map(({ name }) => name)];
   const marker = 'qqq7';
 
   test('from filters with any operator and column', () => {

@@ -1,3 +1,4 @@
+import { describeColumnType } from '@svc/contract/columns.ts';
 import { countCap } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
@@ -143,7 +144,8 @@ function viewColumnSql(table: RowTable, { column, source, cases }: ViewColumn, v
     parts.length === 1 && first?.when === 'true'
       ? first.value
       : `case ${parts.map(({ when, value }) => `when ${when} then ${value}`).join(' ')} end`;
-  return column.type === 'text' && dialect === postgresDialect ? `(${text}) collate "C"` : text;
+  const isText = describeColumnType(column.type).sql.startsWith('text');
+  return isText && dialect === postgresDialect ? `(${text}) collate "C"` : text;
 }
 
 export interface InsertedColumn {

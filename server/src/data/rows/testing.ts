@@ -14,7 +14,9 @@ const generatedId = { type: 'uuid', nullable: false, role: 'id', default: { kind
 export const idColumn = testColumn('id', 1, generatedId);
 export const ownerColumn = testColumn('owner', 9, { nullable: false, role: 'owner' });
 export const nameColumn = testColumn('name', 10, { nullable: false });
-export const typedColumns = columnTypes.map((type, at) => testColumn(type, at + 11, { type }));
+export const typedColumns = columnTypes.map((type, at) =>
+  testColumn(type.replace('[]', 's'), at + 11, { type }),
+);
 
 export function testTable(more: Partial<TableCatalogue> = {}): RowTable {
   return rowTable(

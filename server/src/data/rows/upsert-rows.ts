@@ -1,14 +1,15 @@
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { arrayText } from '@svc/contract/column-values.ts';
+import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { Failure, fail } from '../../core/problem.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import { isAlways } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
-import { arrayText, conditionSql, newRow } from './condition-sql.ts';
+import { conditionSql, newRow } from './condition-sql.ts';
 import type { RowsCtx } from './context.ts';
 import { LineReader, linesError } from './json-lines.ts';
-import { newVersion, type RowInput } from './parse-row.ts';
+import { isGiven, newVersion, type RowInput } from './parse-row.ts';
 import { rowError } from './row-errors.ts';
 import { columnRef, type RowTable, requireNamedColumn } from './row-table.ts';
 import { insertCheck, refusedRow } from './write-checks.ts';
@@ -182,11 +183,14 @@ type SliceRows = readonly (readonly (string | null)[])[];
 function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
   const { columns } = table.catalogue;
   const values: (string | null)[] = columns.map((_, at) => arrayText(rows.map((row) => row[at] ?? null)));
-  // jsonb travels as text[]: in a jsonb[] literal it would need another level of escaping.
+  // jsonb travels as text[]: in a jsonb[] literal it would need another level of escaping. Lists of lists are not unnested.
+  const isNested = (type: ColumnType) => type === 'jsonb' || isArrayType(type);
   const arrays = columns.map(
-    ({ type }, at) => `$${at + 1}::${type === 'jsonb' ? 'text' : describeColumnType(type).sql}[]`,
+    ({ type }, at) => `$${at + 1}::${isNested(type) ? 'text' : describeColumnType(type).sql}[]`,
   );
-  const items = columns.map(({ type }, at) => (type === 'jsonb' ? `u.x${at}::jsonb` : `u.x${at}`));
+  const items = columns.map(({ type }, at) =>
+    isNested(type) ? `u.x${at}::${describeColumnType(type).sql}` : `u.x${at}`,
+  );
   const from = `unnest(${arrays.join(', ')}) as u (${columns.map((_, at) => `x${at}`).join(', ')})`;
   return { values, items, from };
 }
@@ -209,7 +213,10 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   const { columns, idColumn, owner } = ctx.table.catalogue;
   const { values, items, from } = sliceFrom(ctx, rows);
   values.push(newVersion());
-  const names = columns.map(({ physical }) => ident(physical));
+  const given = columns
+    .map((column, at) => ({ column, item: items[at] }))
+    .filter(({ column }) => isGiven(column));
+  const names = given.map(({ column }) => ident(column.physical));
   const target = upsert.on.map(({ physical }) => ident(physical)).join(', ');
   const fixed = [idColumn, owner, ...upsert.on];
   const changed = columns.filter((column, at) => present[at] === '1' && !fixed.includes(column));
@@ -235,7 +242,7 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   }
   const text =
     `insert into ${ctx.table.from} as t (${names.join(', ')}, ${versionColumn}) ` +
-    `select ${items.join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
+    `select ${given.map(({ item }) => item).join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
     `on conflict (${target}) ${action} returning t.${ident(idColumn.physical)}::text, (t.xmax = 0)::text`;
   return { text, values };
 }

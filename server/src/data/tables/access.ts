@@ -56,7 +56,11 @@ function withRules(before: TableRules, { preset, write, columns, ...lists }: Rul
 }
 
 /** Where a rule names what the table does not have, it would apply to nobody. */
-function checkRules(rules: TableRules, columns: readonly ColumnRow[], owner: ColumnRow | undefined): void {
+export function checkRules(
+  rules: TableRules,
+  columns: readonly ColumnRow[],
+  owner: ColumnRow | undefined,
+): void {
   for (const { field, action, alternatives } of listedRules(rules)) {
     for (const alternative of alternatives) {
       const { who, where } = parseAlternative(alternative);

@@ -1,3 +1,4 @@
+import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 
@@ -38,6 +39,7 @@ export interface CatalogueColumn {
   nullable: boolean;
   default: ColumnDefault | null;
   role: ColumnRole;
+  checks?: ColumnChecks | null;
   /** Of a connector: how the value is written, if not as usual for its type. */
   json?: JsonKind;
   /** Of a connector: the SQL type of values that it is compared with, if not the usual one. */
@@ -51,7 +53,8 @@ export type ColumnRole = 'id' | 'created_at' | 'updated_at' | 'owner' | 'plain';
 
 /** Never SQL text: a checked literal or one of the functions. */
 export type ColumnDefault =
-  | { kind: 'literal'; text: string }
+  /** `json`, if it is not the text itself: the value as in a row. */
+  | { kind: 'literal'; text: string; json?: string }
   | { kind: 'now' }
   | { kind: 'random_uuid' }
   | { kind: 'uuid_v7' }
@@ -62,5 +65,7 @@ export const versionColumn = 'v';
 export const physicalSchemaName = (appId: string) => `app_${appId.replaceAll('-', '')}`;
 export const physicalTableName = (tableId: string) => `t_${tableId.replaceAll('-', '')}`;
 export const physicalColumnName = (number: number) => `c${number}`;
+/** Of the check of a column, or of the values of its enum. */
+export const physicalCheckName = (number: number, check: string) => `k${number}_${check}`;
 export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;

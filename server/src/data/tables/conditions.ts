@@ -1,4 +1,4 @@
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { type Condition, type Test, toSqlPattern } from '@svc/contract/filter.ts';
 import type { FilterOp, IsKeyword } from '@svc/contract/rows.ts';
 import { fail } from '../../core/problem.ts';
@@ -69,6 +69,7 @@ export type FindColumn = (name: string) => CatalogueColumn;
 interface PlanOptions {
   /** Whether `@old.<column>` and `@new.<column>` stand for values of the changed row. */
   rowRefs?: boolean;
+  inGroup?: boolean;
 }
 
 export function planCondition(
@@ -77,7 +78,7 @@ export function planCondition(
   options: PlanOptions = {},
 ): PlannedCondition {
   if (condition.kind === 'test') return planTest(find, condition, options);
-  const parts = condition.parts.map((part) => planCondition(find, part, options));
+  const parts = condition.parts.map((part) => planCondition(find, part, { ...options, inGroup: true }));
   return { kind: condition.kind, negated: condition.negated, parts };
 }
 
@@ -85,9 +86,16 @@ const rowRefPattern = /^@(old|new)\.(.+)$/s;
 const orderOps: readonly string[] = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'] satisfies OrderOp[];
 const isOrderOp = (op: FilterOp): op is OrderOp => orderOps.includes(op);
 
-function planTest(find: FindColumn, test: Test, { rowRefs = false }: PlanOptions): PlannedTest {
+function planTest(
+  find: FindColumn,
+  test: Test,
+  { rowRefs = false, inGroup = false }: PlanOptions,
+): PlannedTest {
   const column = find(test.column);
   const { negated } = test;
+  // `host=ov.example.com` is a literal: the operator is for lists only.
+  if (test.op === 'ov' && !inGroup && !isArrayType(column.type))
+    return equals(column, parseOperand(column, `${negated ? 'not.' : ''}ov.${test.operand}`));
   if (!isApplicable(test.op, column.type, test.op === 'is' ? test.operand : null)) {
     throw conditionError(column, `\`${test.op}\` does not apply to a column of type ${column.type}`);
   }

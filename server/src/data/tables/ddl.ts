@@ -1,6 +1,9 @@
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
+import { enumValues } from '@svc/contract/column-families.ts';
+import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import pg from 'pg';
 import {
+  physicalCheckName,
   physicalColumnName,
   physicalIndexName,
   physicalSchemaName,
@@ -19,6 +22,7 @@ export interface Statement {
 }
 
 const ident = pg.escapeIdentifier;
+const literal = pg.escapeLiteral;
 export type TableId = Pick<TableRow, 'id' | 'app_id'>;
 
 const declaredType = (type: ColumnType) => {
@@ -60,7 +64,9 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   // A separate data server may already have the column, from a change whose commit failed on the control server.
   const add = `${on} drop column if exists ${name}, add column ${declared}`;
   const value = columnDefault(column);
-  if (!value) return [{ text: add }];
+  // The default was checked, so that no row needs to be.
+  const checks = addChecksSql(table, column);
+  if (!value) return [{ text: add }, ...checks];
   const drop = { text: `${on} alter column ${name} drop default` };
   switch (value.kind) {
     case 'literal':
@@ -70,11 +76,12 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
           text: `${add} default (current_setting('svc.column_default')::${describeColumnType(column.type).sql})`,
         },
         drop,
+        ...checks,
       ];
     case 'now':
-      return [{ text: `${add} default now()` }, drop];
+      return [{ text: `${add} default now()` }, drop, ...checks];
     case 'random_uuid':
-      return [{ text: `${add} default gen_random_uuid()` }, drop];
+      return [{ text: `${add} default gen_random_uuid()` }, drop, ...checks];
     case 'uuid_v7':
     case 'sequence':
       throw new Error('The id column is created with its table.');
@@ -85,6 +92,66 @@ export function setNullableSql(table: TableId, column: Pick<ColumnRow, 'number' 
   const change = column.nullable ? 'drop' : 'set';
   const name = ident(physicalColumnName(column.number));
   return [{ text: `alter table ${qualifiedTable(table)} alter column ${name} ${change} not null` }];
+}
+
+export interface PhysicalCheck {
+  name: string;
+  condition: string;
+}
+
+type CheckedColumn = Pick<ColumnRow, 'number' | 'type' | 'checks'>;
+
+/** Texts of people are not in statements as they are, like in `values`, which definitions cannot have. */
+const codedLiteral = (text: string) =>
+  `U&'${[...text].map((char) => `\\+${(char.codePointAt(0) ?? 0).toString(16).padStart(6, '0')}`).join('')}'`;
+
+/** The row path checks first and gives the reasons; these hold for a server that does not know of a check yet. */
+export function physicalChecks({ number, type, checks }: CheckedColumn): PhysicalCheck[] {
+  const name = ident(physicalColumnName(number));
+  const { sql } = describeColumnType(type);
+  const length = `${isArrayType(type) ? 'cardinality' : 'char_length'}(${name})`;
+  const { min, max, min_length, max_length, pattern } = checks ?? {};
+  const conditions = {
+    min: min === undefined ? null : `${name} >= ${codedLiteral(min)}::${sql}`,
+    max: max === undefined ? null : `${name} <= ${codedLiteral(max)}::${sql}`,
+    min_length: min_length === undefined ? null : `${length} >= ${Number(min_length)}`,
+    max_length: max_length === undefined ? null : `${length} <= ${Number(max_length)}`,
+    pattern: pattern === undefined ? null : `${name} ~ ${literal(patternOf(pattern).sql)}`,
+    enum: enumValues(type) && `${name} in (${enumValues(type)?.map(codedLiteral).join(', ')})`,
+  };
+  return Object.entries(conditions).flatMap(([check, condition]) =>
+    condition === null ? [] : [{ name: physicalCheckName(number, check), condition }],
+  );
+}
+
+/** Without a look at the rows, which the caller has checked. */
+function addChecksSql(table: TableId, column: CheckedColumn): Statement[] {
+  const checks = physicalChecks(column).map(
+    ({ name, condition }) => `add constraint ${ident(name)} check (${condition}) not valid`,
+  );
+  return checks.length === 0 ? [] : [{ text: `alter table ${qualifiedTable(table)} ${checks.join(', ')}` }];
+}
+
+export function replaceChecksSql(table: TableId, column: CheckedColumn): Statement[] {
+  const drops = [...checkNames, 'enum'].map(
+    (check) => `drop constraint if exists ${ident(physicalCheckName(column.number, check))}`,
+  );
+  return [
+    { text: `alter table ${qualifiedTable(table)} ${drops.join(', ')}` },
+    ...addChecksSql(table, column),
+  ];
+}
+
+/** Counts the rows that break each of the checks, in the table or in its copy. */
+export function countBreakingSql(
+  table: TableId,
+  source: 'table' | 'copy',
+  checks: readonly PhysicalCheck[],
+): string {
+  const counts = checks.map(({ condition }) => `count(*) filter (where not (${condition}))::float8`);
+  const name = physicalTableName(table.id);
+  const from = inSchema(table, source === 'copy' ? copyName(name) : name);
+  return `select array[${counts.join(', ')}] as breaking from ${from}`;
 }
 
 export function dropColumnSql(table: TableId, number: number): Statement[] {
@@ -112,12 +179,20 @@ export function copyTableSql(
   const names = [...table.columns.map((column) => physicalColumnName(column.number)), versionColumn]
     .map(ident)
     .join(', ');
+  const numbered = table.columns.filter(({ type }) => type === 'autonumber');
+  const overriding = numbered.length === 0 ? '' : ' overriding system value';
   return [
     ...physicalTableSql(table, copyName, role),
-    { text: `insert into ${copy} (${names}) select ${names} from ${qualifiedTable(table)}` },
+    { text: `insert into ${copy} (${names})${overriding} select ${names} from ${qualifiedTable(table)}` },
+    ...numbered.map((column) => ({
+      text: `select setval(${numbersOf(copy, column)}, nextval(${numbersOf(qualifiedTable(table), column)}), false)`,
+    })),
     ...indexes.map(({ id, plan }) => ({ text: createIndexSql(copy, copyName(physicalIndexName(id)), plan) })),
   ];
 }
+
+const numbersOf = (table: string, { number }: ColumnRow) =>
+  `pg_get_serial_sequence(${literal(table)}, ${literal(physicalColumnName(number))})`;
 
 export function swapTableSql(table: TableRow): Statement[] {
   const rename = (kind: 'table' | 'index', name: string) => ({
@@ -144,6 +219,9 @@ function physicalTableSql(
         `${ident(physicalColumnName(number))} ${declaredType(type)}${nullable ? '' : ' not null'}`,
     ),
     `${ident(versionColumn)} int8 not null`,
+    ...table.columns
+      .flatMap(physicalChecks)
+      .map(({ name, condition }) => `constraint ${ident(name)} check (${condition})`),
     `constraint ${ident(rename(primaryKeyName(table.id)))} primary key (${ident(physicalColumnName(id?.number ?? 0))})`,
   ];
   return [
@@ -167,7 +245,11 @@ const grantSql = (rights: string, role: string | null): Statement[] =>
 
 function createIndexSql(table: string, name: string, plan: IndexPlan): string {
   const keys = plan.keys.map((number) => ident(physicalColumnName(number))).join(', ');
-  const on = plan.method === 'gin' ? `using gin (${keys} jsonb_path_ops)` : `(${keys})`;
+  const on = {
+    btree: `(${keys})`,
+    gin: `using gin (${keys} jsonb_path_ops)`,
+    gin_array: `using gin (${keys})`,
+  }[plan.method];
   return `create ${plan.isUnique ? 'unique ' : ''}index ${ident(name)} on ${table} ${on}`;
 }
 

@@ -6,11 +6,11 @@ import type { z } from 'zod';
 import type { AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { renameInRules } from './access.ts';
-import { updateColumn } from './columns.ts';
 import { addIndex } from './indexes.ts';
 import { columnSpec, indexRecord, tableRecord } from './rules.ts';
 import { type ColumnRow, listAllTableRows, type TableRow } from './store.ts';
 import { createTable } from './tables.ts';
+import { updateColumn } from './update-column.ts';
 
 export type TableDefinition = z.output<typeof shapes.createTable.body> & {
   renames?: readonly { from: string; to: string }[];

@@ -27,6 +27,7 @@ function tableCatalogue(row: TableRow): TableCatalogue {
         type: column.type,
         nullable: column.nullable,
         default: columnDefault(column),
+        ...(column.checks && { checks: column.checks }),
         role: column.number === row.owner_column ? 'owner' : column.role,
       },
     ]),

@@ -7,10 +7,11 @@ import { operator } from '../../identity/provider/testing.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
 import { codeOf, newTenant, newUser, testMutation, useTestDatabase } from '../../testing.ts';
-import { addColumn, dropColumn, updateColumn } from './columns.ts';
+import { addColumn, dropColumn } from './columns.ts';
 import { issueTableGrant, revokeTableGrant } from './grants.ts';
 import { addIndex, dropIndex } from './indexes.ts';
 import { createTable, dropTable, updateTable } from './tables.ts';
+import { updateColumn } from './update-column.ts';
 
 const database = useTestDatabase();
 

@@ -3,10 +3,11 @@ import * as endpoints from '@svc/contract/tables.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { getTableAccess, setTableAccess } from './access.ts';
 import { applyTables, exportTables } from './apply-tables.ts';
-import { addColumn, dropColumn, updateColumn } from './columns.ts';
+import { addColumn, dropColumn } from './columns.ts';
 import { issueTableGrant, listTableGrants, revokeTableGrant } from './grants.ts';
 import { addIndex, dropIndex, listIndexes } from './indexes.ts';
 import { createTable, dropTable, getTable, listTables, updateTable } from './tables.ts';
+import { updateColumn } from './update-column.ts';
 
 export const tableRoutes: Route[] = routes(endpoints, shapes, {
   listTables: (ctx, { query }) => listTables(ctx, query),

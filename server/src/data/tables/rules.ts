@@ -1,5 +1,5 @@
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
-import { type ColumnType, idTypes, ownerColumnTypes } from '@svc/contract/columns.ts';
+import { type ColumnType, idTypes, isArrayType, ownerColumnTypes } from '@svc/contract/columns.ts';
 import type { Index, Table } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import type { AppAccess } from '../../core/context.ts';
@@ -78,7 +78,7 @@ export function defaultIndexName(
 
 export interface IndexPlan {
   keys: readonly number[];
-  method: 'btree' | 'gin';
+  method: 'btree' | 'gin' | 'gin_array';
   isUnique: boolean;
 }
 
@@ -89,6 +89,12 @@ export function planIndex(
   id: Pick<ColumnRow, 'number'>,
 ): IndexPlan | string {
   const keys = columns.map((column) => column.number);
+  if (columns.some((column) => isArrayType(column.type))) {
+    if (kind === 'unique') return 'cannot be unique with a list column';
+    return columns.length === 1
+      ? { keys, method: 'gin_array', isUnique: false }
+      : 'must be a single column if it is a list';
+  }
   if (columns.some((column) => column.type === 'jsonb')) {
     if (kind === 'unique') return 'cannot be unique with a jsonb column';
     return columns.length === 1
@@ -99,8 +105,8 @@ export function planIndex(
   return { keys: keys.includes(id.number) ? keys : [...keys, id.number], method: 'btree', isUnique: false };
 }
 
-export function columnSpec({ name, type, nullable, default_text }: NewColumn): ColumnSpec {
-  return { name, type, nullable, default: default_text };
+export function columnSpec({ name, type, nullable, default_text, checks }: NewColumn): ColumnSpec {
+  return { name, type, nullable, default: default_text, ...(checks && { checks }) };
 }
 
 export function tableAudit(row: TableRow): Record<string, unknown> {
@@ -147,5 +153,5 @@ export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): In
 
 function isGenerated({ role, type, default_text }: ColumnRow): boolean {
   if (role === 'id') return type !== 'text' && default_text === null;
-  return role !== 'plain';
+  return role !== 'plain' || type === 'autonumber';
 }

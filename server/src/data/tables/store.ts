@@ -1,3 +1,4 @@
+import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
@@ -29,6 +30,7 @@ export interface ColumnRow {
   nullable: boolean;
   default_text: string | null;
   role: 'id' | 'created_at' | 'updated_at' | 'plain';
+  checks?: ColumnChecks | null;
 }
 
 export interface IndexRow {
@@ -133,7 +135,7 @@ export async function insertColumnRows(
 export async function updateColumnRow(
   tx: Tx,
   { tenant_id, id }: TableId,
-  { number, ...set }: Pick<ColumnRow, 'number' | 'name' | 'nullable' | 'default_text'>,
+  { number, ...set }: Pick<ColumnRow, 'number' | 'name' | 'type' | 'nullable' | 'default_text' | 'checks'>,
 ): Promise<void> {
   await tx
     .withTables<Tables>()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type ColumnType, columnTypes } from '@svc/contract/columns.ts';
+import { type ColumnType, columnTypes, type PlainType } from '@svc/contract/columns.ts';
 import { rowBytesMax } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { patientMs } from '../../../../scripts/patience.ts';
@@ -366,7 +366,7 @@ describe('every type', () => {
 });
 
 /** The rules again, on values instead of text. */
-const fits: Record<ColumnType, (value: unknown) => boolean> = {
+const fits: Record<PlainType, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
   int: (value) => typeof value === 'number' && (value | 0) === value,
   bigint: (value) =>
@@ -384,6 +384,10 @@ const fits: Record<ColumnType, (value: unknown) => boolean> = {
   date: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && value > '0001',
   uuid: (value) => typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value),
   jsonb: (value) => isStorable(value),
+  'text[]': (value) =>
+    Array.isArray(value) && value.every((item) => typeof item === 'string') && isStorable(value),
+  'int[]': (value) => Array.isArray(value) && value.every((item) => (item | 0) === item),
+  autonumber: (value) => fits.bigint(value),
 };
 
 function isStorable(value: unknown): boolean {

@@ -1,5 +1,11 @@
 import type { InvalidValue, ParsedValue } from '@svc/contract/column-values.ts';
-import { type ColumnType, columnDefaultBytesMax, describeColumnType } from '@svc/contract/columns.ts';
+import {
+  type ColumnType,
+  columnDefaultBytesMax,
+  describeColumnType,
+  isArrayType,
+} from '@svc/contract/columns.ts';
+import { parseItems } from '@svc/contract/filter.ts';
 import type { ColumnDefault } from './catalogue.ts';
 import type { ColumnRow } from './store.ts';
 
@@ -10,10 +16,13 @@ export function parseText(type: ColumnType, text: string): ParsedText {
   return describeColumnType(type).parse(text);
 }
 
-/** A value in a query string, where the `+` of an unencoded offset has become a space. */
+/** A value in a query string, where the `+` of an unencoded offset has become a space. A list may be written `(a,b)`. */
 export function parseUrlText(type: ColumnType, text: string): ParsedText {
   const { json, parse } = describeColumnType(type);
-  return parse(json === 'timestamp' ? text.replace(spaceBeforeOffset, '+') : text);
+  if (json === 'timestamp') return parse(text.replace(spaceBeforeOffset, '+'));
+  const items = isArrayType(type) && text.startsWith('(') ? parseItems(text) : null;
+  if (!items) return parse(text);
+  return parse(`[${items.map((item) => (json === 'strings' ? JSON.stringify(item) : item)).join(',')}]`);
 }
 
 const spaceBeforeOffset = / (?=[0-9]{2}:[0-9]{2}$)/;
@@ -30,10 +39,13 @@ export function parseJson(type: ColumnType, raw: string): ParsedJson {
       return isString(raw) ? parseString(raw, parse) : parse('');
     // Few JSON writers preserve a number beyond 2^53, hence the string.
     case 'integer':
+    case 'decimal':
       return isString(raw) ? parseString(raw, parse) : parse(raw);
     case 'number':
     case 'boolean':
     case 'json':
+    case 'strings':
+    case 'numbers':
       return parse(raw);
   }
 }
@@ -61,12 +73,14 @@ export function parseDefaultText(type: ColumnType, text: string): ReturnType<typ
   if (Buffer.byteLength(text) > columnDefaultBytesMax) {
     return { ok: false, detail: `must be at most ${columnDefaultBytesMax} bytes` };
   }
+  if (type === 'autonumber') return { ok: false, detail: 'is not possible: the server assigns the numbers' };
   if (describeColumnType(type).defaultFunction === text) return { ok: true, value: text };
   const checked = parseText(type, text);
   if (checked.ok && type === 'jsonb' && checked.value.trim() === 'null') {
     return { ok: false, detail: 'must not be null; omit the default instead' };
   }
-  return checked;
+  // As in a row: the stored default can be sent again.
+  return checked.ok && isArrayType(type) ? { ok: true, value: JSON.stringify(JSON.parse(text)) } : checked;
 }
 
 export function columnDefault({
@@ -75,8 +89,10 @@ export function columnDefault({
   default_text: text,
 }: Pick<ColumnRow, 'role' | 'type' | 'default_text'>): ColumnDefault | null {
   if (text !== null) {
-    const { defaultFunction } = describeColumnType(type);
-    return defaultFunction === text ? functionDefaults[defaultFunction] : { kind: 'literal', text };
+    const { defaultFunction, parse } = describeColumnType(type);
+    if (defaultFunction === text) return functionDefaults[defaultFunction];
+    const value = isArrayType(type) ? parse(text) : null;
+    return value?.ok ? { kind: 'literal', text: value.value, json: text } : { kind: 'literal', text };
   }
   if (role !== 'id') return null;
   if (type === 'uuid') return { kind: 'uuid_v7' };

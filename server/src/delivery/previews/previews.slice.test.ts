@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { columnSpecText } from '@svc/contract/column-spec.ts';
 import { previewsMax } from '@svc/contract/previews.ts';
-import { addColumn as addShape, createTable as createShape } from '@svc/contract/tables.shapes.ts';
+import {
+  addColumn as addShape,
+  createTable as createShape,
+  addIndex as indexShape,
+  updateColumn as updateShape,
+} from '@svc/contract/tables.shapes.ts';
 import { sql } from 'kysely';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
@@ -8,8 +14,11 @@ import { updateApp } from '../../apps/record/update-app.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { addColumn, dropColumn } from '../../data/tables/columns.ts';
+import { addIndex } from '../../data/tables/indexes.ts';
+import { columnSpec, formatIndex } from '../../data/tables/rules.ts';
 import { listAllTableRows } from '../../data/tables/store.ts';
 import { createTable } from '../../data/tables/tables.ts';
+import { updateColumn } from '../../data/tables/update-column.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { newTenant, newUser, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
@@ -102,6 +111,47 @@ describe('previews of an app', () => {
     await change((ctx) => dropColumn(ctx, { table: 'pets', column: 'name' }));
     await t.push('feature/x', { commit: 'b'.repeat(40) });
     expect((await columnsOf()).sort()).toEqual(['owners: email', 'pets: name age? tags']);
+  });
+
+  test('get the types, values of enums, checks and indexes that columns of the app got since', async () => {
+    const t = await newWorld();
+    const change = <T>(work: (ctx: AppMutationCtx) => Promise<T>) =>
+      testMutation<T, typeof t.context>(t.db, t.owner, work, { context: t.context, rows: database.rows });
+    const columns = ['state:enum(open,paid)', 'age:int', 'price:decimal(5,2,min=0.00)', 'no:autonumber'];
+    await change((ctx) => createTable(ctx, createShape.body.parse({ name: 'orders', columns })));
+    await t.push('feature/x');
+    const [preview] = await t.list();
+    const ref = { tenantId: t.tenant.id, appId: preview?.app_id ?? '' };
+    const copied = async () => {
+      const [table] = await listAllTableRows(t.db, ref);
+      return {
+        columns: table?.columns.flatMap((column) =>
+          column.role === 'plain' ? columnSpecText(columnSpec(column)) : [],
+        ),
+        indexes: table?.indexes.map((index) => formatIndex(table, index)),
+      };
+    };
+    expect(await copied()).toEqual({ columns, indexes: [] });
+    const update = (column: string, set: unknown) =>
+      change((ctx) => updateColumn(ctx, { table: 'orders', column, set: updateShape.body.parse(set) }));
+    await update('state', { type: 'enum(open,paid,lost)' });
+    await update('age', { type: 'bigint', checks: { max: 150 } });
+    await change((ctx) =>
+      addColumn(ctx, { table: 'orders', column: addShape.body.parse('tags:text[](max_length=3):[]') }),
+    );
+    for (const index of [{ columns: ['tags'] }, { columns: ['age'], unique: true }])
+      await change((ctx) => addIndex(ctx, { table: 'orders', index: indexShape.body.parse(index) }));
+    await t.push('feature/x', { commit: 'b'.repeat(40) });
+    expect(await copied()).toEqual({
+      columns: [
+        'state:enum(open,paid,lost)',
+        'age:bigint(max=150)',
+        'price:decimal(5,2,min=0.00)',
+        'no:autonumber',
+        'tags:text[](max_length=3):[]',
+      ],
+      indexes: ['age_key: unique (age)', 'tags_idx: (tags)'],
+    });
   });
 
   test('are removed when there was no push for their time', async () => {

@@ -147,6 +147,7 @@ const opTexts: Record<FilterOp, string> = {
   cs: 'JSON contains (cs)',
   cd: 'JSON within (cd)',
   hk: 'JSON has key (hk)',
+  ov: 'list has one of (ov)',
 };
 
 const opData = filterOps.map((value) => ({ value, label: opTexts[value] }));

@@ -1,6 +1,16 @@
 import {
+  brokenCheck,
+  type ColumnChecks,
+  checkNames,
+  checksOf,
+  parseChecks,
+} from '@svc/contract/column-checks.ts';
+import { columnFamilies } from '@svc/contract/column-families.ts';
+import { parseColumnType } from '@svc/contract/column-spec.ts';
+import {
   type ColumnType,
   columnDefaultBytesMax,
+  columnTypes,
   describeColumnType,
   idTypes,
   isColumnName,
@@ -11,29 +21,91 @@ import {
 } from '@svc/contract/columns.ts';
 import { parseCell } from './data/cell-value.ts';
 
-export interface ColumnDraft {
+export const typeChoices = [...columnTypes, ...familyNames()] as const;
+function familyNames() {
+  return Object.keys(columnFamilies) as (keyof typeof columnFamilies)[];
+}
+
+/** Empty: no check. */
+export type ChecksDraft = Record<(typeof checkNames)[number], string>;
+export const noChecks: ChecksDraft = { min: '', max: '', min_length: '', max_length: '', pattern: '' };
+
+export interface ColumnDraft extends ChecksDraft {
   key: string;
   name: string;
-  type: ColumnType;
+  /** Without what is in brackets, which is `args`. */
+  type: (typeof typeChoices)[number];
+  args: string;
   nullable: boolean;
   hasDefault: boolean;
   default: string;
 }
 
-type ColumnErrors = Partial<Record<'name' | 'type' | 'nullable' | 'default', string>>;
+type ColumnErrors = Partial<
+  Record<'name' | 'type' | 'args' | 'nullable' | 'default' | keyof ChecksDraft, string>
+>;
+
+export const hasArgs = (type: ColumnDraft['type']) => familyNames().some((family) => family === type);
+
+export function draftType({
+  type,
+  args,
+}: Pick<ColumnDraft, 'type' | 'args'>): ColumnType | { detail: string } {
+  return parseColumnType(hasArgs(type) ? `${type}(${args})` : type);
+}
+
+/** The type for whatever can be shown before the arguments are right. */
+export function shownType(draft: Pick<ColumnDraft, 'type' | 'args'>): ColumnType {
+  const type = draftType(draft);
+  return typeof type === 'string' ? type : 'text';
+}
+
+export function checksDraft(checks: ColumnChecks = {}): ChecksDraft {
+  const texts = checkNames.map((name) => [name, String(checks[name] ?? '')]);
+  return { ...noChecks, ...Object.fromEntries(texts) };
+}
+
+type ChangedChecks = { [Name in keyof ColumnChecks]: ColumnChecks[Name] | null };
+
+/** The checks that fit the type; null where there is none. */
+export function draftChecks(type: ColumnType, draft: ChecksDraft): ChangedChecks {
+  const named = checksOf(type).map((name) => {
+    const text = name === 'pattern' ? draft[name] : draft[name].trim();
+    const isLength = name === 'min_length' || name === 'max_length';
+    return [name, text === '' ? null : isLength && /^\d+$/.test(text) ? Number(text) : text];
+  });
+  return Object.fromEntries(named);
+}
+
+export function checkErrors(type: ColumnType, draft: ChecksDraft): Partial<ChecksDraft> {
+  const parsed = parseChecks(type, draftChecks(type, draft));
+  return parsed.ok ? {} : { [parsed.check]: parsed.detail };
+}
 
 let drafts = 0;
-export const newDraft = (type: ColumnType = 'text'): ColumnDraft => ({
+export const newDraft = (type: ColumnDraft['type'] = 'text'): ColumnDraft => ({
+  ...noChecks,
   key: `draft-${++drafts}`,
   name: '',
   type,
+  args: '',
   nullable: false,
   hasDefault: false,
   default: '',
 });
 
-export function columnSpec({ name, type, nullable, hasDefault, default: text }: ColumnDraft) {
-  return { name, type, nullable, default: hasDefault ? text : null };
+export function columnSpec(draft: ColumnDraft) {
+  const { name, nullable, hasDefault, default: text } = draft;
+  const type = shownType(draft);
+  const parsed = parseChecks(type, draftChecks(type, draft));
+  const hasChecks = parsed.ok && Object.keys(parsed.checks).length > 0;
+  return {
+    name,
+    type,
+    nullable,
+    default: hasDefault ? text : null,
+    ...(hasChecks && { checks: parsed.checks }),
+  };
 }
 
 export function tableNameError(name: string): string | undefined {
@@ -62,7 +134,11 @@ export function columnErrors(draft: ColumnDraft, others: readonly string[]): Col
       faults.type = `must be one of ${idTypes.join(', ')} for an id`;
     if (draft.nullable) faults.nullable = 'an id cannot be null';
   }
-  const wrong = draft.hasDefault ? defaultError(draft) : undefined;
+  const type = draftType(draft);
+  if (typeof type !== 'string') return { ...faults, args: type.detail };
+  if (type === 'autonumber' && draft.nullable) faults.nullable = 'an autonumber cannot be null';
+  Object.assign(faults, checkErrors(type, draft));
+  const wrong = draft.hasDefault ? defaultError({ ...draft, type, checks: draft }) : undefined;
   if (wrong) faults.default = wrong;
   return faults;
 }
@@ -71,7 +147,14 @@ export function defaultError({
   name,
   type,
   default: text,
-}: Pick<ColumnDraft, 'name' | 'type' | 'default'>): string | undefined {
+  checks,
+}: {
+  name: string;
+  type: ColumnType;
+  default: string;
+  checks: ChecksDraft;
+}): string | undefined {
+  if (type === 'autonumber') return 'is not possible: the service assigns the numbers';
   if (describeColumnType(type).defaultFunction === text) return undefined;
   if (name === 'id') return 'must be gen_random_uuid() for an id';
   if (new TextEncoder().encode(text).length > columnDefaultBytesMax) {
@@ -79,10 +162,14 @@ export function defaultError({
   }
   const written = parseCell(type, text);
   if (!written.ok) return written.detail;
+  const parsed = parseChecks(type, draftChecks(type, checks));
+  const value = describeColumnType(type).parse(type === 'text' ? text : text.trim());
+  const broken = parsed.ok && value.ok ? brokenCheck(type, parsed.checks, value.value) : null;
+  if (broken) return broken.detail;
   return type === 'jsonb' && text.trim() === 'null'
     ? 'must not be null; remove the default instead'
     : undefined;
 }
 
-export const canOwnRows = ({ name, type }: { name: string; type: ColumnType }) =>
+export const canOwnRows = ({ name, type }: { name: string; type: ColumnDraft['type'] }) =>
   name !== 'id' && ownerColumnTypes.some((each) => each === type);

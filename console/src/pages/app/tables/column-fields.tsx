@@ -1,11 +1,12 @@
 import { Checkbox, Group, NativeSelect, TextInput } from '@mantine/core';
-import { columnTypes, describeColumnType } from '@svc/contract/columns.ts';
+import { describeColumnType } from '@svc/contract/columns.ts';
 import type { ReactNode } from 'react';
 import type { Fields } from '../../../components/use-form.ts';
-import type { ColumnDraft } from './column-draft.ts';
+import { CheckFields } from './check-fields.tsx';
+import { type ColumnDraft, hasArgs, shownType, typeChoices } from './column-draft.ts';
 
 export function ColumnFields({
-  column: { values, set, field, checkbox },
+  column,
   label,
   end,
 }: {
@@ -13,11 +14,23 @@ export function ColumnFields({
   label: string;
   end?: ReactNode;
 }) {
-  const defaultFunction = describeColumnType(values.type).defaultFunction;
+  const { values, set, field, checkbox } = column;
+  const type = shownType(values);
+  const defaultFunction = describeColumnType(type).defaultFunction;
   return (
     <Group gap="sm" align="flex-start" role="group" aria-label={label}>
       <TextInput {...field('name')} autoComplete="off" spellCheck={false} w={{ base: '100%', xs: 180 }} />
-      <NativeSelect {...field('type')} data={[...columnTypes]} w={{ base: '100%', xs: 140 }} />
+      <NativeSelect {...field('type')} data={[...typeChoices]} w={{ base: '100%', xs: 140 }} />
+      {hasArgs(values.type) && (
+        <TextInput
+          {...field('args')}
+          label={values.type === 'enum' ? 'Values' : 'Digits, after the point'}
+          placeholder={values.type === 'enum' ? 'open,paid' : '12,2'}
+          autoComplete="off"
+          spellCheck={false}
+          w={{ base: '100%', xs: 200 }}
+        />
+      )}
       <Checkbox {...checkbox('nullable')} label="Nullable" mt={{ base: 0, xs: 32 }} />
       <Checkbox
         {...checkbox('hasDefault')}
@@ -38,6 +51,7 @@ export function ColumnFields({
           w={{ base: '100%', xs: 200 }}
         />
       )}
+      <CheckFields type={type} column={column} />
       {end}
     </Group>
   );

@@ -1,6 +1,9 @@
 import { Badge, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
-import { describeColumnType } from '@svc/contract/columns.ts';
+import type { ColumnChecks } from '@svc/contract/column-checks.ts';
+import { parseColumnType, typeWithChecks } from '@svc/contract/column-spec.ts';
+import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { addColumn, dropColumn, updateColumn } from '@svc/contract/tables.ts';
+import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useChange } from '../../../change/use-change.ts';
@@ -10,7 +13,17 @@ import { FormDialog } from '../../../components/dialog.tsx';
 import { ProblemAlert } from '../../../components/problem-alert.tsx';
 import { Heading, Hint } from '../../../components/text.tsx';
 import { changedFields, useForm } from '../../../components/use-form.ts';
-import { columnErrors, columnSpec, defaultError, nameError, newDraft } from './column-draft.ts';
+import { CheckFields } from './check-fields.tsx';
+import {
+  checkErrors,
+  checksDraft,
+  columnErrors,
+  columnSpec,
+  defaultError,
+  draftChecks,
+  nameError,
+  newDraft,
+} from './column-draft.ts';
 import { ColumnFields } from './column-fields.tsx';
 import { type ColumnView, useTable } from './use-table.ts';
 
@@ -47,7 +60,7 @@ export function ColumnsPart() {
               </Group>
             ),
           },
-          { head: 'Type', cell: ({ type }) => type },
+          { head: 'Type', cell: ({ type, checks }) => typeWithChecks(type, storedChecks(checks)) },
           { head: 'Null', cell: ({ nullable }) => (nullable ? 'nullable' : 'not null') },
           {
             head: 'Default',
@@ -127,21 +140,38 @@ function ColumnDialog({ column, onClose }: { column: ColumnView; onClose: () => 
   const isId = column.name === 'id';
   const isGenerated = column.generated || isId;
   const record = {
+    ...checksDraft(storedChecks(column.checks)),
     name: column.name,
+    type: column.type as string,
     nullable: column.nullable,
     hasDefault: column.default !== null,
     default: column.default ?? '',
   };
-  const changes = ({ hasDefault, ...draft }: typeof record) =>
-    changedFields(
-      { name: column.name, nullable: column.nullable, default: column.default },
-      { ...draft, default: hasDefault ? draft.default : null },
-    );
+  const typeOf = ({ type }: { type: string }): ColumnType => {
+    const parsed = parseColumnType(type.trim());
+    return typeof parsed === 'string' ? parsed : column.type;
+  };
+  const changes = (draft: typeof record) => {
+    const type = typeOf(draft);
+    const checks = draftChecks(type, draft);
+    const isChecked = JSON.stringify(checks) !== JSON.stringify(draftChecks(type, record));
+    const { name, nullable, hasDefault } = draft;
+    return {
+      ...changedFields(
+        { name: column.name, type: column.type, nullable: column.nullable, default: column.default },
+        { name, type, nullable, default: hasDefault ? draft.default : null },
+      ),
+      ...(isChecked && { checks }),
+    };
+  };
   const errors = (draft: typeof record) => {
     const isTaken = draft.name !== column.name && table.columns.some((other) => other.name === draft.name);
+    const type = typeOf(draft);
     return {
       name: isTaken ? `a column ${draft.name} already exists` : nameError(draft.name),
-      default: draft.hasDefault ? defaultError({ ...draft, type: column.type }) : undefined,
+      type: typeError(column.type, draft.type),
+      default: draft.hasDefault ? defaultError({ ...draft, type, checks: draft }) : undefined,
+      ...checkErrors(type, draft),
     };
   };
   const form = useForm(updateColumn, record, {
@@ -170,11 +200,15 @@ function ColumnDialog({ column, onClose }: { column: ColumnView; onClose: () => 
         spellCheck={false}
       />
       <TextInput
+        {...form.field('type')}
         label="Type"
-        value={column.type}
-        disabled
-        description="The type cannot change. Add a column of another type, fill it and drop this one."
+        error={live.type ?? form.error('type')}
+        disabled={isGenerated || column.name === table.owner_column}
+        description="A type that can take every value, such as bigint for int, or an enum with more values."
+        autoComplete="off"
+        spellCheck={false}
       />
+      <CheckFields type={typeOf(form.values)} column={form} disabled={isGenerated} />
       <Checkbox
         {...form.checkbox('nullable')}
         label="Nullable"
@@ -187,7 +221,7 @@ function ColumnDialog({ column, onClose }: { column: ColumnView; onClose: () => 
         onChange={(event) => {
           hasDefault.onChange(event);
           if (form.values.default === '')
-            form.set({ default: describeColumnType(column.type).defaultFunction ?? '' });
+            form.set({ default: describeColumnType(typeOf(form.values)).defaultFunction ?? '' });
         }}
         disabled={isGenerated}
         description={isGenerated ? `The service fills in ${column.name}.` : undefined}
@@ -203,4 +237,12 @@ function ColumnDialog({ column, onClose }: { column: ColumnView; onClose: () => 
       )}
     </FormDialog>
   );
+}
+
+const storedChecks = (checks: ColumnView['checks']) => (checks ?? {}) as ColumnChecks;
+
+function typeError(from: ColumnType, text: string): string | undefined {
+  const type = parseColumnType(text.trim());
+  if (typeof type !== 'string') return type.detail;
+  return typeChangeProblem(from, type) ?? undefined;
 }

@@ -10,7 +10,8 @@ import {
   TextInput,
   type TextInputProps,
 } from '@mantine/core';
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { enumValues } from '@svc/contract/column-families.ts';
+import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { type KeyboardEvent, useState } from 'react';
 import { CopyIconButton } from '../../../../components/buttons.tsx';
 import { BoldText, SmallButton } from '../../../../components/text.tsx';
@@ -98,8 +99,8 @@ export function CellReader({ column, value, why }: { column: ColumnView; value: 
 
 function examplePlaceholder(type: ColumnType): string | undefined {
   const { json, example } = describeColumnType(type);
-  if (json === 'json') return JSON.stringify(example);
-  return json === 'token' || json === 'timestamp' ? String(example) : undefined;
+  if (json === 'json' || isArrayType(type)) return JSON.stringify(example);
+  return ['token', 'timestamp', 'decimal'].includes(json) ? String(example) : undefined;
 }
 
 /** Numbers are edited as text, so that no digit is lost. */
@@ -117,18 +118,20 @@ export function ValueInput({
 } & Pick<TextInputProps, 'label' | 'aria-label' | 'description' | 'error'>) {
   const hint = placeholder ?? examplePlaceholder(type);
   const { json } = describeColumnType(type);
-  if (json === 'boolean') {
+  const values = json === 'boolean' ? ['true', 'false'] : enumValues(type);
+  if (values) {
     return (
       <NativeSelect
         {...rest}
-        data={[{ value: '', label: placeholder ?? '–' }, 'true', 'false']}
+        data={[{ value: '', label: placeholder ?? '–' }, ...values]}
         value={text}
         onChange={(event) => onText(event.currentTarget.value)}
         data-autofocus
       />
     );
   }
-  if (json === 'string' || json === 'json') {
+  const isJson = json === 'json' || isArrayType(type);
+  if (json === 'string' || isJson) {
     return (
       <Textarea
         {...rest}
@@ -137,20 +140,21 @@ export function ValueInput({
         onChange={(event) => onText(event.currentTarget.value)}
         minRows={1}
         maxRows={12}
-        classNames={json === 'json' ? { input: 'mono' } : {}}
+        classNames={isJson ? { input: 'mono' } : {}}
         spellCheck={json === 'string'}
         data-autofocus
       />
     );
   }
-  const isNumber = json === 'number' || json === 'integer';
+  const isDecimal = json === 'decimal' || type === 'float';
+  const isNumber = isDecimal || json === 'number' || json === 'integer';
   return (
     <TextInput
       {...rest}
       value={text}
       placeholder={hint}
       onChange={(event) => onText(event.currentTarget.value)}
-      inputMode={isNumber ? (type === 'float' ? 'decimal' : 'numeric') : 'text'}
+      inputMode={isNumber ? (isDecimal ? 'decimal' : 'numeric') : 'text'}
       autoComplete="off"
       spellCheck={false}
       data-autofocus
@@ -169,6 +173,6 @@ export function CellValue({ type, value }: { type: ColumnType; value: string }) 
 
 export function cellClass(type: ColumnType): string {
   const { json } = describeColumnType(type);
-  if (json === 'number' || json === 'integer') return 'grid-number';
+  if (json === 'number' || json === 'integer' || json === 'decimal') return 'grid-number';
   return type === 'uuid' ? 'grid-uuid' : '';
 }

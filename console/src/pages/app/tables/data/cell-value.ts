@@ -1,3 +1,4 @@
+import { brokenCheck, type ColumnChecks } from '@svc/contract/column-checks.ts';
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 
 export type ParsedCell = { ok: true; json: string } | { ok: false; detail: string };
@@ -18,12 +19,15 @@ export function parseCell(type: ColumnType, text: string): ParsedCell {
     case 'string':
     case 'token':
     case 'timestamp':
+    case 'decimal':
       return good(JSON.stringify(parsed.value));
     case 'integer':
       return good(parsed.value.length <= safeDigits ? parsed.value : `"${parsed.value}"`);
     case 'number':
     case 'boolean':
     case 'json':
+    case 'strings':
+    case 'numbers':
       return good(typed);
   }
 }
@@ -33,10 +37,23 @@ export interface Field {
   text: string;
 }
 
-export function parseField(column: { type: ColumnType; nullable: boolean }, field: Field): ParsedCell {
+interface FieldColumn {
+  type: ColumnType;
+  nullable: boolean;
+  checks?: unknown;
+}
+
+export function parseField(column: FieldColumn, field: Field): ParsedCell {
   const isNothing = field.mode === 'null' || (field.text.trim() === '' && column.type !== 'text');
   const written = isNothing ? good(sqlNull) : parseCell(column.type, field.text);
-  if (!written.ok || written.json !== sqlNull || column.nullable) return written;
+  if (!written.ok) return written;
+  if (!isNothing && column.checks) {
+    const { json, parse } = describeColumnType(column.type);
+    const value = parse(json === 'string' ? field.text : field.text.trim());
+    const broken = value.ok && brokenCheck(column.type, column.checks as ColumnChecks, value.value);
+    if (broken) return bad(broken.detail);
+  }
+  if (written.json !== sqlNull || column.nullable) return written;
   return bad(field.mode === 'null' ? 'must not be null' : 'must have a value');
 }
 

@@ -1,4 +1,4 @@
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { perPageDefault, perPageMax } from '@svc/contract/limits.ts';
 import { type FilterOp, filterOps } from '@svc/contract/rows.ts';
 import { useSearchParams } from 'wouter';
@@ -138,6 +138,11 @@ const choices: Partial<Record<FilterOp, OperatorChoice>> = {
   cs: { op: 'cs', label: 'contains JSON', hint: '{"size":3}' },
   hk: { op: 'hk', label: 'has the key', hint: 'size' },
 };
+const listChoices: Partial<Record<FilterOp, OperatorChoice>> = {
+  cs: { op: 'cs', label: 'has all of', hint: '(a,b)' },
+  ov: { op: 'ov', label: 'has one of', hint: '(a,b)' },
+  eq: { op: 'eq', label: 'is', hint: '(a,b)' },
+};
 const boolOps: OperatorChoice[] = [
   { op: 'is.true', label: 'is true' },
   { op: 'is.false', label: 'is false' },
@@ -145,9 +150,10 @@ const boolOps: OperatorChoice[] = [
 const asWritten: OperatorChoice = { op: '', label: 'custom', hint: 'not.like.a*' };
 
 export function operatorChoices(type: ColumnType): readonly OperatorChoice[] {
-  const suggested = describeColumnType(type).suggestedOperators.flatMap((op) =>
-    op === 'is' ? boolOps : (choices[op] ?? []),
-  );
+  const suggested = describeColumnType(type).suggestedOperators.flatMap((op) => {
+    if (op === 'is') return boolOps;
+    return (isArrayType(type) ? listChoices[op] : choices[op]) ?? [];
+  });
   return [...suggested, ...nullOps, asWritten];
 }
 

@@ -137,6 +137,9 @@ function jsonValue(column: ColumnView, json: string): ParsedCell {
   switch (describeColumnType(column.type).json) {
     case 'json':
       return { ok: true, json };
+    case 'strings':
+    case 'numbers':
+      return parseCell(column.type, json);
     case 'string':
       return isString ? { ok: true, json } : { ok: false, detail: 'must be a string' };
     case 'timestamp':
@@ -145,6 +148,7 @@ function jsonValue(column: ColumnView, json: string): ParsedCell {
         ? parseCell(column.type, formatCell(column.type, json))
         : { ok: false, detail: 'must be a string' };
     case 'integer':
+    case 'decimal':
       return parseCell(column.type, formatCell(column.type, json));
     case 'number':
     case 'boolean':

@@ -1,0 +1,127 @@
+import { checkNames, parseChecks } from '@svc/contract/column-checks.ts';
+import { literalText, parseColumnType, typeWithChecks } from '@svc/contract/column-spec.ts';
+import type { updateColumn as shape } from '@svc/contract/tables.shapes.ts';
+import { typeChangeProblem } from '@svc/contract/type-changes.ts';
+import type { z } from 'zod';
+import type { AppMutationCtx } from '../../core/context.ts';
+import { Failure, fail, validationError } from '../../core/problem.ts';
+import { isDeepEqual } from '../../core/values.ts';
+import { checkRules, isNamedByRules, renameInRules } from './access.ts';
+import { alterColumn, isRebuiltFor } from './alter-table.ts';
+import { defaultProblem } from './columns.ts';
+import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
+import { requireUnnamedColumn } from './named-by-access.ts';
+import { isIdDefault, tableRecord } from './rules.ts';
+import { type ColumnRow, type TableRow, updateColumnRow } from './store.ts';
+import { parseDefaultText } from './values.ts';
+
+type ColumnChanges = z.output<typeof shape.body>;
+
+/** Name and default are in the catalogue only, so no reader waits for them. */
+export async function updateColumn(
+  ctx: AppMutationCtx,
+  input: { table: string; column: string; set: ColumnChanges },
+) {
+  const row = await lockTable(ctx, input.table);
+  const before = requireColumn(row, input.column);
+  const after = changedColumn(row, before, input.set);
+  auditTable(ctx, 'columns.update', row, columnAudit(before, before), columnAudit(after, before));
+  if (isDeepEqual(before, after)) return tableRecord(row);
+  if (after.name !== before.name) await requireUnnamedColumn(ctx, row, before.name);
+  await updateColumnRow(ctx.db, row, after);
+  const rename = (name: string) => (name === before.name ? after.name : name);
+  const saved = await saveTableChange(ctx, row, {
+    rules: renameInRules(row.rules, rename),
+    ...(isRebuiltFor(before, after) && { attributes_made: row.columns.length }),
+  });
+  await alterColumn(ctx, row, before, after);
+  const columns = row.columns.map((column) => (column === before ? after : column));
+  return tableRecord({ ...row, ...saved, columns });
+}
+
+function changedColumn(row: TableRow, column: ColumnRow, set: ColumnChanges): ColumnRow {
+  const type = changedType(row, column, set.type);
+  const after: ColumnRow = {
+    ...column,
+    type,
+    name: set.name ?? column.name,
+    nullable: set.nullable ?? column.nullable,
+    checks: changedChecks({ ...column, type }, set.checks),
+  };
+  after.default_text = changedDefault(column, after, set.default);
+  if (after.name !== column.name) {
+    if (column.role === 'id') throw fail('immutable_field', { detail: 'The id column cannot be renamed.' });
+    if (row.columns.some((other) => other.name === after.name)) {
+      throw fail('unique_violation', { detail: `Column ${after.name} already exists.` });
+    }
+  }
+  if ((column.role !== 'plain' || type === 'autonumber') && after.nullable) {
+    throw fail('immutable_field', { detail: `${column.name} cannot be nullable.` });
+  }
+  const broken = defaultProblem(after);
+  if (broken !== null) throw validationError('default', broken, 'check_violation');
+  if (type !== column.type) requireRulesFit(row, column, type);
+  return after;
+}
+
+function changedType(row: TableRow, column: ColumnRow, text: ColumnChanges['type']): ColumnRow['type'] {
+  if (text === undefined) return column.type;
+  const type = parseColumnType(text);
+  if (typeof type !== 'string') throw validationError('type', type.detail);
+  if (type === column.type) return type;
+  if (column.role !== 'plain' || column.number === row.owner_column)
+    throw fail('immutable_field', { detail: `The type of ${column.name} cannot change.` });
+  const problem = typeChangeProblem(column.type, type);
+  if (problem !== null) throw fail('type_change_refused', { detail: `${column.name}: ${problem}.` });
+  return type;
+}
+
+function changedChecks({ type, checks }: ColumnRow, set: ColumnChanges['checks']): ColumnRow['checks'] {
+  const parsed = parseChecks(type, { ...checks, ...set });
+  if (!parsed.ok) throw validationError(`checks.${parsed.check}`, parsed.detail);
+  return checkNames.some((name) => parsed.checks[name] !== undefined) ? parsed.checks : null;
+}
+
+function changedDefault(before: ColumnRow, after: ColumnRow, value: ColumnChanges['default']): string | null {
+  if (value === undefined && after.type === before.type) return before.default_text;
+  const literal = literalText(after.type, value === undefined ? before.default_text : value);
+  if (!literal.ok) throw validationError('default', literal.detail);
+  const { text } = literal;
+  if (text === null) return null;
+  const checked = parseDefaultText(after.type, text);
+  if (!checked.ok) throw validationError('default', checked.detail);
+  const isTime = after.role === 'created_at' || after.role === 'updated_at';
+  const isBadId = after.role === 'id' && !isIdDefault({ type: after.type, default: text });
+  if (isTime || isBadId) throw fail('immutable_field', { detail: `The service sets ${before.name}.` });
+  return checked.value;
+}
+
+/** A rule that compares the column must neither break nor mean something else. */
+function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type']): void {
+  if (!isNamedByRules(row.rules, column.name)) return;
+  const inUse = (detail: string) => fail('column_in_use', { detail });
+  if ((type === 'text' || type === 'text[]') && isRebuiltFor(column, { ...column, type }))
+    throw inUse(`The access rules of the table compare ${column.name}, and texts compare in another way.`);
+  const columns = row.columns.map((each) => (each === column ? { ...each, type } : each));
+  const owner = columns.find(({ number }) => number === row.owner_column);
+  try {
+    checkRules(row.rules, columns, owner);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw inUse(
+      `The access rules of the table do not fit the type ${type}: ${error.detail ?? error.message}`,
+    );
+  }
+}
+
+/** The type is in the plan where it or the checks change. */
+function columnAudit(column: ColumnRow, before: ColumnRow): Record<string, unknown> {
+  const { name, nullable, default_text, type, checks } = column;
+  const isTyped = before.checks || checks || before.type !== type;
+  return {
+    name,
+    nullable,
+    default: default_text,
+    ...(isTyped && { type: typeWithChecks(type, checks ?? {}) }),
+  };
+}
