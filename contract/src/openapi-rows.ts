@@ -14,7 +14,13 @@ import {
   requestIdHeader,
   schemaOf,
 } from './openapi-parts.ts';
-import { batchLinesMax, batchRequestsPerMinuteMax, type FilterOp, jsonLinesMediaType } from './rows.ts';
+import {
+  batchLinesMax,
+  batchRequestsPerMinuteMax,
+  csvMediaType,
+  type FilterOp,
+  jsonLinesMediaType,
+} from './rows.ts';
 import { Batch } from './rows-endpoints.shapes.ts';
 
 export interface RowTerms {
@@ -44,7 +50,7 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
     const example = terms.examples?.query[String(parameter.name)];
     return example === undefined ? parameter : { ...parameter, example };
   });
-  const filters = endpoint.id === 'rows.list' || endpoint.id === 'rows.count' ? terms.columns : [];
+  const filters = filtered.includes(endpoint.id) ? terms.columns : [];
   const changing = endpoint.kind === 'mutate' ? [dryRunParameter, ifPlanParameter] : [];
   return {
     parameters: [...terms.params, ...named, ...filters, ...changing, ...headers],
@@ -52,6 +58,8 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
     responses: { ...answers, ...problems },
   };
 }
+
+const filtered: readonly string[] = ['rows.list', 'rows.count', 'rows.aggregate'];
 
 interface Common {
   query: readonly Json[];
@@ -91,18 +99,35 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
     };
     return {
       answers: {
-        200: answer('The rows.', {
-          ...jsonContent(schema, terms.examples && pageOf(terms.examples.row)),
-          [jsonLinesMediaType]: {
-            schema: { type: 'string', description: 'Every row as one line of JSON; no pages.' },
-            example: terms.examples && line(terms.examples.row),
+        200: answer(
+          'The rows.',
+          {
+            ...jsonContent(schema, terms.examples && pageOf(terms.examples.row)),
+            [jsonLinesMediaType]: {
+              schema: { type: 'string', description: 'Every row as one line of JSON; no pages.' },
+              example: terms.examples && line(terms.examples.row),
+            },
+            [csvMediaType]: { schema: { type: 'string', description: csvDescription } },
           },
-        }),
+          noteHeaderOf,
+        ),
       },
     };
   },
+  'rows.aggregate': (_, entry) => ({
+    answers: {
+      200: answer(
+        'The groups.',
+        {
+          ...jsonContent(commonOf(entry).answer),
+          [csvMediaType]: { schema: { type: 'string', description: 'The page, with a line of names.' } },
+        },
+        noteHeaderOf,
+      ),
+    },
+  }),
   'rows.count': (_, entry) => ({
-    answers: { 200: answer('The number.', jsonContent(commonOf(entry).answer)) },
+    answers: { 200: answer('The number.', jsonContent(commonOf(entry).answer), noteHeaderOf) },
   }),
   'rows.get': (terms) => ({
     headers: [ifNoneMatch],
@@ -224,6 +249,16 @@ const manyLines = {
   description:
     `One row as JSON per line, at most ${batchLinesMax} lines; all are stored or none is. ` +
     `An app may send ${batchRequestsPerMinuteMax} such requests a minute.`,
+};
+
+const csvDescription =
+  'With a line of names. With `page`, `per_page` or `cursor` that page, whose `Link` header leads to the next; otherwise every row.';
+
+const noteHeaderOf = {
+  'Svc-Note': {
+    schema: { type: 'string' },
+    description: 'What may be a mistake in the query, such as a misspelt operator.',
+  },
 };
 
 const etag = { ETag: { schema: { type: 'string' }, description: 'The version of the row.' } };

@@ -12,7 +12,7 @@ const one = `${collection}/{id}`;
 export const listRows = read<typeof shapes.listRows>()({
   id: 'rows.list',
   path: collection,
-  summary: 'List rows by page, or stream all with Accept: application/x-ndjson',
+  summary: 'List rows by page, or stream all with Accept: application/x-ndjson or text/csv',
   ...rows,
   errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
@@ -23,6 +23,14 @@ export const countRows = read<typeof shapes.countRows>()({
   summary: 'Count the rows of a list',
   ...rows,
   errors: ['unknown_column', 'forbidden', 'uri_too_long'],
+});
+
+export const aggregateRows = read<typeof shapes.aggregateRows>()({
+  id: 'rows.aggregate',
+  path: `${collection}/_aggregate`,
+  summary: 'Group rows, and count, sum or compare the values of each group',
+  ...rows,
+  errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
 
 export const getRow = read<typeof shapes.getRow>()({

@@ -45,6 +45,10 @@ test('an empty query has no conditions and the defaults', () => {
         count: null,
         onConflict: null,
         dryRun: false,
+        distinct: [],
+        aggregates: [],
+        having: [],
+        notes: [],
       });
     }
   }
