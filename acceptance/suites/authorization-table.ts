@@ -100,6 +100,7 @@ export function authorizationTable(
     test('a cell "with a table grant" needs a grant with the right action', async () => {
       const granted = env.document.operations.filter(({ who }) => Object.values(who).includes('g'));
       expect(granted.map(({ id }) => id).sort()).toEqual([
+        'rows.aggregate',
         'rows.count',
         'rows.delete',
         'rows.get',

@@ -249,6 +249,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
   'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count': of(fixtures.table),
+  'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
   'tables.setAccess': of(fixtures.table, { read: ['any'], write: ['role:manager'] }),
   'tables.update': of(fixtures.table, { description: 'changed' }),

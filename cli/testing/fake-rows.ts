@@ -22,6 +22,8 @@ export function fakeRows(state: RowsState, seen: Seen): Response {
   ];
   const isDry = seen.query.get('dry_run') === 'true';
   const plan = (operation: string) => Response.json(previewOf(operation));
+  if (below === '_aggregate')
+    return Response.json({ data: [{ n: 2 }], page: 1, per_page: 1000, has_more: false, next_cursor: null });
   if (below === '_count') return Response.json({ count: state.rows.length });
   switch (seen.method) {
     case 'GET':

@@ -1,4 +1,5 @@
 /** Public API of the package: everything that is not exported here may change without notice. */
+export type { Aggregated, AggregateOptions, AggregateSelect } from './aggregate.ts';
 export { type Auth, type Client, type ClientOptions, createClient, type DatabaseTypes } from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
