@@ -1,3 +1,4 @@
+import { sqlState } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import { aggregateSql, zoneSql } from './aggregate-sql.ts';
 import type { RowsCtx } from './context.ts';
@@ -12,7 +13,10 @@ export async function aggregateRows(ctx: RowsCtx, format: PageFormat = 'json') {
   const query = parseQuery(ctx.search, 'aggregate', hasColumnIn(ctx.table));
   const plan = planAggregate(ctx.table, query, ctx.cursors.read);
   await requireKnownZones(ctx, plan);
-  const page = await readPage(ctx, plan.groups, aggregateSql(plan), format);
+  const page = await readPage(ctx, plan.groups, aggregateSql(plan), format).catch((error: unknown) => {
+    if (sqlState(error) === '22003') throw validationError('select', 'has a sum beyond the range of numbers');
+    throw error;
+  });
   const columns = [...new Set(plan.items.flatMap(({ of }) => of ?? []))];
   const output = createOutput(columns.map((column) => ({ column, key: column.name })));
   ctx.recordRead({ action: 'read', table: plan.source, output, rows: page.rows });
