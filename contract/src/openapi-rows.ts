@@ -46,8 +46,11 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
   if (!describe) throw new Error(`${endpoint.id} is no operation on rows.`);
   const { headers = [], body, answers } = describe(terms, entry);
   const { query, problems } = commonOf(entry);
-  const named = query.map((parameter) => {
-    const example = terms.examples?.query[String(parameter.name)];
+  const examples = endpoint.id === 'rows.aggregate' ? groupExamples(terms) : terms.examples?.query;
+  // A column keeps its meaning where its name is also that of a parameter.
+  const parameters = query.filter(({ name }) => !Object.hasOwn(terms.examples?.row ?? {}, String(name)));
+  const named = parameters.map((parameter) => {
+    const example = examples?.[String(parameter.name)];
     return example === undefined ? parameter : { ...parameter, example };
   });
   const filters = filtered.includes(endpoint.id) ? terms.columns : [];
@@ -57,6 +60,11 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
     ...(body ? { requestBody: { required: true, content: body } } : {}),
     responses: { ...answers, ...problems },
   };
+}
+
+function groupExamples({ examples }: RowTerms): RowExamples['query'] | undefined {
+  const { filter, or } = examples?.query ?? {};
+  return examples && { select: 'n:count()', sort: '-n', having: ['n.gt.0'], filter, or };
 }
 
 const filtered: readonly string[] = ['rows.list', 'rows.count', 'rows.aggregate'];
