@@ -53,7 +53,15 @@ await client.table('c').list().catch((error) => console.log(error.code));`,
       files: ['program.ts'],
     }),
   });
-  const npm = ['npm', 'install', `${baseUrl}/sdk.tgz`, '--no-audit', '--no-fund', '--loglevel=error'];
+  const npm = [
+    'npm',
+    'install',
+    `${baseUrl}/sdk.tgz`,
+    '--no-audit',
+    '--no-fund',
+    '--no-update-notifier',
+    '--loglevel=error',
+  ];
   const installed = await run(npm, { cwd: folder, env: { HOME: folder } });
   expect([installed.code, installed.stderr]).toEqual([0, '']);
   const at = (path: string) => readFileSync(join(folder, 'node_modules', '@svc', 'sdk', path), 'utf8');
