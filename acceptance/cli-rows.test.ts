@@ -24,6 +24,53 @@ beforeAll(async () => {
 const rows = (verb: string, table: TestTable, ...args: string[]): Promise<Ran> =>
   svc(['rows', verb, table.name, ...args, '--app', world.app.slug]);
 
+describe('svc rows aggregate', () => {
+  test('groups rows, and shows what may be a mistake', async () => {
+    const pets = await world.table(['kind:text', 'age:int']);
+    await pets.batch([
+      { kind: 'cat', age: 3 },
+      { kind: 'cat', age: 5 },
+      { kind: 'dog', age: 9 },
+    ]);
+    const select = ['--select', 'kind,n:count(),total:age.sum()'];
+    const sorted = await rows('aggregate', pets, ...select, '--sort', '-n', '-o', 'csv');
+    expect(sorted.stdout).toBe('kind,n,total\r\ncat,2,8\r\ndog,1,9\r\n');
+    const some = await rows(
+      'aggregate',
+      pets,
+      ...select,
+      '--filter',
+      'age=gt.3',
+      '--having',
+      'total.gt.5',
+      '--json',
+    );
+    expect(some.json()).toMatchObject({ data: [{ kind: 'dog', n: 1, total: 9 }], has_more: false });
+    const all = await rows('aggregate', pets, '--select', 'age', '--all', '-o', 'jsonl');
+    expect(all.stdout).toBe('{"age":3}\n{"age":5}\n{"age":9}\n');
+    const noted = await rows('aggregate', pets, ...select, '--filter', 'kind=eqq.cat', '--json');
+    expect(noted.json()).toMatchObject({
+      data: [],
+      warnings: [expect.stringContaining('kind: "eqq." is not an operator')],
+    });
+    expect((await rows('list', pets, '--filter', 'kind=eqq.cat')).stderr).toContain('did you mean "eq."?');
+    expect((await rows('count', pets, '--distinct', 'kind')).stdout).toBe('2\n');
+    const first = await rows(
+      'list',
+      pets,
+      '--distinct',
+      'kind',
+      '--select',
+      'kind',
+      '--sort',
+      'kind',
+      '-o',
+      'jsonl',
+    );
+    expect(first.stdout).toBe('{"kind":"cat"}\n{"kind":"dog"}\n');
+  });
+});
+
 describe('svc rows list', () => {
   let pets: TestTable;
   beforeAll(async () => {

@@ -40,6 +40,8 @@ describe.each([
        create table sales.lines (order_id int, line int, sku varchar(20), primary key (order_id, line));
        insert into sales.lines values (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'c,d');
        create view sales.totals as select region, total from sales.orders;
+       create table sales.visits (id int primary key, placed ${kind === 'postgres' ? 'timestamptz' : 'timestamp'} null);
+       insert into sales.visits values (1, '2026-01-31 23:30:10'), (2, '2026-01-31 23:05:00');
        create table sales.changes (id ${number} primary key, region varchar(20) not null, note varchar(100));
        insert into sales.changes (region, note) values ('eu', 'first'), ('us', 'second')`,
     );
@@ -94,6 +96,61 @@ describe.each([
     await grant({ scope_resource_paths: ['sales/lines'] });
     expect((await get('sales/orders')).status).toBe(404);
     expect((await get('sales/lines')).status).toBe(200);
+  });
+
+  available('are grouped like those of an app, after the policies, and texts by their bytes', async () => {
+    const opened = await open();
+    const { t, get, grant } = opened;
+    const grantId = await grant();
+    const groups = async (search: string) => (await get(`sales/orders/_aggregate?${search}`)).body.data;
+    expect(
+      await groups('select=region,n:count(),t:total.sum(),a:total.avg(),f:customer.min()&sort=-n'),
+    ).toEqual([
+      { region: 'eu', n: 2, t: 210.5, a: 105.25, f: 'Ada' },
+      { region: 'us', n: 2, t: 1000, a: 1000, f: 'Zoë' },
+      { region: 'EU', n: 1, t: 99.99, a: 99.99, f: 'Eve ' },
+    ]);
+    expect(await groups('select=paid,i:id.sum(),c:region.count_distinct()&having=i.gt.3')).toEqual([
+      { paid: false, i: 7, c: 2 },
+      { paid: true, i: 4, c: 2 },
+      { paid: null, i: 4, c: 1 },
+    ]);
+    const first = await get('sales/orders/_aggregate?select=region,n:count()&per_page=2&sort=-region');
+    expect(first.body.data.map(({ region }: { region: string }) => region)).toEqual(['us', 'eu']);
+    const rest = `select=region,n:count()&sort=-region&cursor=${first.body.next_cursor}`;
+    expect(await groups(rest)).toEqual([{ region: 'EU', n: 1 }]);
+    expect(ids(await get('sales/orders?distinct=region&sort=-id'))).toEqual([5, 4, 2]);
+    expect((await get('sales/orders/_count?distinct=region')).body).toEqual({ count: 3 });
+    const visits = (select: string) => get(`sales/visits/_aggregate?select=${select}`);
+    expect((await visits('m:placed.month(),h:placed.hour(),w:placed.week(),n:count()')).body.data).toEqual([
+      { m: '2026-01-01', h: '2026-01-31T23:00:00Z', w: '2026-01-26', n: 2 },
+    ]);
+    expect((await visits('q:placed.quarter(),y:placed.year(),d:placed.day()')).body.data).toEqual([
+      { q: '2026-01-01', y: '2026-01-01', d: '2026-01-31' },
+    ]);
+    // MariaDB knows time zones only after they were loaded.
+    const zoned = await visits('m:placed.month(Europe/Berlin)');
+    if (kind === 'postgres') expect(zoned.body.data).toEqual([{ m: '2026-02-01' }]);
+    else expect([zoned.status, zoned.body.code]).toEqual([400, 'validation_failed']);
+
+    const policy = await t.admin.call('POST', `${t.base}/access-policies`, {
+      name: 'Masked',
+      connector_id: opened.connectorId,
+      resource_path: 'sales/orders',
+      row_filter: 'id=lt.5',
+      columns: { mode: 'deny', names: ['email'] },
+      masks: [
+        { column: 'customer', kind: 'redact' },
+        { column: 'total', kind: 'round', args: { to: 100 } },
+      ],
+    });
+    expect(policy.status).toBe(201);
+    await t.admin.call('POST', `${t.base}/grants/${grantId}/revoke`, {});
+    await grant({ policy_ids: [policy.body.id] });
+    const masked = 'select=customer,n:count(),t:total.sum()&sort=customer';
+    await until('the policy applies', async () => (await groups(masked))?.length === 1, 5_000);
+    expect(await groups(masked)).toEqual([{ customer: 'xxx', n: 4, t: 1200 }]);
+    expect((await get('sales/orders/_aggregate?select=email.count()')).body.code).toBe('unknown_column');
   });
 
   available('are listed, filtered, sorted, counted and read by their key like those of an app', async () => {

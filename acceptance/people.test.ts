@@ -74,9 +74,11 @@ describe('names of people', () => {
       done(world.owner.call('PATCH', world.app.base, { data_scopes }));
     await setScopes(['people:email']);
     expect(await emails(mona.people(ada.id))).toEqual({ [ada.id]: null });
-    await queryDatabase(world.server, 'update svc.apps set approved_data_scopes = data_scopes where id = $1', [
-      world.app.id,
-    ]);
+    await queryDatabase(
+      world.server,
+      'update svc.apps set approved_data_scopes = data_scopes where id = $1',
+      [world.app.id],
+    );
     expect(await emails(mona.people(ada.id))).toEqual({ [ada.id]: ada.email });
     await setScopes([]);
   });

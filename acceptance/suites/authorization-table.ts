@@ -101,6 +101,7 @@ export function authorizationTable(
       const granted = env.document.operations.filter(({ who }) => Object.values(who).includes('g'));
       expect(granted.map(({ id }) => id).sort()).toEqual([
         'people.list',
+        'rows.aggregate',
         'rows.batch',
         'rows.count',
         'rows.delete',

@@ -254,6 +254,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
   'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access': of(fixtures.table),
+  'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
   'tables.export': of(fixtures.privateApp),
   'tables.apply': of(fixtures.privateApp, {

@@ -68,7 +68,7 @@ const files = [
   ['columns', 'tables indexes', 'list add drop'],
   ['tables', 'tables grants', 'list issue revoke'],
   ['table-access', 'tables access', 'get set'],
-  ['rows', 'rows', 'list get insert update delete count'],
+  ['rows', 'rows', 'list get insert update delete count aggregate'],
   ['rows-many', 'rows', 'update-many delete-many batch'],
   ['rows-transfer', 'rows', 'import export'],
   ['connectors', 'connectors', 'list get create update delete test tables'],

@@ -291,3 +291,22 @@ describe('groups', () => {
     refuses((text) => parseTest('a', text, shared), ['1']);
   });
 });
+
+test.each([
+  ['eqq.EU', 'eq'],
+  ['not.qe.1', 'eq'],
+  ['ne.1', 'neq'],
+  ['contains.tea', 'has'],
+  ['ihsa.tea', 'ihas'],
+  ['www.example.com', null],
+  ['eq.eqq.EU', null],
+  ['v1.2.3', null],
+  ['Mr. Smith', null],
+  ['plain', null],
+])('%s is noted as a misspelt operator only where it looks like one', (value, meant) => {
+  const notes: string[] = [];
+  parseTest('a', value, { tests: 0, notes });
+  expect(notes.map((note) => /did you mean "(\w+)\."/.exec(note)?.[1])).toEqual(
+    meant === null ? [] : [meant],
+  );
+});

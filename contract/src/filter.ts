@@ -9,6 +9,7 @@ import {
   inValuesMax,
   isKeywords,
 } from './rows.ts';
+import { distanceOf } from './suggest.ts';
 
 export type Condition = Test | Group;
 
@@ -43,6 +44,8 @@ export class FilterError extends Error {
 
 export interface Tally {
   tests: number;
+  /** Collects what looks like a mistake but is valid. */
+  notes?: string[];
 }
 
 export function parseRowFilter(text: string): Condition[] {
@@ -92,6 +95,8 @@ export function parseTest(column: string, text: string, tally: Tally): Test {
     if (negated && negatesTwice(text))
       throw new FilterError(column, 'only one not. is allowed before an operator');
     countTest(tally, column);
+    const note = tally.notes && misspeltOperatorNote(column, text);
+    if (note) tally.notes?.push(note);
     return { kind: 'test', column, negated: false, op: 'eq', operand: text };
   }
   const reader: Reader = { text, at: opStart + op.length + 1, field: column, tally };
@@ -287,6 +292,26 @@ function opAt(text: string, at: number): FilterOp | null {
   const dot = text.indexOf('.', at);
   if (dot < 0 || dot - at > longestOp) return null;
   return opsByName.get(text.slice(at, dot)) ?? null;
+}
+
+const operatorLike = /^(?:not\.)?([a-z]{2,10})\./;
+const operatorsElsewhere: Readonly<Record<string, FilterOp>> = {
+  ne: 'neq',
+  ge: 'gte',
+  le: 'lte',
+  contains: 'has',
+  startswith: 'sw',
+  endswith: 'ew',
+};
+
+/** `eqq.EU` may be meant as `eq.EU`; `www.example.com` is a value. */
+function misspeltOperatorNote(column: string, text: string): string | null {
+  const [, word] = operatorLike.exec(text) ?? [];
+  if (word === undefined) return null;
+  const meant = operatorsElsewhere[word] ?? filterOps.find((op) => distanceOf(word, op) === 1);
+  return meant === undefined
+    ? null
+    : `${column}: "${word}." is not an operator, so the value was compared as it is; did you mean "${meant}."?`;
 }
 
 /** `not.not.eq.1` is refused, since as a literal it would silently match nothing; `not.not.sure` is a literal. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { columnTypes } from './columns.ts';
+import { storedType } from './columns.shapes.ts';
 import { Connector } from './connectors.shapes.ts';
 import { dataActions } from './data-scopes.ts';
 import {
@@ -91,7 +91,7 @@ export const GrantedTable = z.object({
     .array(
       z.object({
         name: z.string(),
-        type: z.enum(columnTypes),
+        type: storedType,
         mask: z.string().nullable().meta({ description: 'The kind of the mask; null: values in the clear.' }),
       }),
     )

@@ -14,7 +14,13 @@ import {
   requestIdHeader,
   schemaOf,
 } from './openapi-parts.ts';
-import { batchLinesMax, batchRequestsPerMinuteMax, type FilterOp, jsonLinesMediaType } from './rows.ts';
+import {
+  batchLinesMax,
+  batchRequestsPerMinuteMax,
+  csvMediaType,
+  type FilterOp,
+  jsonLinesMediaType,
+} from './rows.ts';
 import { Batch, batchRows } from './rows-endpoints.shapes.ts';
 
 export interface RowTerms {
@@ -40,11 +46,14 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
   if (!describe) throw new Error(`${endpoint.id} is no operation on rows.`);
   const { headers = [], body, answers } = describe(terms, entry);
   const { query, problems } = commonOf(entry);
-  const named = query.map((parameter) => {
-    const example = terms.examples?.query[String(parameter.name)];
+  const examples = endpoint.id === 'rows.aggregate' ? groupExamples(terms) : terms.examples?.query;
+  // A column keeps its meaning where its name is also that of a parameter.
+  const parameters = query.filter(({ name }) => !Object.hasOwn(terms.examples?.row ?? {}, String(name)));
+  const named = parameters.map((parameter) => {
+    const example = examples?.[String(parameter.name)];
     return example === undefined ? parameter : { ...parameter, example };
   });
-  const filters = filtering.includes(endpoint.id) ? terms.columns : [];
+  const filters = filtered.includes(endpoint.id) ? terms.columns : [];
   const changing = endpoint.kind === 'mutate' ? [dryRunParameter, ifPlanParameter] : [];
   return {
     parameters: [...terms.params, ...named, ...filters, ...changing, ...headers],
@@ -53,7 +62,18 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
   };
 }
 
-const filtering = ['rows.list', 'rows.count', 'rows.updateMany', 'rows.deleteMany'];
+function groupExamples({ examples }: RowTerms): RowExamples['query'] | undefined {
+  const { filter, or } = examples?.query ?? {};
+  return examples && { select: 'n:count()', sort: '-n', having: ['n.gt.0'], filter, or };
+}
+
+const filtered: readonly string[] = [
+  'rows.list',
+  'rows.count',
+  'rows.aggregate',
+  'rows.updateMany',
+  'rows.deleteMany',
+];
 
 interface Common {
   query: readonly Json[];
@@ -93,18 +113,35 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
     };
     return {
       answers: {
-        200: answer('The rows.', {
-          ...jsonContent(schema, terms.examples && pageOf(terms.examples.row)),
-          [jsonLinesMediaType]: {
-            schema: { type: 'string', description: 'Every row as one line of JSON; no pages.' },
-            example: terms.examples && line(terms.examples.row),
+        200: answer(
+          'The rows.',
+          {
+            ...jsonContent(schema, terms.examples && pageOf(terms.examples.row)),
+            [jsonLinesMediaType]: {
+              schema: { type: 'string', description: 'Every row as one line of JSON; no pages.' },
+              example: terms.examples && line(terms.examples.row),
+            },
+            [csvMediaType]: { schema: { type: 'string', description: csvDescription } },
           },
-        }),
+          noteHeaderOf,
+        ),
       },
     };
   },
+  'rows.aggregate': (_, entry) => ({
+    answers: {
+      200: answer(
+        'The groups.',
+        {
+          ...jsonContent(commonOf(entry).answer),
+          [csvMediaType]: { schema: { type: 'string', description: 'The page, with a line of names.' } },
+        },
+        noteHeaderOf,
+      ),
+    },
+  }),
   'rows.count': (_, entry) => ({
-    answers: { 200: answer('The number.', jsonContent(commonOf(entry).answer)) },
+    answers: { 200: answer('The number.', jsonContent(commonOf(entry).answer), noteHeaderOf) },
   }),
   'rows.access': (_, entry) => ({
     answers: { 200: answer('Your access.', jsonContent(commonOf(entry).answer)) },
@@ -264,6 +301,16 @@ const manyLines = {
   description:
     `One row as JSON per line, at most ${batchLinesMax} lines; all are stored or none is. ` +
     `An app may send ${batchRequestsPerMinuteMax} such requests a minute.`,
+};
+
+const csvDescription =
+  'With a line of names. With `page`, `per_page` or `cursor` that page, whose `Link` header leads to the next; otherwise every row.';
+
+const noteHeaderOf = {
+  'Svc-Note': {
+    schema: { type: 'string' },
+    description: 'What may be a mistake in the query, such as a misspelt operator.',
+  },
 };
 
 const etag = { ETag: { schema: { type: 'string' }, description: 'The version of the row.' } };

@@ -73,7 +73,7 @@ test('row operations describe their headers, bodies and responses', () => {
       pat: operation?.security.some((scheme) => 'pat' in scheme),
     };
   });
-  const [json, ndjson] = ['application/json', 'application/x-ndjson'];
+  const [json, ndjson, csv] = ['application/json', 'application/x-ndjson', 'text/csv'];
   expect(described).toEqual([
     {
       id: 'rows.batch',
@@ -82,6 +82,7 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json]],
       pat: true,
     },
+    { id: 'rows.aggregate', headers: [], body: [], answers: [['200', json, csv]], pat: true },
     { id: 'rows.count', headers: [], body: [], answers: [['200', json]], pat: true },
     {
       id: 'rows.delete',
@@ -106,7 +107,7 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json], ['201', json], ['204']],
       pat: true,
     },
-    { id: 'rows.list', headers: [], body: [], answers: [['200', json, ndjson]], pat: true },
+    { id: 'rows.list', headers: [], body: [], answers: [['200', json, ndjson, csv]], pat: true },
     {
       id: 'rows.update',
       headers: ['If-Plan', 'If-Match', 'Prefer'],

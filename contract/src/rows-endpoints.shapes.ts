@@ -4,9 +4,12 @@ import { perPageDefault, perPageMax } from './limits.ts';
 import {
   affectedDefault,
   affectedMax,
+  aggregateFunctions,
   batchOperationsMax,
   countCap,
   countModes,
+  dateParts,
+  groupsPerPageMax,
   pageMax,
   sortKeysMax,
 } from './rows.ts';
@@ -31,9 +34,7 @@ export const Batch = z.object({
 
 const tableParams = z.object({ tenant: ref, app: ref, table: tableName.or(ref) });
 const rowParams = tableParams.extend({
-  id: text
-    .min(1)
-    .meta({ description: 'The id of the row; a text `_count` or `_access` is written with `%5F`.' }),
+  id: text.min(1).meta({ description: 'The id of the row; one that starts with `_` is written `%5F…`.' }),
 });
 
 export const connectorTableParams = z.object({
@@ -52,7 +53,6 @@ const select = text
 const several = (description: string) => z.array(text).meta({ description }).optional();
 const group = 'a.eq.1,and(b.gt.2,c.is.null)';
 
-/** Beside these, every column is a parameter of its own name: `age=gt.3`. */
 const filters = {
   filter: several('`column=value` or `column=op.value`, as if it were a parameter of the column.'),
   or: several(`One of these must hold: \`(${group})\`.`),
@@ -61,6 +61,10 @@ const filters = {
   'not.and': several(`Not all of these may hold: \`(${group})\`.`),
   'not.or': several(`None of these may hold: \`(${group})\`.`),
 };
+const distinct =
+  'Only the first row, in the order of `sort`, of each combination of values of these columns, `a,b`.';
+
+/** Beside these, every column is a parameter of its own name: `age=gt.3`. */
 const conditions = {
   select,
   sort: text
@@ -69,6 +73,10 @@ const conditions = {
     })
     .optional(),
   ...filters,
+  distinct: text
+    .meta({ description: `${distinct} A column called \`distinct\` keeps its meaning: use \`_distinct\`.` })
+    .optional(),
+  _distinct: text.meta({ description: distinct }).optional(),
 };
 const paging = {
   page: z.int().min(1).max(pageMax).default(1),
@@ -102,6 +110,28 @@ export const countRows = {
   answer: z.object({ count: z.int(), mode: z.enum(countModes).optional() }),
 };
 export const getOwnAccess = { params: tableParams, answer: OwnAccess };
+export const aggregateRows = {
+  params: tableParams,
+  query: z.looseObject({
+    select: text.min(1).meta({
+      description:
+        'What to group by and to compute, `status,n:count(),total:amount.sum(),m:created_at.month(Europe/Berlin)`. ' +
+        `Functions: ${aggregateFunctions.join(', ')}; start of the period: ${dateParts.join(', ')}.`,
+    }),
+    sort: text
+      .meta({ description: `At most ${sortKeysMax} names of \`select\`. What is grouped by comes last.` })
+      .optional(),
+    ...filters,
+    having: several(
+      'Conditions on names of `select`, `n.gt.10`; a column called `having` keeps its meaning.',
+    ),
+    _having: several('Conditions on names of `select`, `n.gt.10`.'),
+    page: paging.page,
+    per_page: z.int().min(1).max(groupsPerPageMax).default(groupsPerPageMax),
+    cursor: text.min(1).meta({ description: 'The `next_cursor` of the page before.' }).optional(),
+  }),
+  answer: RowPage,
+};
 export const getRow = { params: rowParams, query: z.strictObject({ select }), answer: Row };
 export const insertRows = {
   params: tableParams,

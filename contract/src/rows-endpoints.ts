@@ -12,7 +12,7 @@ const one = `${collection}/{id}`;
 export const listRows = read<typeof shapes.listRows>()({
   id: 'rows.list',
   path: collection,
-  summary: 'List rows by page, or stream all with Accept: application/x-ndjson',
+  summary: 'List rows by page, or stream all with Accept: application/x-ndjson or text/csv',
   ...rows,
   errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
@@ -31,6 +31,14 @@ export const getOwnAccess = read<typeof shapes.getOwnAccess>()({
   summary: 'Get your own access to a table, and why you see nothing',
   authority: rows.authority,
   who: who('O:y C:y A:v M:v P:y N:n X:n'),
+});
+
+export const aggregateRows = read<typeof shapes.aggregateRows>()({
+  id: 'rows.aggregate',
+  path: `${collection}/_aggregate`,
+  summary: 'Group rows, and count, sum or compare the values of each group',
+  ...rows,
+  errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
 
 export const getRow = read<typeof shapes.getRow>()({

@@ -30,6 +30,14 @@ export const countModes = ['exact', 'estimated', 'capped'] as const;
 export type CountMode = (typeof countModes)[number];
 export const countCap = 10_000;
 
+export const aggregateFunctions = ['count', 'sum', 'avg', 'min', 'max', 'count_distinct'] as const;
+export type AggregateFunction = (typeof aggregateFunctions)[number];
+/** The start of the period in which a time is. */
+export const dateParts = ['year', 'quarter', 'month', 'week', 'day', 'hour'] as const;
+export type DatePart = (typeof dateParts)[number];
+export const groupsPerPageMax = 1_000;
+export const aggregateItemsMax = 50;
+
 export const conditionsMax = 50;
 export const groupDepthMax = 8;
 export const sortKeysMax = 8;
@@ -55,6 +63,9 @@ export const connectorStatementMsMax = 10_000;
 
 export const jsonLinesMediaTypes: readonly string[] = ['application/x-ndjson', 'application/jsonl'];
 export const jsonLinesMediaType = 'application/x-ndjson';
+export const csvMediaType = 'text/csv';
+/** Response header: what may be a mistake in a query that was answered. */
+export const noteHeader = 'svc-note';
 
 /** Whose names one request may ask for. */
 export const peopleIdsMax = 100;

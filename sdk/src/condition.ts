@@ -63,7 +63,7 @@ export function toParameter(condition: AnyCondition): [name: string, value: stri
   return [name, list];
 }
 
-function inGroup(condition: AnyCondition): string {
+export function inGroup(condition: AnyCondition): string {
   if (isTest(condition)) {
     const [column, op, value] = condition;
     return `${column}.${op}.${operandText(op, value, toItem)}`;

@@ -1,4 +1,5 @@
 /** Public API of the package: everything that is not exported here may change without notice. */
+export type { Aggregated, AggregateOptions, AggregateSelect } from './aggregate.ts';
 export {
   type Auth,
   type Client,

@@ -212,3 +212,68 @@ test('a count sends the conditions and its mode', async () => {
     ['count', 'capped'],
   ]);
 });
+
+test('distinct columns are named under the parameter that no column can hide', async () => {
+  expect(await asked(todos.distinct('title', 'done').sort('title'))).toEqual([
+    ['sort', 'title'],
+    ['_distinct', 'title,done'],
+  ]);
+  server.answerWith(() => Response.json({ count: 3 }));
+  expect(await todos.eq('done', true).distinct('title').count()).toBe(3);
+  expect(server.seen[0]?.query).toEqual([
+    ['done', 'eq.true'],
+    ['_distinct', 'title'],
+  ]);
+});
+
+test('aggregate sends what to compute, and gives results of their types', async () => {
+  const group = { title: 'a', n: 2, total: '18446744073709551614', month: '2026-01-01', due: null };
+  server.answerWith(() =>
+    Response.json({ data: [group], page: 1, per_page: 10, has_more: false, next_cursor: null }),
+  );
+  const { data, hasMore } = await todos.gt('score', 1).aggregate({
+    select: {
+      title: 'title',
+      n: 'count()',
+      total: 'rank.sum()',
+      mean: 'score.avg()',
+      month: 'created_at.month(Europe/Berlin)',
+      due: 'due.min()',
+    },
+    having: [
+      ['n', 'gt', 1],
+      {
+        or: [
+          ['title', 'eq', 'a,b'],
+          ['total', 'is', null],
+        ],
+      },
+    ],
+    sort: ['-n', 'title'],
+    perPage: 10,
+    after: 'x',
+  });
+  expect(server.seen[0]?.path).toBe('/data/acme/todo%20app/todos/_aggregate');
+  expect(server.seen[0]?.query).toEqual([
+    ['score', 'gt.1'],
+    [
+      'select',
+      'title,n:count(),total:rank.sum(),mean:score.avg(),month:created_at.month(Europe/Berlin),due:due.min()',
+    ],
+    ['_having', 'n.gt.1'],
+    ['_having', 'or(title.eq."a,b",total.is.null)'],
+    ['sort', '-n,title'],
+    ['per_page', '10'],
+    ['cursor', 'x'],
+  ]);
+  const [first] = data;
+  const typed: { title: string; n: number; total: number | string | null; mean: number | null } | undefined =
+    first;
+  const month: string | undefined = first?.month;
+  expect([typed?.n, month, hasMore]).toEqual([2, '2026-01-01', false]);
+  // @ts-expect-error: there is no such column.
+  const wrong = () => todos.aggregate({ select: { n: 'nothing.sum()' } });
+  // @ts-expect-error: sort has names of the results.
+  const wrongSort = () => todos.aggregate({ select: { n: 'count()' }, sort: ['title'] });
+  expect([typeof wrong, typeof wrongSort]).toEqual(['function', 'function']);
+});

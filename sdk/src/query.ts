@@ -1,5 +1,11 @@
 import type { CountMode } from '@svc/contract/rows.ts';
 import {
+  type Aggregated,
+  type AggregateOptions,
+  type AggregateSelect,
+  aggregateParameters,
+} from './aggregate.ts';
+import {
   type AnyCondition,
   type Condition,
   type IsOperand,
@@ -39,6 +45,7 @@ interface QueryParams {
   select: readonly string[];
   where: readonly AnyCondition[];
   sort: readonly string[];
+  distinct: readonly string[];
   page: number | null;
   perPage: number | null;
   cursor: string | null;
@@ -55,7 +62,15 @@ type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: i
   ? { [K in keyof I]: I[K] }
   : never;
 
-const emptyParams: QueryParams = { select: [], where: [], sort: [], page: null, perPage: null, cursor: null };
+const emptyParams: QueryParams = {
+  select: [],
+  where: [],
+  sort: [],
+  distinct: [],
+  page: null,
+  perPage: null,
+  cursor: null,
+};
 const perPageMax = 200;
 
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
@@ -162,6 +177,10 @@ export class Query<Row extends object, Out = Row> {
   sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out> {
     return new Query(this.place, { ...this.#asked, sort: keys });
   }
+  /** Only the first row, in the order of `sort`, of each combination of values. */
+  distinct(...columns: Column<Row>[]): Query<Row, Out> {
+    return new Query(this.place, { ...this.#asked, distinct: columns });
+  }
   page(page: number): Query<Row, Out> {
     return new Query(this.place, { ...this.#asked, page, cursor: null });
   }
@@ -174,9 +193,7 @@ export class Query<Row extends object, Out = Row> {
   }
 
   async list(options: CallOptions = {}): Promise<Page<Out>> {
-    const body = await this.#get<ListAnswer<Out>>('', [...this.#filters(), ...this.#window()], options);
-    const { data, page, per_page: perPage, has_more: hasMore, next_cursor: nextCursor } = body;
-    return { data, page, perPage, hasMore, nextCursor };
+    return toPage(await this.#get<ListAnswer<Out>>('', [...this.#filters(), ...this.#window()], options));
   }
 
   async first(options: CallOptions = {}): Promise<Out | null> {
@@ -217,9 +234,20 @@ export class Query<Row extends object, Out = Row> {
   }
 
   async count({ mode, ...options }: CountOptions = {}): Promise<number> {
-    const query: [string, string][] = this.#asked.where.map(toParameter);
+    const query: [string, string][] = [...this.#asked.where.map(toParameter), ...this.#distinct()];
     if (mode !== undefined) query.push(['count', mode]);
     return (await this.#get<{ count: number }>('/_count', query, options)).count;
+  }
+
+  /**
+   * Groups the rows: `todos.eq('done', false).aggregate({ select: { list: 'list', n: 'count()' }, sort: ['-n'] })`.
+   * A time is grouped by the start of its period: `created_at.month(Europe/Berlin)`.
+   */
+  async aggregate<const S extends AggregateSelect<Row>>(
+    options: AggregateOptions<Row, S>,
+  ): Promise<Page<Aggregated<Row, S>>> {
+    const query = [...this.#asked.where.map(toParameter), ...aggregateParameters(options)];
+    return toPage(await this.#get<ListAnswer<Aggregated<Row, S>>>('/_aggregate', query, options));
   }
 
   #and(condition: AnyCondition): Query<Row, Out> {
@@ -231,7 +259,12 @@ export class Query<Row extends object, Out = Row> {
     const query = where.map(toParameter);
     if (select.length > 0) query.push(['select', select.join(',')]);
     if (sort.length > 0) query.push(['sort', sort.join(',')]);
-    return query;
+    return [...query, ...this.#distinct()];
+  }
+
+  #distinct(): [string, string][] {
+    const { distinct } = this.#asked;
+    return distinct.length === 0 ? [] : [['_distinct', distinct.join(',')]];
   }
 
   #window(): [string, string][] {
@@ -247,6 +280,11 @@ export class Query<Row extends object, Out = Row> {
   #get<T>(path: string, query: Call['query'], options: CallOptions): Promise<T> {
     return this.place.transport.exchange(this.#call(path, query, options), readJson<T>);
   }
+}
+
+function toPage<Row>(answer: ListAnswer<Row>): Page<Row> {
+  const { data, page, per_page: perPage, has_more: hasMore, next_cursor: nextCursor } = answer;
+  return { data, page, perPage, hasMore, nextCursor };
 }
 
 interface ListAnswer<Row> {

@@ -31,4 +31,5 @@ export type AnyCondition = readonly [column: string, op: string, value: unknown]
     readonly not: AnyCondition;
 };
 export declare function toParameter(condition: AnyCondition): [name: string, value: string];
+export declare function inGroup(condition: AnyCondition): string;
 export {};

@@ -1,4 +1,5 @@
 /** Public API of the package: everything that is not exported here may change without notice. */
+export type { Aggregated, AggregateOptions, AggregateSelect } from './aggregate.js';
 export { type Auth, type Client, type ClientOptions, type Connector, createClient, type DatabaseTypes, } from './client.js';
 export type { Condition, Json, Operand, Operator } from './condition.js';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.js';

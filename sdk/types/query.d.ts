@@ -1,4 +1,5 @@
 import type { CountMode } from './contract/rows.js';
+import { type Aggregated, type AggregateOptions, type AggregateSelect } from './aggregate.js';
 import { type AnyCondition, type Condition, type IsOperand, type Json, type Operand, type Operator } from './condition.js';
 import type { Transport } from './transport.js';
 export interface CallOptions {
@@ -23,6 +24,7 @@ interface QueryParams {
     select: readonly string[];
     where: readonly AnyCondition[];
     sort: readonly string[];
+    distinct: readonly string[];
     page: number | null;
     perPage: number | null;
     cursor: string | null;
@@ -70,6 +72,8 @@ export declare class Query<Row extends object, Out = Row> {
     where<C extends Column<Row>>(column: C, op: Operator | `not.${Operator}`, value: unknown): Query<Row, Out>;
     /** `.sort('-created_at', 'title')`; the id is always the last key. */
     sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out>;
+    /** Only the first row, in the order of `sort`, of each combination of values. */
+    distinct(...columns: Column<Row>[]): Query<Row, Out>;
     page(page: number): Query<Row, Out>;
     perPage(perPage: number): Query<Row, Out>;
     /** Continues after a page, even if rows before it were added or removed. */
@@ -80,5 +84,10 @@ export declare class Query<Row extends object, Out = Row> {
     /** Streams every row from one snapshot; throws if the stream is truncated. */
     export(options?: CallOptions): AsyncGenerator<Out, void, undefined>;
     count({ mode, ...options }?: CountOptions): Promise<number>;
+    /**
+     * Groups the rows: `todos.eq('done', false).aggregate({ select: { list: 'list', n: 'count()' }, sort: ['-n'] })`.
+     * A time is grouped by the start of its period: `created_at.month(Europe/Berlin)`.
+     */
+    aggregate<const S extends AggregateSelect<Row>>(options: AggregateOptions<Row, S>): Promise<Page<Aggregated<Row, S>>>;
 }
 export {};

@@ -10,6 +10,7 @@ import { exportFormats } from '../rows/export-rows.ts';
 import { importSource } from '../rows/import-source.ts';
 import {
   checkFilters,
+  distinctFlag,
   rowOutput,
   rowQuery,
   rowQueryFlags,
@@ -169,6 +170,7 @@ export const rowsExport = defineCommand({
   positionals: [tablePositional],
   flags: {
     ...rowQueryFlags,
+    ...distinctFlag,
     format: {
       type: 'enum',
       values: exportFormats,

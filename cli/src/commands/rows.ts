@@ -1,5 +1,6 @@
-import { countCap, countModes, pageMax } from '@svc/contract/rows.ts';
+import { countCap, countModes, groupsPerPageMax, pageMax } from '@svc/contract/rows.ts';
 import {
+  aggregateRows,
   countRows,
   deleteRow,
   getRow,
@@ -13,6 +14,7 @@ import { listMany, listPage } from '../rows/list-rows.ts';
 import {
   changeRow,
   checkFilters,
+  distinctFlag,
   filterFlags,
   idPositional,
   readRowData,
@@ -38,6 +40,7 @@ export const rowsList = defineCommand({
   positionals: [tablePositional],
   flags: {
     ...rowQueryFlags,
+    ...distinctFlag,
     ...pageFlags,
     page: { ...pageFlags.page, max: pageMax, excludes: ['cursor'] },
     cursor: {
@@ -213,6 +216,7 @@ export const rowsCount = defineCommand({
   positionals: [tablePositional],
   flags: {
     ...filterFlags,
+    ...distinctFlag,
     mode: {
       type: 'enum',
       values: countModes,
@@ -234,5 +238,65 @@ export const rowsCount = defineCommand({
   examples: {
     'pets --app shop --filter age=gte.3': 'Count matching rows',
     'pets --app shop --mode estimated': 'Get an estimate',
+  },
+});
+
+export const rowsAggregate = defineCommand({
+  words: 'rows aggregate',
+  summary: 'Group the rows of a table, and count or sum up each group',
+  description:
+    '--select names what to group by and what to compute: a column, count(), or a column with a function, as in ' +
+    'amount.sum(), avg(), min(), max(), count() and count_distinct(). created_at.month(Europe/Berlin) groups by the ' +
+    'start of the month in a time zone; also year, quarter, week, day and hour. alias:… renames. ' +
+    rowsCredential,
+  kind: 'read',
+  credential: 'login_or_pat',
+  calls: `${aggregateRows.method} ${aggregateRows.path}`,
+  positionals: [tablePositional],
+  flags: {
+    ...filterFlags,
+    select: { type: 'list', required: true, placeholder: 'item', summary: 'What to group by and to compute' },
+    having: {
+      type: 'string',
+      repeated: true,
+      placeholder: 'name.op.value',
+      summary: 'Only groups that match, by names of --select: n.gt.10, or(n.gt.10,total.is.null)',
+    },
+    sort: { type: 'list', placeholder: 'name', summary: 'Names of --select; -name is descending' },
+    page: { ...pageFlags.page, max: pageMax, excludes: ['cursor'] },
+    'per-page': {
+      ...pageFlags['per-page'],
+      max: groupsPerPageMax,
+      summary: `Groups per page (${groupsPerPageMax})`,
+    },
+    cursor: {
+      type: 'string',
+      placeholder: 'cursor',
+      summary: 'Continue after next_cursor of the previous page',
+    },
+    all: pageFlags.all,
+  },
+  check: ({ flags }) => checkFilters(flags),
+  run: async (ctx, { flags, positionals }) => {
+    const rows = await openRows(ctx, {
+      app: flags.app,
+      connector: flags.connector,
+      table: positionals.table,
+    });
+    const pairs = Object.entries({ cursor: flags.cursor, page: flags.page, per_page: flags['per-page'] });
+    const paging = pairs.flatMap(([name, value]): QueryPair[] =>
+      value === undefined || (flags.all && name === 'per_page') ? [] : [[name, String(value)]],
+    );
+    const having = (flags.having ?? []).map((text): QueryPair => ['_having', text]);
+    const query = [...rowQuery(flags), ...having, ...paging];
+    if (flags.all) return listMany(ctx, rows, { query, limit: Number.POSITIVE_INFINITY, of: 'aggregate' });
+    return listPage(ctx, rows, query, 'aggregate');
+  },
+  output: rowsOutput,
+  examples: {
+    'pets --app shop --select kind,n:count(),oldest:age.max() --sort -n': 'Count each kind',
+    "pets --app shop --select 'month:created_at.month(Europe/Berlin),n:count()' --filter age=gt.3 --having n.gt.10":
+      'Months with more than ten matching rows',
+    'sales/orders --connector warehouse --select region,total:total.sum()': 'Sums of another database',
   },
 });

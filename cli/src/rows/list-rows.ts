@@ -1,4 +1,5 @@
 import { perPageMax } from '@svc/contract/limits.ts';
+import { groupsPerPageMax } from '@svc/contract/rows.ts';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { rowsResult } from './row-command.ts';
@@ -12,22 +13,28 @@ export interface RowsPage {
   next_cursor: string | null;
 }
 
-export async function listPage(ctx: Ctx, rows: RowsClient, query: readonly QueryPair[]): Promise<Result> {
-  const page = (await rows.call({ query })).body as RowsPage;
+export async function listPage(
+  ctx: Ctx,
+  rows: RowsClient,
+  query: readonly QueryPair[],
+  of?: 'aggregate',
+): Promise<Result> {
+  const page = (await rows.call({ of, query })).body as RowsPage;
   return rowsResult(ctx, page, page.data);
 }
 
 export async function listMany(
   ctx: Ctx,
   rows: RowsClient,
-  { query, limit }: { query: readonly QueryPair[]; limit: number },
+  { query, limit, of }: { query: readonly QueryPair[]; limit: number; of?: 'aggregate' },
 ): Promise<Result> {
+  const sizeMax = of === 'aggregate' ? groupsPerPageMax : perPageMax;
   const found: RowsPage['data'] = [];
   let last: RowsPage | undefined;
   for (let left = limit; left > 0 && (last === undefined || last.next_cursor !== null); ) {
     const cursor: QueryPair[] = last?.next_cursor ? [['cursor', last.next_cursor]] : [];
-    const size: QueryPair = ['per_page', String(Math.min(left, perPageMax))];
-    const { body } = await rows.call({ query: [...withoutCursor(query, last), ...cursor, size] });
+    const size: QueryPair = ['per_page', String(Math.min(left, sizeMax))];
+    const { body } = await rows.call({ of, query: [...withoutCursor(query, last), ...cursor, size] });
     last = body as RowsPage;
     left -= last.data.length;
     if (ctx.globals.format === 'jsonl') await ctx.io.out(last.data.map(line).join(''));

@@ -58,13 +58,23 @@ interface QueryFlags {
   filter?: string[] | undefined;
   select?: string[] | undefined;
   sort?: string[] | undefined;
+  distinct?: string[] | undefined;
 }
 
-export function rowQuery({ filter = [], select = [], sort = [] }: QueryFlags): QueryPair[] {
+export const distinctFlag = {
+  distinct: {
+    type: 'list',
+    placeholder: 'column',
+    summary: 'Only the first row of each combination of values of these columns',
+  },
+} as const satisfies Flags;
+
+export function rowQuery({ filter = [], select = [], sort = [], distinct = [] }: QueryFlags): QueryPair[] {
   return [
     ...filter.map(filterPair),
     ...(select.length === 0 ? [] : [['select', select.join(',')] as const]),
     ...(sort.length === 0 ? [] : [['sort', sort.join(',')] as const]),
+    ...(distinct.length === 0 ? [] : [['_distinct', distinct.join(',')] as const]),
   ];
 }
 

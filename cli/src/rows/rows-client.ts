@@ -1,7 +1,9 @@
 import { connectorTablePath, isRowSegment, tablePath } from '@svc/contract/row-path.ts';
+import { noteHeader } from '@svc/contract/rows.ts';
 import { createRowsClient, type RowsClient as TableClient } from '@svc/sdk/rows.ts';
 import type { Ctx } from '../context.ts';
 import { usageError } from '../framework/errors.ts';
+import { sanitize } from '../framework/text.ts';
 
 export type { QueryPair, RowAnswer, RowCall } from '@svc/sdk/rows.ts';
 
@@ -38,13 +40,21 @@ export async function openRows(
     fetch: session.send,
     fetchStream: session.open,
   });
+  const noted = new Set<string>();
+  const showNote = <T extends { headers: Headers }>(answer: T): T => {
+    const note = answer.headers.get(noteHeader);
+    // Every page has it.
+    if (note !== null && !noted.has(note)) ctx.note(sanitize(note));
+    if (note !== null) noted.add(note);
+    return answer;
+  };
   return {
     ref,
     call: async (call) => {
       if (typeof call.of === 'object' && !isRowSegment(call.of.id))
         throw usageError(`A URL cannot end with the id \`${call.of.id}\`.`);
-      return client.call(call);
+      return showNote(await client.call(call));
     },
-    open: client.open,
+    open: async (call) => showNote(await client.open(call)),
   };
 }

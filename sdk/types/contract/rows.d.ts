@@ -5,6 +5,13 @@ export type IsKeyword = (typeof isKeywords)[number];
 export declare const countModes: readonly ['exact', 'estimated', 'capped'];
 export type CountMode = (typeof countModes)[number];
 export declare const countCap = 10000;
+export declare const aggregateFunctions: readonly ['count', 'sum', 'avg', 'min', 'max', 'count_distinct'];
+export type AggregateFunction = (typeof aggregateFunctions)[number];
+/** The start of the period in which a time is. */
+export declare const dateParts: readonly ['year', 'quarter', 'month', 'week', 'day', 'hour'];
+export type DatePart = (typeof dateParts)[number];
+export declare const groupsPerPageMax = 1000;
+export declare const aggregateItemsMax = 50;
 export declare const conditionsMax = 50;
 export declare const groupDepthMax = 8;
 export declare const sortKeysMax = 8;
@@ -28,5 +35,8 @@ export declare const batchStatementMsMax = 30000;
 export declare const connectorStatementMsMax = 10000;
 export declare const jsonLinesMediaTypes: readonly string[];
 export declare const jsonLinesMediaType = "application/x-ndjson";
+export declare const csvMediaType = "text/csv";
+/** Response header: what may be a mistake in a query that was answered. */
+export declare const noteHeader = "svc-note";
 /** Whose names one request may ask for. */
 export declare const peopleIdsMax = 100;

@@ -20,7 +20,8 @@ export function strictTransportFor(baseUrl: string): string | null {
 /** No response allows credentials, so the session cookie is of no use to pages of other origins. */
 export const corsHeaders = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'ETag, Location, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy',
+  'access-control-expose-headers':
+    'ETag, Link, Location, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Preference-Applied, Svc-Note',
 };
 
 /** The OpenID provider decides per client which origin may read a response, and marks it with `Vary: Origin`. */

@@ -112,8 +112,7 @@ export async function decideConnectorAccess(
   const source = inScope.length === 0 ? null : await openSource(deps, tenant, connector, ref);
   const me = await loadMe(db, tenant, caller);
   const found = { connector, path, me, through, ...(refusal && { refusal }) };
-  const value =
-    source && (await accessByGrants(deps, tenant, { ...found, caller, source, grants: inScope }));
+  const value = source && (await accessByGrants(deps, tenant, { ...found, caller, source, grants: inScope }));
   return { ...found, grants, inScope, tableExists: inScope.length === 0 ? null : source !== null, value };
 }
 

@@ -7,9 +7,9 @@ import { listGroupIdsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import type { Alternative } from '../rows/access.ts';
 import { grantAlternative } from '../rows/decide.ts';
+import { appliesTo, fitPolicy } from '../rows/policies.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
-import { appliesTo, fitPolicy } from '../rows/policies.ts';
 
 export type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
 

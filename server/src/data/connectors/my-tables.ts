@@ -14,7 +14,14 @@ import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { foreignCatalogue } from './foreign-catalogue.ts';
-import { type ActiveGrant, type GrantFacts, grantAlternatives, listSiblingIds, loadGrantFacts, loadMe } from './granted-access.ts';
+import {
+  type ActiveGrant,
+  type GrantFacts,
+  grantAlternatives,
+  listSiblingIds,
+  loadGrantFacts,
+  loadMe,
+} from './granted-access.ts';
 import { listAllConnectorTables } from './store.ts';
 
 type Connector = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;

@@ -238,3 +238,13 @@ describe('the schemas of a table', () => {
     expect(operators('c')).not.toContain('ilike');
   });
 });
+
+test('a column that is called like a parameter is there once, with its own meaning', () => {
+  const document = of(table([column('distinct'), column('having')]));
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const { get } = methods as { get?: { parameters: { name?: string; $ref?: string }[] } };
+    const names = get?.parameters.map(({ name, $ref }) => name ?? $ref?.split('.').at(-1)) ?? [];
+    expect([path, new Set(names).size]).toEqual([path, names.length]);
+    if (path.endsWith('/_aggregate')) expect(names).toContain('_having');
+  }
+});

@@ -7,14 +7,9 @@ import type { PolicyChange } from '../../access/policies/policy-effects.ts';
 import type { Foreseen, TenantAccess, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
-import {
-  accessByGrants,
-  type ConnectorRow,
-  openSource,
-  type TableSource,
-} from '../connectors/access.ts';
-import { loadMe } from '../connectors/granted-access.ts';
+import { accessByGrants, type ConnectorRow, openSource, type TableSource } from '../connectors/access.ts';
 import { listTablePaths } from '../connectors/connectors.ts';
+import { loadMe } from '../connectors/granted-access.ts';
 import type { ReadPart } from '../rows/access.ts';
 import { type Me, namesCaller } from '../tables/caller-values.ts';
 import { allOf, never, type PlannedCondition } from '../tables/conditions.ts';

@@ -47,6 +47,7 @@ const verbs = {
   iew: 'ends in any case with',
   ihas: 'contains in any case',
   cs: 'contains',
+  ov: 'shares a value with',
   cd: 'is contained in',
   hk: 'has the key',
 } as const;

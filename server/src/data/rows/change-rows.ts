@@ -17,7 +17,7 @@ import { type ReturnedRow, rowEtag } from './get-row.ts';
 import { JsonRows, readValues } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { planWhere } from './plan.ts';
-import { createOutput, type Output } from './row-table.ts';
+import { createOutput, hasColumnIn, type Output } from './row-table.ts';
 import {
   deleteSql,
   type GuardedRow,
@@ -62,7 +62,7 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
   const { table, access, request } = ctx;
   // The filter sees what the caller reads.
   if (!access.actions.has('read')) throw fail('forbidden');
-  const query = parseQuery(ctx.search, 'changeMany', table.byName);
+  const query = parseQuery(ctx.search, 'changeMany', hasColumnIn(table));
   if (query.where.length === 0)
     throw validationError('filter', 'is required: a change of many rows needs a condition', 'required');
   if (request.headers.has('if-match'))

@@ -3,9 +3,10 @@ import { parseRowsPath } from './context.ts';
 
 const place = { tenant: 't', app: 'a', table: 'x', tablePath: '/data/t/a/x' };
 
-test('a path is a table, its count or one of its rows', () => {
+test('a path is a table, its count, its groups or one of its rows', () => {
   expect(parseRowsPath('/data/t/a/x')).toEqual({ ...place, rest: { kind: 'table' } });
   expect(parseRowsPath('/data/t/a/x/_count')).toEqual({ ...place, rest: { kind: 'count' } });
+  expect(parseRowsPath('/data/t/a/x/_aggregate')).toEqual({ ...place, rest: { kind: 'aggregate' } });
   expect(parseRowsPath('/data/t/a/x/7')).toEqual({ ...place, rest: { kind: 'row', id: '7' } });
 });
 

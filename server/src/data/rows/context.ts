@@ -53,7 +53,7 @@ export interface RowsPath {
   app: string;
   table: string;
   tablePath: string;
-  rest: { kind: 'table' | 'count' | 'batch' | 'access' } | { kind: 'row'; id: string };
+  rest: { kind: 'table' | 'count' | 'aggregate' | 'batch' | 'access' } | { kind: 'row'; id: string };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -85,6 +85,7 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
   if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
   if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
+  if (last === '_aggregate') return { ...ref, tablePath, rest: { kind: 'aggregate' } };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
   return id === '' ? null : { ...ref, tablePath, rest: { kind: 'row', id } };
@@ -109,6 +110,19 @@ export function parsePreferences(request: Request) {
     isRepresentation: preferences.includes('return=representation'),
     resolution: preferences.includes('resolution=merge-duplicates') ? ('merge' as const) : ignores,
   };
+}
+
+/** RFC 7240 §3: which preferences of a change were followed. */
+export function withPreferenceApplied(request: Request, response: FastPathResponse): FastPathResponse {
+  if (request.method === 'GET' || request.method === 'HEAD' || !request.headers.has('prefer'))
+    return response;
+  const { isMinimal, resolution } = parsePreferences(request);
+  const applied = [
+    ...(isMinimal && response.body === null ? ['return=minimal'] : []),
+    ...(resolution !== null && request.method === 'POST' ? [`resolution=${resolution}-duplicates`] : []),
+  ];
+  if (applied.length === 0 || response.status >= 300) return response;
+  return { ...response, headers: { ...response.headers, 'preference-applied': applied.join(', ') } };
 }
 
 export function parseIdempotencyKey(request: Request): string | null {

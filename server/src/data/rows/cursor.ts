@@ -14,7 +14,7 @@ export type Cursors = ReturnType<typeof createCursors>;
 
 const signatureBytes = 16;
 /** A longer key would make the URL too long: the next request reads it from the row instead. */
-const keyCharsMax = 512;
+export const keyCharsMax = 512;
 const readFromRow = 1;
 
 export function createCursors(signing: LiveKey<string>) {

@@ -1,4 +1,5 @@
 import type { ColumnType } from '@svc/contract/columns.ts';
+import type { DatePart } from '@svc/contract/rows.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import type { Dialect } from './dialect.ts';
 import { constantText, countArg, type Mask, type MaskContext, truncateUnitOf } from './masks.ts';
@@ -61,10 +62,34 @@ export const mysqlDialect: Dialect = {
   explain: null,
   mask: maskSql,
   cast: (expression) => expression,
+  double: (expression) => `(${expression} + 0e0)`,
+  startOf,
   offset: (placeholder) => placeholder,
   returning: () => '',
   noValues: '() values ()',
 };
+
+function startOf(part: DatePart, name: string, { zone }: { zone: string | null }): string {
+  const local = zone === null ? name : `convert_tz(${name}, '+00:00', ${zone})`;
+  switch (part) {
+    case 'year':
+      return `makedate(year(${local}), 1)`;
+    case 'quarter':
+      return `(makedate(year(${local}), 1) + interval (quarter(${local}) - 1) quarter)`;
+    case 'month':
+      return `cast(date_format(${local}, '%Y-%m-01') as date)`;
+    case 'week':
+      return `(cast(${local} as date) - interval weekday(${local}) day)`;
+    case 'day':
+      return `cast(${local} as date)`;
+    case 'hour':
+      // Subtracted from the instant: an hour of local time may come twice.
+      return (
+        `timestamp(${name} - interval (minute(${local}) * 60 + second(${local})) second` +
+        ` - interval microsecond(${name}) microsecond)`
+      );
+  }
+}
 
 function encode(value: string | null, type: ColumnType): string | null {
   if (value === null) return null;

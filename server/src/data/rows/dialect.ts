@@ -1,4 +1,5 @@
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import type { DatePart } from '@svc/contract/rows.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { type Mask, type MaskContext, maskSql } from './masks.ts';
 
@@ -29,6 +30,9 @@ export interface Dialect {
   explain: string | null;
   mask(mask: Mask, value: string, context: MaskContext): string;
   cast(expression: string, type: ColumnType): string;
+  double(expression: string): string;
+  /** Weeks start on Monday. Without a zone in UTC. */
+  startOf(part: DatePart, name: string, options: { isDate: boolean; zone: string | null }): string;
   offset(placeholder: string): string;
   /** What an insert answers with; empty where it cannot. */
   returning(names: readonly string[]): string;
@@ -64,6 +68,12 @@ export const postgresDialect: Dialect = {
   explain: 'explain (format json) ',
   mask: maskSql,
   cast: (expression, type) => `(${expression})::${describeColumnType(type).sql}`,
+  double: (expression) => `(${expression})::float8`,
+  startOf(part, name, { isDate, zone }) {
+    if (isDate) return `date_trunc('${part}', ${name}::timestamp)::date`;
+    if (part === 'hour') return `date_trunc('hour', ${name}, ${zone ?? "'UTC'"})`;
+    return `date_trunc('${part}', ${name} at time zone ${zone ?? "'UTC'"})::date`;
+  },
   offset: (placeholder) => `${placeholder}::int8`,
   returning: (names) => ` returning ${names.join(', ')}`,
   noValues: 'default values',

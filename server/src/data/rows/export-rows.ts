@@ -3,9 +3,11 @@ import { fail } from '../../core/problem.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { emptyResponse, type RowsCtx } from './context.ts';
+import { CsvRows, csvHeader, csvHeaders, noteHeaders } from './formats.ts';
 import { JsonRows } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { type ListPlan, planList } from './plan.ts';
+import { hasColumnIn } from './row-table.ts';
 import { exportSql } from './sql.ts';
 
 const chunkBytes = 512 * 1024;
@@ -34,14 +36,15 @@ export function createExportLimit() {
 }
 
 /** A failed export aborts the stream, so that it never looks complete. Access is checked before every chunk. */
-export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
+export async function exportRows(ctx: RowsCtx, format: 'jsonl' | 'csv' = 'jsonl'): Promise<FastPathResponse> {
   if (!ctx.access.actions.has('export')) throw ctx.refusal?.('export') ?? fail('forbidden');
-  const query = parseQuery(ctx.search, 'list');
+  const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.exportTable));
   if (query.page !== null || query.perPage !== null || query.cursor !== null) {
     throw fail('validation_failed', { detail: 'An export has no pages. Remove page, per_page and cursor.' });
   }
   const plan = planList(ctx.exportTable, query, () => []);
-  const headers = { 'content-type': jsonLinesMediaType, 'cache-control': 'no-store' };
+  const type = format === 'csv' ? csvHeaders : { 'content-type': jsonLinesMediaType };
+  const headers = { ...type, 'cache-control': 'no-store', ...noteHeaders(query) };
   // Without this header Bun would answer HEAD with content-length: 0.
   if (ctx.request.method === 'HEAD')
     return emptyResponse(200, { ...headers, 'transfer-encoding': 'chunked' });
@@ -57,7 +60,7 @@ export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
   );
   const writer = writable.getWriter();
   const work = ctx.rowDb.transaction(async (tx) => {
-    await sendRows(tx, plan, started.resolve, async (chunk, count) => {
+    await sendRows(tx, plan, format, started.resolve, async (chunk, count) => {
       await withStallTimeout(writer.ready);
       if (!(await ctx.hasSameAccess())) throw fail('not_found');
       sent += count;
@@ -86,22 +89,25 @@ export async function exportRows(ctx: RowsCtx): Promise<FastPathResponse> {
 async function sendRows(
   tx: Transaction,
   plan: ListPlan,
+  format: 'jsonl' | 'csv',
   onStarted: () => void,
   send: (chunk: Uint8Array, rows: number) => Promise<void>,
 ): Promise<void> {
   const { text, values } = exportSql(plan);
   const cursor = await tx.cursor(text, values);
   let fetchSize = 50;
-  for (;;) {
-    const lines = new JsonRows(64 * 1024);
+  const isCsv = format === 'csv';
+  for (let isFirst = true; ; isFirst = false) {
+    const lines = isCsv ? new CsvRows(64 * 1024) : new JsonRows(64 * 1024);
+    if (isCsv && isFirst) lines.text(csvHeader(plan.output));
     let rows = 0;
     await cursor.fetch(fetchSize, (bytes, start) => {
       lines.row(plan.output.shape, bytes, start);
-      lines.byte(newline);
+      if (!isCsv) lines.byte(newline);
       rows++;
     });
     onStarted();
-    if (rows > 0) await send(lines.written(), rows);
+    if (lines.end > 0) await send(lines.written(), rows);
     if (rows < fetchSize) return;
     fetchSize = rowsPerFetch(lines.end / rows);
   }

@@ -63,6 +63,7 @@ const paths = [...new Set(tableContract.map(({ endpoint }) => endpoint.path))];
 test('every row endpoint of the contract requires the right of its kind', async () => {
   expect(rowContract.map(({ endpoint }) => endpoint.id).sort()).toEqual([
     'rows.access',
+    'rows.aggregate',
     'rows.batch',
     'rows.count',
     'rows.delete',
@@ -107,6 +108,7 @@ test('the parser accepts exactly the query parameters of the contract', () => {
   const uses: Record<string, QueryUse> = {
     'rows.list': 'list',
     'rows.count': 'count',
+    'rows.aggregate': 'aggregate',
     'rows.get': 'one',
     'rows.insert': 'insert',
     'rows.update': 'change',
@@ -132,14 +134,21 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     // Without the underscore it may be a column.
     _max_affected: '1',
     dry_run: 'true',
+    distinct: 'a',
+    _distinct: 'a',
+    having: 'a.gt.1',
+    _having: 'a.gt.1',
   };
   for (const { endpoint, shape } of rowContract.filter(({ endpoint }) => endpoint.id !== 'rows.access')) {
     const named = parametersIn('query', shape.query).map(({ name }) => String(name));
     const described = [...named, ...(endpoint.kind === 'mutate' ? ['dry_run'] : [])];
     const taken = Object.entries(samples).flatMap(([name, value]) => {
       try {
-        parseQuery(`${name}=${value}`, uses[endpoint.id]!);
-        return [name.replace(/^_/, '')];
+        const { where } = parseQuery(`${name}=${value}`, uses[endpoint.id]!);
+        // `distinct` is a column where it is no parameter.
+        return where.some((condition) => condition.kind === 'test' && condition.column === name)
+          ? []
+          : [name === '_max_affected' ? 'max_affected' : name];
       } catch (error) {
         if (error instanceof Failure && error.code === 'unknown_parameter') return [];
         throw error;

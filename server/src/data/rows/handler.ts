@@ -1,4 +1,4 @@
-import { batchBytesMax, jsonLinesMediaType, rowBytesMax } from '@svc/contract/rows.ts';
+import { batchBytesMax, rowBytesMax } from '@svc/contract/rows.ts';
 import type { AccessLog } from '../../access/log/access-log.ts';
 import type { Caller } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
@@ -11,6 +11,7 @@ import { createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import type { ChangeAction } from './access.ts';
+import { aggregateRows } from './aggregate-rows.ts';
 import { deleteRow, updateRow } from './change-row.ts';
 import { deleteRows, updateRows } from './change-rows.ts';
 import {
@@ -19,10 +20,12 @@ import {
   parseRowsPath,
   type RowsCtx,
   type RowsPath,
+  withPreferenceApplied,
 } from './context.ts';
 import type { Cursors } from './cursor.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
 import { writeForeignRow } from './foreign-write.ts';
+import { hasPaging, preferredFormat } from './formats.ts';
 import { getRow } from './get-row.ts';
 import { createRecordRead } from './governed-read.ts';
 import { insertBatch } from './insert-batch.ts';
@@ -122,10 +125,11 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           await body.receive(request.method === 'POST' ? batchBytesMax : rowBytesMax);
           await authenticate(request);
         }
-        return await retryIfOutdated(caller, rowsPath, (access) => {
+        const response = await retryIfOutdated(caller, rowsPath, (access) => {
           authorizeCall(access, request.method, rowsPath);
           return dispatch(contextOf(access, rowsPath), rowsPath);
         });
+        return withPreferenceApplied(request, response);
       } finally {
         body.close();
       }
@@ -229,12 +233,16 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   const { method } = ctx.request;
   const isRead = method === 'GET' || method === 'HEAD';
   if (rest.kind === 'count') return countRows(ctx);
+  if (rest.kind === 'aggregate')
+    return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
   if (!isRead && ctx.writeDb) return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null);
   if (rest.kind === 'table') {
     if (method === 'DELETE') return deleteRows(ctx);
     if (method === 'PATCH') return updateRows(ctx, receivedObject(ctx));
     if (!isRead) return insertRows(ctx);
-    return prefersJsonLines(ctx.request) ? exportRows(ctx) : listRows(ctx);
+    const format = preferredFormat(ctx.request);
+    if (format === 'json' || (format === 'csv' && hasPaging(ctx.search))) return listRows(ctx, format);
+    return exportRows(ctx, format);
   }
   if (rest.kind !== 'row') throw fail('not_found');
   if (isRead) return getRow(ctx, rest.id);
@@ -254,22 +262,9 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   batch: ['POST'],
   count: ['GET', 'HEAD'],
   access: ['GET', 'HEAD'],
+  aggregate: ['GET', 'HEAD'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
-
-function prefersJsonLines(request: Request): boolean {
-  const accept = request.headers.get('accept');
-  if (accept === null || !accept.includes(jsonLinesMediaType)) return false;
-  const weights = new Map(
-    accept.split(',').map((item) => {
-      const [type = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-      const weight = parameters.find((parameter) => parameter.startsWith('q='));
-      return [type, weight === undefined ? 1 : Number(weight.slice(2))] as const;
-    }),
-  );
-  const lines = weights.get(jsonLinesMediaType) ?? 0;
-  return lines > 0 && lines >= (weights.get('application/json') ?? 0);
-}
 
 async function insertRows(ctx: RowsCtx): Promise<FastPathResponse> {
   const query = parseQuery(ctx.search, 'insert');

@@ -2,51 +2,28 @@ import { type CountMode, countCap } from '@svc/contract/rows.ts';
 import { fail } from '../../core/problem.ts';
 import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
-import { JsonRows, readValues } from './json-rows.ts';
+import { noteHeaders, type PageFormat } from './formats.ts';
 import { parseQuery } from './parse-query.ts';
-import { type AfterKey, planList, planSelect, planWhere } from './plan.ts';
-import { createOutput, isWhole, requireColumn } from './row-table.ts';
+import { type AfterKey, type ListPlan, planDistinct, planList, planSelect, planWhere } from './plan.ts';
+import { pageResponse, readPage } from './read-page.ts';
+import { createOutput, hasColumnIn, isWhole, requireColumn } from './row-table.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
-const comma = 0x2c;
 const nothing = createOutput([]);
-const pageBytesMax = 32 * 1024 * 1024;
-const pageTooLarge = fail('payload_too_large', {
-  detail: `The page is larger than ${pageBytesMax} bytes. Request fewer rows with per_page.`,
-});
 
-export async function listRows(ctx: RowsCtx) {
-  const query = parseQuery(ctx.search, 'list');
+export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
+  const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.table));
   const plan = planList(ctx.table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
-  const { text, values } = listSql(plan);
-  const page = new JsonRows(8 * 1024);
-  let rows = 0;
-  let lastKeys: (string | null)[] = [];
-  const addRow = (bytes: Buffer, start: number) => {
-    rows++;
-    if (rows > plan.perPage) return;
-    if (page.end > pageBytesMax) throw pageTooLarge;
-    if (rows > 1) page.byte(comma);
-    const end = page.row(plan.output.shape, bytes, start);
-    if (rows === plan.perPage) lastKeys = readValues(bytes, end, plan.sort.length);
-  };
-  await ctx.rowDb.run('read', text, values, () => {
-    rows = 0;
-    page.end = 0;
-    page.text('{"data":[');
-    return addRow;
-  });
-  if (rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
-  const hasMore = rows > plan.perPage;
-  const { table, output, perPage } = plan;
-  ctx.recordRead({ action: 'read', table, output, rows: Math.min(rows, perPage) });
+  const page = await readPage(ctx, plan, listSql(plan), format);
+  if (page.rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
+  const { table, output } = plan;
+  ctx.recordRead({ action: 'read', table, output, rows: page.rows });
   // Without a primary key, equal rows could not be told apart.
-  const hasCursor = hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
-  const cursor = hasCursor ? `"${ctx.cursors.write(plan, lastKeys)}"` : 'null';
-  page.text(
-    `],"page":${plan.page},"per_page":${plan.perPage},"has_more":${hasMore},"next_cursor":${cursor}}`,
-  );
-  return jsonResponse(200, page.written());
+  const hasCursor = page.hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
+  return pageResponse(ctx, page, {
+    query,
+    cursor: hasCursor ? ctx.cursors.write(plan, page.lastKeys) : null,
+  });
 }
 
 /** The cursor's keys are read from a row that may be gone for the caller: an empty page would then look like the end. */
@@ -63,15 +40,17 @@ async function requireCursorRow(ctx: RowsCtx, after: readonly AfterKey[]): Promi
 }
 
 export async function countRows(ctx: RowsCtx) {
-  const query = parseQuery(ctx.search, 'count');
+  const query = parseQuery(ctx.search, 'count', hasColumnIn(ctx.table));
   planSelect(ctx.table, query.select);
   for (const { column } of query.sort) requireColumn(ctx.table, column);
   const planned = planWhere(ctx.table, query.where);
-  const count = await countBy(query.count ?? 'exact', ctx, planned);
+  const distinct = planDistinct(ctx.table, query.distinct);
+  const count = await countBy(query.count ?? 'exact', ctx, planned, distinct);
   ctx.recordRead({ action: 'read', table: ctx.table, output: nothing, rows: 0 });
   return jsonResponse(
     200,
     query.count === null ? `{"count":${count}}` : `{"count":${count},"mode":"${query.count}"}`,
+    noteHeaders(query),
   );
 }
 
@@ -80,16 +59,21 @@ async function queryCount(ctx: RowsCtx, { text, values }: Statement): Promise<nu
   return Number(rows[0]?.[0] ?? 0);
 }
 
-async function countBy(mode: CountMode, ctx: RowsCtx, planned: readonly PlannedCondition[]): Promise<number> {
-  if (mode === 'exact') return queryCount(ctx, countSql(ctx.table, planned));
-  const capped = await queryCount(ctx, cappedCountSql(ctx.table, planned));
+async function countBy(
+  mode: CountMode,
+  ctx: RowsCtx,
+  planned: readonly PlannedCondition[],
+  distinct: ListPlan['distinct'],
+): Promise<number> {
+  if (mode === 'exact') return queryCount(ctx, countSql(ctx.table, planned, distinct));
+  const capped = await queryCount(ctx, cappedCountSql(ctx.table, planned, distinct));
   if (mode === 'capped') return Math.min(capped, countCap);
   if (capped <= countCap) return capped;
   // Statistics cover all rows and columns, so callers who do not see them all get an exact count.
   if (!isWhole(ctx.table) || ctx.table.catalogue.foreign) {
-    return queryCount(ctx, countSql(ctx.table, planned));
+    return queryCount(ctx, countSql(ctx.table, planned, distinct));
   }
-  const { text, values } = estimateSql(ctx.table, planned);
+  const { text, values } = estimateSql(ctx.table, planned, distinct);
   const { rows } = await ctx.rowDb.run('read', text, values);
   const [explained] = JSON.parse(rows[0]?.[0] ?? '[]');
   const expected: unknown = explained?.Plan?.['Plan Rows'];

@@ -46,6 +46,10 @@ test('an empty query has no conditions and the defaults', () => {
         onConflict: null,
         maxAffected: null,
         dryRun: false,
+        distinct: [],
+        aggregates: [],
+        having: [],
+        notes: [],
       });
     }
   }

@@ -6,20 +6,29 @@ import {
   type Tally,
 } from '@svc/contract/filter.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
-import { affectedMax, type CountMode, countModes, pageMax, sortKeysMax } from '@svc/contract/rows.ts';
+import {
+  affectedMax,
+  type CountMode,
+  countModes,
+  groupsPerPageMax,
+  pageMax,
+  sortKeysMax,
+} from '@svc/contract/rows.ts';
 import { type Failure, fail, validationError } from '../../core/problem.ts';
+import { type AggregateItem, parseAggregates, parseHaving, splitAlias } from './parse-aggregate.ts';
 
-export type QueryUse = 'list' | 'count' | 'one' | 'insert' | 'change' | 'changeMany';
+export type QueryUse = 'list' | 'count' | 'aggregate' | 'one' | 'insert' | 'change' | 'changeMany';
 
-/** A column with the name of a newer parameter retains its meaning: the parameter is then written with a leading `_`. */
+/** `hasColumn`: a column keeps its meaning where its name is also that of a newer parameter. */
 export function parseQuery(
   search: string,
   use: QueryUse,
-  columns: { has(name: string): boolean } = noColumns,
+  hasColumn: (name: string) => boolean = () => false,
 ): ParsedQuery {
   const query = emptyQuery();
   if (search === '') return query;
-  const state: ParseState = { query, use, columns, seen: [], tally: { tests: 0 } };
+  const tally = { tests: 0, notes: query.notes };
+  const state: ParseState = { query, use, hasColumn, seen: [], tally };
   try {
     for (const pair of search.split('&')) if (pair !== '') parsePair(state, pair);
   } catch (error) {
@@ -31,12 +40,10 @@ export function parseQuery(
   return query;
 }
 
-const noColumns = new Set<string>();
-
 interface ParseState {
   query: ParsedQuery;
   use: QueryUse;
-  columns: { has(name: string): boolean };
+  hasColumn: (name: string) => boolean;
   seen: string[];
   tally: Tally;
 }
@@ -55,6 +62,10 @@ function emptyQuery() {
     onConflict: null as string | null,
     maxAffected: null as number | null,
     dryRun: false,
+    distinct: [] as string[],
+    aggregates: [] as AggregateItem[],
+    having: [] as Condition[],
+    notes: [] as string[],
   };
 }
 
@@ -62,44 +73,59 @@ function parsePair(state: ParseState, pair: string): void {
   const equals = pair.indexOf('=');
   const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals), 'query');
   const value = equals < 0 ? '' : decodeParameter(pair.slice(equals + 1), name);
-  const parameter = parameterName(state, name);
+  const parameter = parameterOf(state, name);
+  if (parameter === 'having') {
+    state.query.having.push(parseHaving(value, state.tally));
+    return;
+  }
   if (parameter !== null) {
     if (state.seen.includes(parameter)) throw validationError(name, 'is repeated', 'duplicate');
     state.seen.push(parameter);
-    parseParameter(state.query, parameter, value);
+    parseParameter(state, parameter, value);
     return;
   }
-  const hasConditions = state.use === 'list' || state.use === 'count' || state.use === 'changeMany';
+  const hasConditions = filteredUses.includes(state.use);
   const condition = hasConditions ? parseCondition(name, value, state.tally) : null;
   if (!condition) throw unknownParameterError(name);
   state.query.where.push(condition);
 }
 
-function parameterName({ use, columns }: ParseState, name: string): string | null {
-  const allowed = allowedParameters[use];
-  if (name.startsWith('_') && newerParameters.includes(name.slice(1)) && allowed.includes(name.slice(1)))
-    return name.slice(1);
-  if (!allowed.includes(name)) return null;
-  return newerParameters.includes(name) && columns.has(name) ? null : name;
+function parameterOf({ use, hasColumn }: ParseState, name: string): string | null {
+  if (allowedParameters[use].includes(name)) return name;
+  const plain = name.startsWith('_') ? name.slice(1) : name;
+  if (!newerParameters[use]?.includes(plain)) return null;
+  return plain === name && hasColumn(name) ? null : plain;
 }
 
-/** Not reserved: tables may have columns with these names. */
-const newerParameters: readonly string[] = ['max_affected'];
+/** Columns of these names are older: with a leading underscore the parameter is always meant. */
+const newerParameters: Partial<Record<QueryUse, readonly string[]>> = {
+  list: ['distinct'],
+  count: ['distinct'],
+  aggregate: ['having'],
+  changeMany: ['max_affected'],
+};
+
+const filteredUses: readonly QueryUse[] = ['list', 'count', 'aggregate', 'changeMany'];
 
 /** A count accepts the parameters of a list, except the cursor, so that clients can reuse a query string. */
 const allowedParameters: Record<QueryUse, readonly string[]> = {
   list: ['select', 'sort', 'page', 'per_page', 'cursor'],
   count: ['select', 'sort', 'page', 'per_page', 'count'],
+  aggregate: ['select', 'sort', 'page', 'per_page', 'cursor'],
   one: ['select'],
   insert: ['on_conflict', 'dry_run'],
   change: ['dry_run'],
-  changeMany: ['max_affected', 'dry_run'],
+  changeMany: ['dry_run'],
 };
 
-function parseParameter(query: ParsedQuery, name: string, value: string): void {
+function parseParameter({ query, use }: ParseState, name: string, value: string): void {
   switch (name) {
     case 'select':
-      query.select = parseSelect(value);
+      if (use === 'aggregate') query.aggregates = parseAggregates(value);
+      else query.select = parseSelect(value);
+      break;
+    case 'distinct':
+      query.distinct = parseNames(name, value);
       break;
     case 'sort':
       query.sort = parseSort(value);
@@ -108,7 +134,7 @@ function parseParameter(query: ParsedQuery, name: string, value: string): void {
       query.page = parseNumber(name, value, pageMax);
       break;
     case 'per_page':
-      query.perPage = parseNumber(name, value, perPageMax);
+      query.perPage = parseNumber(name, value, use === 'aggregate' ? groupsPerPageMax : perPageMax);
       break;
     case 'cursor':
       if (value === '') throw validationError(name, 'must not be empty');
@@ -133,25 +159,24 @@ function parseParameter(query: ParsedQuery, name: string, value: string): void {
   }
 }
 
-const aliasPattern = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
-
 function parseSelect(text: string): SelectItem[] {
   const keys = new Set<string>();
   return text.split(',').map((item) => {
-    const colon = item.indexOf(':');
-    const column = item.slice(colon + 1);
-    const alias = colon < 0 ? column : item.slice(0, colon);
+    const { alias: given, rest: column } = splitAlias(item);
     if (column === '') throw validationError('select', 'must have the form a,b or alias:a,b');
-    if (colon >= 0 && !aliasPattern.test(alias)) {
-      throw validationError(
-        'select',
-        'an alias must be a letter followed by at most 62 letters, digits or _',
-      );
-    }
+    const alias = given ?? column;
     if (keys.has(alias)) throw validationError('select', 'has two values with the same key', 'duplicate');
     keys.add(alias);
     return { column, alias };
   });
+}
+
+function parseNames(name: string, text: string): string[] {
+  const names = text.split(',', sortKeysMax + 1);
+  if (names.includes('')) throw validationError(name, 'must have the form a,b');
+  if (names.length > sortKeysMax)
+    throw validationError(name, `can have at most ${sortKeysMax} columns`, 'too_many');
+  return names;
 }
 
 function parseSort(text: string): SortKey[] {

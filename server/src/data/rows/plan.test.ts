@@ -14,6 +14,7 @@ describe('a plan', () => {
       table,
       output: table.all,
       where: [],
+      distinct: [],
       sort: [{ column: table.catalogue.idColumn, descending: false }],
       after: null,
       page: 1,

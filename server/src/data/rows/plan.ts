@@ -1,5 +1,6 @@
 import type { Condition } from '@svc/contract/filter.ts';
 import { perPageDefault } from '@svc/contract/limits.ts';
+import { fail } from '../../core/problem.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { type PlannedCondition, planCondition } from '../tables/conditions.ts';
 import type { ParsedQuery, SelectItem, SortKey } from './parse-query.ts';
@@ -9,6 +10,8 @@ export interface ListPlan {
   table: RowTable;
   output: Output;
   where: readonly PlannedCondition[];
+  /** Of the rows that are equal in these columns, only the first is listed. */
+  distinct: readonly CatalogueColumn[];
   sort: readonly PlannedSort[];
   after: readonly AfterKey[] | null;
   page: number;
@@ -33,11 +36,29 @@ export function planList(
     table,
     output: planSelect(table, query.select),
     where: planWhere(table, query.where),
+    distinct: planDistinct(table, query.distinct),
     sort,
     after: query.cursor === null ? null : readCursor(query.cursor, sort),
     page: query.page ?? 1,
     perPage: query.perPage ?? perPageDefault,
   };
+}
+
+export function planDistinct(table: RowTable, names: readonly string[]): CatalogueColumn[] {
+  return names.map((name) => requireGroupable(requireColumn(table, name)));
+}
+
+/** JSON has no equality that all databases share. */
+export function requireGroupable(column: CatalogueColumn): CatalogueColumn {
+  if (column.type !== 'jsonb') return column;
+  throw columnUseError(column, 'cannot be grouped by, because its type is jsonb');
+}
+
+export function columnUseError({ name }: CatalogueColumn, detail: string) {
+  return fail('validation_failed', {
+    detail: `${name}: ${detail}`,
+    errors: [{ column: name, code: 'invalid_value', detail }],
+  });
 }
 
 export function planWhere(table: RowTable, where: readonly Condition[]): PlannedCondition[] {

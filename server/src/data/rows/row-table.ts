@@ -101,6 +101,11 @@ export function columnRef(column: CatalogueColumn): string {
   return ref;
 }
 
+export const hasColumnIn =
+  ({ byName }: Pick<RowTable, 'byName'>) =>
+  (name: string) =>
+    byName.has(name);
+
 export function requireColumn({ byName }: Pick<RowTable, 'byName'>, name: string): CatalogueColumn {
   return byName.get(name) ?? failUnknown(name);
 }

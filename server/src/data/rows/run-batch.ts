@@ -45,12 +45,16 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
   const [first] = tables;
   if (!first) throw new Error('A batch has at least one operation.');
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
-  return runWrite({ ...ctx, rowDb: first.rowDb, tables: tables.map(({ table }) => table) }, options, async (tx, mode) => {
-    const written = await runOperations(tx, mode, { operations, tables });
-    return mode === 'preview'
-      ? previewBatch(first, operations, written)
-      : respond(ctx, tables, operations, written);
-  });
+  return runWrite(
+    { ...ctx, rowDb: first.rowDb, tables: tables.map(({ table }) => table) },
+    options,
+    async (tx, mode) => {
+      const written = await runOperations(tx, mode, { operations, tables });
+      return mode === 'preview'
+        ? previewBatch(first, operations, written)
+        : respond(ctx, tables, operations, written);
+    },
+  );
 }
 
 const actions: Readonly<Record<Operation['op'], ChangeAction>> = {

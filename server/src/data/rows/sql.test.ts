@@ -5,8 +5,10 @@ import { filterOps } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../../core/problem.ts';
 import { always, equals } from '../tables/conditions.ts';
+import { aggregateSql } from './aggregate-sql.ts';
 import { parseQuery } from './parse-query.ts';
 import { type AfterKey, planList, planWhere } from './plan.ts';
+import { planAggregate } from './plan-aggregate.ts';
 import { createOutput } from './row-table.ts';
 import {
   cappedCountSql,
@@ -311,4 +313,40 @@ describe('statement texts contain no user input', () => {
       throw error;
     }
   }
+});
+
+describe('groups', () => {
+  const groups = (search: string, of = table) =>
+    aggregateSql(planAggregate(of, parseQuery(search, 'aggregate'), () => []));
+
+  test('are made of what the caller sees, and sorted and paged outside', () => {
+    const search = 'select=name,n:count(),s:bigint.sum()&int=gt.3&having=n.gt.1&sort=-n&per_page=5&page=2';
+    expect(groups(search, own)).toEqual({
+      text:
+        'select t."a0", t."a1", t."a2", t."a1", t."a0" from (select t."c10" as "a0", count(*) as "a1", ' +
+        'sum(t."c13") as "a2" from "app_1"."t_1" t where t."c9" = $1::text and t."c12" > $2::int4 group by 1) t ' +
+        'where (t."a1" > $3::int8) order by t."a1" desc, t."a0" limit 6 offset $4::int8',
+      values: ['u1', '3', '1', '5'],
+    });
+  });
+
+  test('time zones are bound, and one group needs no grouping', () => {
+    const { text, values } = groups('select=m:timestamptz.month(Europe/Berlin),h:timestamptz.hour()');
+    expect(text).toContain(`date_trunc('month', t."c16" at time zone $1::text)::date as "a0"`);
+    expect(text).toContain(`date_trunc('hour', t."c16", 'UTC') as "a1"`);
+    expect(values).toEqual(['Europe/Berlin']);
+    expect(groups('select=count()').text).not.toContain('group by');
+  });
+});
+
+test('a list without distinct has no other statement than before', () => {
+  const { text } = listSql(plan('int=gt.3&sort=name'));
+  expect(text).toBe(
+    `select ${table.all.sql}, t."c10", t."c1" from "app_1"."t_1" t where t."c12" > $1::int4 order by t."c10", t."c1" limit 51`,
+  );
+  expect(listSql(plan('int=gt.3&distinct=name&sort=name')).text).toBe(
+    `select ${table.all.sql}, t."c10", t."c1" from (select t.*, row_number() over (partition by t."c10" ` +
+      `order by t."c10", t."c1") as "svc rank" from "app_1"."t_1" t where t."c12" > $1::int4) t ` +
+      'where t."svc rank" = 1 order by t."c10", t."c1" limit 51',
+  );
 });

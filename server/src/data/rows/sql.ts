@@ -29,7 +29,10 @@ type Where = readonly PlannedCondition[];
 /** Returns the output columns, then the sort keys for the cursor. Reads one row more than the page, for `has_more`. */
 export function listSql(plan: ListPlan): Statement {
   const values = valuesFor(plan.table);
-  const source = readFrom(plan.table, plan.where, values);
+  return pageSql(plan, listFrom(plan, values), values);
+}
+
+export function pageSql(plan: ListPlan, source: Source, values: Values): Statement {
   if (plan.after) source.conditions.push(afterSql(plan, plan.after, values));
   const keys = plan.sort.map(({ column }) => columnRef(column));
   let text =
@@ -42,33 +45,58 @@ export function listSql(plan: ListPlan): Statement {
   return { text, values };
 }
 
+function listFrom(plan: ListPlan, values: Values): Source {
+  return distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
+}
+
+function distinctFrom(
+  source: Source,
+  { distinct, sort }: Pick<ListPlan, 'distinct' | 'sort'>,
+  values: Values,
+): Source {
+  if (distinct.length === 0) return source;
+  const { sortKey } = dialectOf(values);
+  const keys = distinct.map((column) => sortKey(columnRef(column), column)).join(', ');
+  const order = sort.length === 0 ? '' : ` order by ${orderSql(sort, values)}`;
+  const rank = `row_number() over (partition by ${keys}${order}) as ${rankColumn}`;
+  return { from: `(select t.*, ${rank} from ${fromClause(source)}) t`, conditions: [`t.${rankColumn} = 1`] };
+}
+
+const rankColumn = ident('svc rank');
+
 export function exportSql(plan: ListPlan): Statement {
   const values = valuesFor(plan.table);
-  const source = readFrom(plan.table, plan.where, values);
+  const source = listFrom(plan, values);
   return {
     text: `select ${plan.output.sql} from ${fromClause(source)} order by ${orderSql(plan.sort, values)}`,
     values,
   };
 }
 
-export function countSql(table: RowTable, planned: Where): Statement {
+type Distinct = ListPlan['distinct'];
+
+export function countSql(table: RowTable, planned: Where, distinct: Distinct = []): Statement {
   const values = valuesFor(table);
   return {
-    text: `select ${dialectOf(values).count} from ${fromClause(readFrom(table, planned, values))}`,
+    text: `select ${dialectOf(values).count} from ${countedFrom(table, planned, distinct, values)}`,
     values,
   };
 }
 
-export function cappedCountSql(table: RowTable, planned: Where): Statement {
+function countedFrom(table: RowTable, planned: Where, distinct: Distinct, values: Values): string {
+  return fromClause(distinctFrom(readFrom(table, planned, values), { distinct, sort: [] }, values));
+}
+
+export function cappedCountSql(table: RowTable, planned: Where, distinct: Distinct = []): Statement {
   const values = valuesFor(table);
   const { count, nothing } = dialectOf(values);
-  const inner = `select ${nothing === '' ? '' : `${nothing} `}from ${fromClause(readFrom(table, planned, values))} limit ${countCap + 1}`;
+  const inner = `select ${nothing === '' ? '' : `${nothing} `}from ${countedFrom(table, planned, distinct, values)} limit ${countCap + 1}`;
   return { text: `select ${count} from (${inner}) r`, values };
 }
 
-export function estimateSql(table: RowTable, planned: Where): Statement {
+export function estimateSql(table: RowTable, planned: Where, distinct: Distinct = []): Statement {
   const values = valuesFor(table);
-  const text = `explain (format json) select from ${fromClause(readFrom(table, planned, values))}`;
+  const text = `explain (format json) select from ${countedFrom(table, planned, distinct, values)}`;
   return { text, values };
 }
 
@@ -105,15 +133,15 @@ export function violationSql(table: RowTable, ids: readonly string[], check: Pla
   };
 }
 
-interface Source {
+export interface Source {
   from: string;
   conditions: string[];
 }
 
-const fromClause = ({ from, conditions }: Source) => `${from}${whereClause(conditions)}`;
+export const fromClause = ({ from, conditions }: Source) => `${from}${whereClause(conditions)}`;
 
 /** The rows and columns that the caller sees, under the name `t`. Nothing outside it can refer to what it hides. */
-function readFrom(table: RowTable, planned: Where, values: Values): Source {
+export function readFrom(table: RowTable, planned: Where, values: Values): Source {
   const { rows, columns } = table.view;
   const visible = isAlways(rows) ? [] : [conditionSql(rows, values)];
   if (columns === null)
@@ -305,7 +333,7 @@ function orderSql(sort: readonly PlannedSort[], values: Values): string {
   return sort.map(({ column, descending }) => orderBy(columnRef(column), column, descending)).join(', ');
 }
 
-function whereSql(planned: Where, values: Values): string[] {
+export function whereSql(planned: Where, values: Values): string[] {
   return planned.map((condition) => conditionSql(condition, values));
 }
 

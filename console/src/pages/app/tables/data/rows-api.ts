@@ -1,6 +1,6 @@
 import { ProblemError } from '@svc/contract/client.ts';
 import { jsonItems, jsonMembers, objectText, type RawRow } from '@svc/contract/json.ts';
-import { jsonLinesMediaType, peopleIdsMax } from '@svc/contract/rows.ts';
+import { jsonLinesMediaType, noteHeader, peopleIdsMax } from '@svc/contract/rows.ts';
 import { createRowsClient, type RowAnswer, type RowsClient } from '@svc/sdk/rows.ts';
 import { handleSignedOut } from '../../../../api/client.ts';
 import { formatCell } from './cell-value.ts';
@@ -8,6 +8,8 @@ import { formatCell } from './cell-value.ts';
 interface RowPage {
   rows: readonly RawRow[];
   nextCursor: string | null;
+  /** What may be a mistake in the query. */
+  note: string | null;
 }
 
 export interface VersionedRow {
@@ -31,11 +33,16 @@ export async function fetchPage(
   path: string,
   search: URLSearchParams,
   signal?: AbortSignal,
+  of?: 'aggregate',
 ): Promise<RowPage> {
-  const { text } = await rowsAt(path).call({ query: [...search], signal });
+  const { text, headers } = await rowsAt(path).call({ of, query: [...search], signal });
   const page = jsonMembers(text);
   const cursor = page.get('next_cursor') ?? 'null';
-  return { rows: jsonItems(page.get('data') ?? '[]').map(jsonMembers), nextCursor: JSON.parse(cursor) };
+  return {
+    rows: jsonItems(page.get('data') ?? '[]').map(jsonMembers),
+    nextCursor: JSON.parse(cursor),
+    note: headers.get(noteHeader),
+  };
 }
 
 /** Counts up to a cap, so that a large table costs no full scan. */

@@ -1,4 +1,4 @@
-import { Group, NativeSelect, Stack, Text } from '@mantine/core';
+import { Alert, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import type { RawRow } from '@svc/contract/json.ts';
 import { tablePath } from '@svc/contract/row-path.ts';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -15,6 +15,8 @@ import { DataGrid } from './data-grid.tsx';
 import { DataTools, FilterBar } from './data-tools.tsx';
 import { addChange, useEdits } from './edits.ts';
 import { type GridQuery, pageSearch, perPageChoices, useGridQuery, visibleColumns } from './grid-query.ts';
+import { GroupTools, GroupView } from './group-view.tsx';
+import { useGrouping } from './grouping.ts';
 import { ChangeBar } from './review-dialog.tsx';
 import { fetchNames, fetchPage, fetchRow, type VersionedRow } from './rows-api.ts';
 
@@ -61,6 +63,7 @@ export function RowsView() {
     [setEdits],
   );
 
+  const [grouping, setGrouping] = useGrouping(table.columns);
   const rows = answer.data?.rows ?? [];
   const names = useOwnerNames(rows);
   const isFiltered = query.filters.length > 0;
@@ -79,13 +82,20 @@ export function RowsView() {
         rows={rows}
       />
       <FilterBar columns={table.columns} path={path} query={query} setQuery={setQuery} />
+      <GroupTools grouping={grouping} setGrouping={setGrouping} />
       <ProblemAlert error={problem} />
+      {answer.data?.note && (
+        <Alert color="yellow" role="status">
+          {answer.data.note}
+        </Alert>
+      )}
+      {grouping && <GroupView grouping={grouping} filters={query.filters} />}
       {answer.isError && <ProblemAlert error={answer.error} retry={() => void answer.refetch()} />}
       {answer.data === undefined && !answer.isError && <Loading lines={8} />}
       {answer.data && !answer.isError && rows.length === 0 && (
         <NoRows isFiltered={isFiltered} isLater={query.cursor !== null} />
       )}
-      {answer.data && rows.length > 0 && (
+      {answer.data && rows.length > 0 && !grouping && (
         <>
           <DataGrid
             label={`Rows of ${table.name}`}
@@ -107,7 +117,7 @@ export function RowsView() {
           </Hint>
         </>
       )}
-      {answer.data && (
+      {answer.data && !grouping && (
         <CursorPager
           query={query}
           setQuery={setQuery}

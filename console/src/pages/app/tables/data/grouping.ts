@@ -1,0 +1,100 @@
+import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { type DatePart, dateParts } from '@svc/contract/rows.ts';
+import { useSearchParams } from 'wouter';
+import type { Filter } from './grid-query.ts';
+
+export interface Grouping {
+  /** A column, or `created_at.month` for the start of a period. */
+  group: string;
+  /** `count()` or `amount.sum()`. */
+  value: string;
+}
+
+interface GridColumn {
+  name: string;
+  type: ColumnType;
+}
+
+interface Choice {
+  value: string;
+  label: string;
+}
+
+const periods: readonly DatePart[] = dateParts.filter((part) => part !== 'hour');
+
+export function groupChoices(columns: readonly GridColumn[]): Choice[] {
+  return columns.flatMap(({ name, type }): Choice[] => {
+    if (type === 'jsonb') return [];
+    if (type !== 'timestamptz' && type !== 'date') return [{ value: name, label: name }];
+    return periods.map((part) => ({ value: `${name}.${part}`, label: `${name} by ${part}` }));
+  });
+}
+
+const functions = { sum: 'Sum', avg: 'Average', min: 'Smallest', max: 'Largest' } as const;
+
+export function valueChoices(columns: readonly GridColumn[]): Choice[] {
+  const numbers = columns.filter(({ type }) => ['number', 'integer'].includes(describeColumnType(type).json));
+  return [
+    { value: 'count()', label: 'Number of rows' },
+    ...numbers.flatMap(({ name }) =>
+      Object.entries(functions).map(([word, label]) => ({
+        value: `${name}.${word}()`,
+        label: `${label} of ${name}`,
+      })),
+    ),
+  ];
+}
+
+export const groupsShownMax = 100;
+
+/** Periods in their order, other groups by their value. */
+export function groupSearch(
+  { group, value }: Grouping,
+  { filters, columns, zone }: { filters: readonly Filter[]; columns: readonly GridColumn[]; zone: string },
+): URLSearchParams {
+  const search = totalSearch({ value }, filters);
+  const dot = group.indexOf('.');
+  const isTime = columns.some(({ name, type }) => name === group.slice(0, dot) && type === 'timestamptz');
+  const item = dot < 0 ? group : `${group}(${isTime ? zone : ''})`;
+  search.set('select', `g:${item},v:${value}`);
+  search.set('sort', dot < 0 ? '-v,g' : 'g');
+  search.set('per_page', String(groupsShownMax));
+  return search;
+}
+
+export function totalSearch({ value }: Pick<Grouping, 'value'>, filters: readonly Filter[]): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const { column, text } of filters) search.append(column, text);
+  search.set('select', `v:${value}`);
+  return search;
+}
+
+/** The length of a bar in percent. */
+export function barLength(json: string, all: readonly string[]): number {
+  const numbers = all.map(toNumber);
+  const largest = Math.max(0, ...numbers);
+  return largest === 0 ? 0 : (Math.max(0, toNumber(json)) / largest) * 100;
+}
+
+/** Integers beyond the precision of a double are strings. */
+const toNumber = (json: string) => Number(json.replaceAll('"', '')) || 0;
+
+export function useGrouping(
+  columns: readonly GridColumn[],
+): [Grouping | null, (change: Partial<Grouping>) => void] {
+  const [search, setSearch] = useSearchParams();
+  const known = (choices: readonly Choice[], value: string | null) =>
+    choices.find((choice) => choice.value === value)?.value;
+  const group = known(groupChoices(columns), search.get('group'));
+  const value = known(valueChoices(columns), search.get('value')) ?? 'count()';
+  const change = (next: Partial<Grouping>) =>
+    setSearch((now) => {
+      const params = new URLSearchParams(now);
+      for (const [name, text] of Object.entries(next)) {
+        if (text === '') params.delete(name);
+        else params.set(name, text);
+      }
+      return params;
+    });
+  return [group === undefined ? null : { group, value }, change];
+}
