@@ -75,6 +75,7 @@ test('row operations describe their headers, bodies and responses', () => {
   });
   const [json, ndjson, csv] = ['application/json', 'application/x-ndjson', 'text/csv'];
   expect(described).toEqual([
+    { id: 'rows.aggregate', headers: [], body: [], answers: [['200', json, csv]], pat: true },
     {
       id: 'rows.batch',
       headers: ['If-Plan', 'Prefer', 'Idempotency-Key'],
@@ -82,7 +83,6 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json]],
       pat: true,
     },
-    { id: 'rows.aggregate', headers: [], body: [], answers: [['200', json, csv]], pat: true },
     { id: 'rows.count', headers: [], body: [], answers: [['200', json]], pat: true },
     {
       id: 'rows.delete',

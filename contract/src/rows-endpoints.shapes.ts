@@ -74,9 +74,10 @@ const conditions = {
     .optional(),
   ...filters,
   distinct: text
-    .meta({ description: `${distinct} A column called \`distinct\` keeps its meaning: use \`_distinct\`.` })
+    .meta({
+      description: `${distinct} \`_distinct\` is the same, for a table that has a column of this name.`,
+    })
     .optional(),
-  _distinct: text.meta({ description: distinct }).optional(),
 };
 const paging = {
   page: z.int().min(1).max(pageMax).default(1),
@@ -123,9 +124,8 @@ export const aggregateRows = {
       .optional(),
     ...filters,
     having: several(
-      'Conditions on names of `select`, `n.gt.10`; a column called `having` keeps its meaning.',
+      'Conditions on names of `select`, `n.gt.10`. `_having` is the same, for a table that has a column of this name.',
     ),
-    _having: several('Conditions on names of `select`, `n.gt.10`.'),
     page: paging.page,
     per_page: z.int().min(1).max(groupsPerPageMax).default(groupsPerPageMax),
     cursor: text.min(1).meta({ description: 'The `next_cursor` of the page before.' }).optional(),
