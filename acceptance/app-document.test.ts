@@ -230,12 +230,9 @@ describe("an app's own OpenAPI document", () => {
     const grant = { principal_type: 'user', principal_id: admin.id, actions: ['read'] };
     expect((await table.shape('POST', '/grants', grant)).status).toBe(201);
     const theirs = (await read(admin)).body;
-    expect(Object.values<Any>(theirs.paths).flatMap((methods) => Object.keys(methods))).toEqual([
-      'get',
-      'get',
-      'get',
-      'get',
-    ]);
+    expect(Object.values<Any>(theirs.paths).map((methods) => Object.keys(methods))).toEqual(
+      Array(5).fill(['get']),
+    );
     expect(Object.keys(theirs.components.schemas)).not.toContain(`${table.name}Insert`);
     const pat = await world.pat(owner);
     const refused = await caller(world.server, { 'x-api-key': pat })('GET', documentPath());

@@ -56,6 +56,22 @@ describe('aggregates', () => {
     expect(await groups('select=status&pieces=99')).toEqual([]);
   });
 
+  test('decimals stay exact, and enums group and compare as texts', async () => {
+    const lines = await world.table(['price:decimal(12,2)', 'state:enum(open,paid)', 'no:autonumber']);
+    await lines.batch([
+      { price: '9999999999.99', state: 'open' },
+      { price: '9999999999.99', state: 'open' },
+      { price: '0.10', state: 'paid' },
+    ]);
+    const search =
+      'select=state,total:price.sum(),least:price.min(),a:price.avg(),no.max()&having=total.gt.0.09';
+    expect(await groups(search, lines)).toEqual([
+      { state: 'open', total: '19999999999.98', least: '9999999999.99', a: 9999999999.99, no_max: 2 },
+      { state: 'paid', total: '0.10', least: '0.10', a: 0.1, no_max: 3 },
+    ]);
+    expect(await groups('select=state.max(),no.sum()', lines)).toEqual([{ state_max: 'paid', no_sum: 6 }]);
+  });
+
   test('filters stand before grouping, having and sort after it', async () => {
     expect(await groups('select=status,n:count()&amount=gte.5&having=n.gt.1&sort=-n')).toEqual([
       { status: 'open', n: 2 },

@@ -260,7 +260,7 @@ export function cliProcess({ nth }: { nth: number }): void {
 
     test('bash completes words, flags and values', async () => {
       expect(await offered('gra')).toEqual(['grants']);
-      const words = ['mine', 'list', 'get', 'create', 'revoke', 'scope', 'request', 'requests'];
+      const words = ['mine', 'tables', 'list', 'get', 'create', 'revoke', 'scope', 'request', 'requests'];
       expect(await offered('grants', '')).toEqual(words);
       expect(await offered('--tenant', 'x', 'grants', 'sc')).toEqual(['scope']);
       expect(await offered('grants', 'create', '--conn')).toEqual(['--connector']);

@@ -1,3 +1,4 @@
+import { decimalDigits, decimalDigitsMax, enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { type AggregateFunction, groupsPerPageMax } from '@svc/contract/rows.ts';
 import { validationError } from '../../core/problem.ts';
@@ -99,11 +100,19 @@ function typeOf({ type, json, sqlType, hasOtherOrder }: CatalogueColumn): ValueT
   };
 }
 
+const ordered: readonly ColumnType[] = [
+  'text',
+  'int',
+  'bigint',
+  'autonumber',
+  'float',
+  'timestamptz',
+  'date',
+];
 const hasOrder = ({ type }: CatalogueColumn) =>
-  (['text', 'int', 'bigint', 'float', 'timestamptz', 'date'] satisfies ColumnType[] as ColumnType[]).includes(
-    type,
-  );
-const isNumber = ({ type }: CatalogueColumn) => ['number', 'integer'].includes(describeColumnType(type).json);
+  ordered.includes(type) || decimalDigits(type) !== null || enumValues(type) !== null;
+const isNumber = ({ type }: CatalogueColumn) =>
+  ['number', 'integer', 'decimal'].includes(describeColumnType(type).json);
 
 const functionTypes: Record<AggregateFunction, (column: CatalogueColumn) => ValueType | null> = {
   count: () => ({ type: 'bigint' }),
@@ -111,7 +120,10 @@ const functionTypes: Record<AggregateFunction, (column: CatalogueColumn) => Valu
   sum(column) {
     if (column.type === 'int') return { type: 'bigint' };
     // Sums of large integers are exact, and may have more digits than the values.
-    if (column.type === 'bigint') return { type: 'bigint', sqlType: 'numeric' };
+    if (column.type === 'bigint' || column.type === 'autonumber')
+      return { type: 'bigint', sqlType: 'numeric' };
+    const decimal = decimalDigits(column.type);
+    if (decimal) return { type: `decimal(${decimalDigitsMax},${decimal.scale})` };
     return isNumber(column) ? typeOf(column) : null;
   },
   avg: (column) => (isNumber(column) ? { type: 'float' } : null),
