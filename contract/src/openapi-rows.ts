@@ -47,11 +47,16 @@ export function rowOperation(entry: ContractEntry, terms: RowTerms): Json {
   const { headers = [], body, answers } = describe(terms, entry);
   const { query, problems } = commonOf(entry);
   const examples = endpoint.id === 'rows.aggregate' ? groupExamples(terms) : terms.examples?.query;
-  // A column keeps its meaning where its name is also that of a parameter.
-  const parameters = query.filter(({ name }) => !Object.hasOwn(terms.examples?.row ?? {}, String(name)));
-  const named = parameters.map((parameter) => {
-    const example = examples?.[String(parameter.name)];
-    return example === undefined ? parameter : { ...parameter, example };
+  const named = query.map((parameter) => {
+    const name = String(parameter.name);
+    const example = examples?.[name];
+    // A column keeps its meaning where its name is also that of a parameter.
+    const isColumn = Object.hasOwn(terms.examples?.row ?? {}, name);
+    return {
+      ...parameter,
+      ...(isColumn && { name: `_${name}` }),
+      ...(example !== undefined && { example }),
+    };
   });
   const filters = filtered.includes(endpoint.id) ? terms.columns : [];
   const changing = endpoint.kind === 'mutate' ? [dryRunParameter, ifPlanParameter] : [];
