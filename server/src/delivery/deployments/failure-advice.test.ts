@@ -7,6 +7,10 @@ test.each([
     "Cannot find package '@fastify/cors' imported from /app/x.js",
     'Add @fastify/cors to the dependencies in package.json.',
   ],
+  [
+    "Cannot find module '@astrojs/compiler-binding-linux-arm64-gnu'",
+    'The package @astrojs/compiler-binding-linux-arm64-gnu for this machine was not downloaded: deploy again. If it stays so, add it to the optional dependencies in package.json.',
+  ],
   ["ModuleNotFoundError: No module named 'flask'", 'Add flask to requirements.txt.'],
   [
     'npm error Missing script: "start"',

@@ -1,6 +1,12 @@
 /** What a project must change, by what its tools and its program print when they fail. */
 const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
   {
+    // npm leaves optional packages out without a word when their download fails.
+    sign: /Cannot find module '((?:@[\w.-]+\/)?[\w.-]+-linux-(?:arm64|x64)[\w-]*)'/,
+    advice: (name) =>
+      `The package ${name} for this machine was not downloaded: deploy again. If it stays so, add it to the optional dependencies in package.json.`,
+  },
+  {
     sign: /Cannot find (?:module|package) '((?:@[\w.-]+\/)?[\w-][\w.-]*)/,
     advice: (name) => `Add ${name} to the dependencies in package.json.`,
   },
