@@ -72,6 +72,41 @@ async function orders(access = 'read-write') {
   return { table, ids: rows.map(({ id }) => id as string) };
 }
 
+test('a policy of a grant does not weaken an enforced mask, and of several masks the strictest counts', async () => {
+  const { table } = await orders('closed');
+  const masks = (to: number, first: number) => ({
+    masks: [
+      { column: 'total', kind: 'round', args: { to } },
+      { column: 'email', kind: 'partial', args: { first, last: 0 } },
+    ],
+  });
+  await policy(table, { enforced: true, ...masks(100, 1) });
+  const person = await newMember(world.tenant);
+  const policy_ids = [await policy(table, masks(1, 5)), await policy(table, masks(10, 3))];
+  await grant(person, table, { policy_ids });
+  const listed = await done(world.as(bearer(person), table)('GET', '?sort=region,email&select=email,total'));
+  expect(listed.data).toEqual([
+    { email: 'a•••', total: 0 },
+    { email: 'b•••', total: 0 },
+    { email: 'z•••', total: 100 },
+  ]);
+});
+
+test('pages by cursor have every row once where ids are masked', async () => {
+  for (const kind of ['null', 'constant', 'hash']) {
+    const { table } = await orders();
+    const args = kind === 'constant' ? { value: Bun.randomUUIDv7() } : {};
+    await policy(table, { enforced: true, masks: [{ column: 'id', kind, args }] });
+    const seen: string[] = [];
+    for (let search: string | null = '?per_page=1&sort=region'; search !== null; ) {
+      const { data, next_cursor } = await done(table.send('GET', search));
+      seen.push(...data.map(({ email }: { email: string }) => email));
+      search = next_cursor === null ? null : `?per_page=1&sort=region&cursor=${next_cursor}`;
+    }
+    expect([kind, seen.sort()]).toEqual([kind, ['ada@example.com', 'bob@example.com', 'zoe@example.com']]);
+  }
+});
+
 test('an enforced policy narrows everybody at the path of the app, owners too', async () => {
   const { table, ids } = await orders();
   await policy(table, {

@@ -8,8 +8,8 @@ import {
   never,
   type PlannedCondition,
 } from '../tables/conditions.ts';
-import { type HashKeys, type Mask, maskedType, stricter, strictness } from './masks.ts';
-import type { TableView, ViewColumn } from './row-table.ts';
+import { compareStrictness, type HashKeys, type Mask, maskedType, stricter } from './masks.ts';
+import { orderColumn, type TableView, type ViewColumn } from './row-table.ts';
 
 export type ReadAction = 'read' | 'export';
 export type ChangeAction = 'insert' | 'update' | 'delete';
@@ -119,8 +119,9 @@ export function viewOf(
     columns.length === catalogue.columns.length && columns.every(({ column, source }) => column === source);
   if (isWhole) return { rows, columns: null, keys };
   const { idColumn } = catalogue;
-  const hasKey = columns.some(({ source }) => source === idColumn);
-  if (hasKey) return { rows, columns, keys };
+  const key = columns.find(({ source }) => source === idColumn);
+  if (key?.cases.length === 0) return { rows, columns, keys };
+  if (key) return { rows, columns: [...columns, orderingColumn(idColumn, orderColumn)], keys };
   const hiddenKey = parts.length > 0 ? orderingColumn(idColumn) : unreadKey(idColumn);
   return { rows, columns: [...columns, hiddenKey], keys };
 }
@@ -140,7 +141,7 @@ function viewColumn(source: CatalogueColumn, parts: readonly ReadPart[]): ViewCo
   const [type = source.type] = types;
   const column = { ...source, type: types.size > 1 ? 'text' : type, nullable: true } as const;
   if (isSame) return { column, source, cases: [{ when: always, mask: first.mask }] };
-  const permissiveFirst = cases.toSorted((one, other) => strictness(one.mask) - strictness(other.mask));
+  const permissiveFirst = cases.toSorted((one, other) => compareStrictness(one.mask, other.mask));
   return {
     column,
     source,
@@ -151,9 +152,9 @@ function viewColumn(source: CatalogueColumn, parts: readonly ReadPart[]): ViewCo
 const isSameMask = (one: Mask | null, other: Mask | null) =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 
-/** Rows need an order where the id is hidden: one that says nothing about the id. */
-function orderingColumn(idColumn: CatalogueColumn): ViewColumn {
-  const column = { ...idColumn, name: '', type: 'text' } as const;
+/** Rows need an order where the id is hidden or masked: one that says nothing about the id. */
+function orderingColumn(idColumn: CatalogueColumn, physical = idColumn.physical): ViewColumn {
+  const column = { ...idColumn, name: '', physical, type: 'text' } as const;
   return { column, source: idColumn, cases: [{ when: always, mask: { kind: 'hash', args: {} } }] };
 }
 

@@ -48,7 +48,7 @@ export function createCursors(signing: LiveKey<string>) {
   };
 }
 
-const isId = (table: RowTable, key: PlannedSort | undefined) => key?.column === table.key;
+const isId = (table: RowTable, key: PlannedSort | undefined) => key?.column === table.order;
 
 /** Physical names: a cursor survives a rename, but not a new column under an old name, nor another type. */
 function cursorScope(table: RowTable, sort: readonly PlannedSort[]): string {

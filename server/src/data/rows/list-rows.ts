@@ -30,7 +30,7 @@ export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
 async function requireCursorRow(ctx: RowsCtx, after: readonly AfterKey[]): Promise<void> {
   for (const key of after) {
     if (typeof key !== 'object' || key === null) continue;
-    const row = [equals(ctx.table.key, key.rowId)];
+    const row = [equals(ctx.table.order, key.rowId)];
     const { text, values } = oneSql(ctx.table, createOutput([]), row);
     const { rows } = await ctx.rowDb.run('point', text, values);
     if (rows.length === 0)

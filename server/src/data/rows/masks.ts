@@ -19,12 +19,41 @@ const byStrictness: readonly Mask['kind'][][] = [
   ['null'],
 ];
 
-export function strictness(mask: Mask | null): number {
-  return mask === null ? -1 : byStrictness.findIndex((kinds) => kinds.includes(mask.kind));
+const rank = (mask: Mask | null) =>
+  mask === null ? -1 : byStrictness.findIndex((kinds) => kinds.includes(mask.kind));
+
+/** A name and the end of its address; more than a mask of characters usually shows. */
+const emailCharsShown = 12;
+
+/** How much a mask hides, among those of its rank. */
+function hidden(mask: Mask | null): number {
+  const args = mask?.args ?? {};
+  if (mask?.kind === 'round') return Number(args.to);
+  if (mask?.kind === 'truncate') return -truncateUnits.indexOf(truncateUnitOf(args));
+  if (mask?.kind === 'partial') return -(countArg(args.first) + countArg(args.last));
+  return mask?.kind === 'email' ? -emailCharsShown : 0;
 }
 
+/** Negative if the first one is more permissive. */
+export function compareStrictness(one: Mask | null, other: Mask | null): number {
+  return rank(one) - rank(other) || hidden(one) - hidden(other);
+}
+
+/** Hides what each of the two hides. */
 export function stricter(one: Mask | null, other: Mask | null): Mask | null {
-  return strictness(other) > strictness(one) ? other : one;
+  if (!one || !other || rank(one) !== rank(other)) return rank(one) > rank(other) ? one : other;
+  const partial = [one, other].filter(({ kind }) => kind === 'partial');
+  if (partial.length === 2) {
+    const least = (end: 'first' | 'last') => Math.min(...partial.map(({ args }) => countArg(args[end])));
+    return { kind: 'partial', args: { first: least('first'), last: least('last') } };
+  }
+  const [some] = partial;
+  if (some) {
+    // The other one is `email`, which shows the first character and all from the @ on.
+    const showsLess = countArg(some.args.first) <= 1 && countArg(some.args.last) === 0;
+    return showsLess ? some : { kind: 'redact', args: {} };
+  }
+  return compareStrictness(one, other) > 0 ? one : other;
 }
 
 const numbers: readonly ColumnType[] = ['int', 'bigint', 'float', 'autonumber'];

@@ -147,6 +147,7 @@ function groupsTable(source: RowTable, items: readonly PlannedItem[]): RowTable 
     from: '',
     all: createOutput(columns.map((column) => ({ column, key: column.name }))),
     key: catalogue.idColumn,
+    order: catalogue.idColumn,
     view: wholeView,
   };
 }

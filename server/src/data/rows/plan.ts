@@ -76,6 +76,6 @@ export function planSelect(table: RowTable, select: readonly SelectItem[] | null
 /** Appends the id, so that the order is total; in the direction of the key before it, so that one index serves both. */
 function planSort(table: RowTable, keys: readonly SortKey[]): PlannedSort[] {
   const sort = keys.map(({ column, descending }) => ({ column: requireColumn(table, column), descending }));
-  if (sort.some(({ column }) => column === table.key)) return sort;
-  return [...sort, { column: table.key, descending: sort.at(-1)?.descending ?? false }];
+  if (sort.some(({ column }) => column === table.order)) return sort;
+  return [...sort, { column: table.order, descending: sort.at(-1)?.descending ?? false }];
 }

@@ -16,10 +16,15 @@ export interface RowTable {
   positions: ReadonlyMap<string, { at: number; type: ColumnType; checks?: ColumnChecks | null | undefined }>;
   from: string;
   all: Output;
-  /** Orders the rows; not in `byName` if the caller cannot read the id. */
+  /** Addresses the rows; not in `byName` if the caller cannot read the id. */
   key: CatalogueColumn;
+  /** Orders the rows: another one than the key where ids are masked. */
+  order: CatalogueColumn;
   view: TableView;
 }
+
+/** A column that orders rows beside a masked id. No column of a table of ours has the name. */
+export const orderColumn = 'svc order';
 
 export interface TableView {
   rows: PlannedCondition;
@@ -73,6 +78,7 @@ export function rowTable(
     from: catalogue.foreign?.from ?? `${ident(catalogue.schema)}.${ident(catalogue.table)}`,
     all: createOutput(readable.map((column) => ({ column, key: column.name }))),
     key: key ?? catalogue.idColumn,
+    order: seen.find(({ physical }) => physical === orderColumn) ?? key ?? catalogue.idColumn,
     view,
   };
 }

@@ -362,7 +362,7 @@ function afterSql({ table, sort }: ListPlan, after: readonly AfterKey[], values:
 function keyBound(table: RowTable, column: CatalogueColumn, key: AfterKey, values: Values): string | null {
   if (key === null) return null;
   if (typeof key === 'string') return bind(values, key, column);
-  const row = readFrom(table, [equals(table.key, key.rowId)], values);
+  const row = readFrom(table, [equals(table.order, key.rowId)], values);
   return `(select ${columnRef(column)} from ${fromClause(row)})`;
 }
 
