@@ -220,10 +220,11 @@ test('a repeated request does not show what has been hidden since', async () => 
   expect((await done(table.send('GET', '/_count'))).count).toBe(4);
 });
 
-test('a table and its columns keep the names that grants and policies use', async () => {
+test('a table and its columns keep the names and types that grants and policies use', async () => {
   const { table } = await orders();
   const named = await policy(table, {
     columns: { mode: 'deny', names: ['secret'] },
+    masks: [{ column: 'total', kind: 'round', args: { to: 10 } }],
     row_filter: 'region=eq.eu',
   });
   const rename = () => table.shape('PATCH', '', { name: `x${table.name}` });
@@ -235,6 +236,8 @@ test('a table and its columns keep the names that grants and policies use', asyn
     expect((await table.shape('DELETE', `/columns/${column}`)).body.code).toBe('column_in_use');
   }
   expect((await table.shape('PATCH', '/columns/email', { name: 'mail' })).status).toBe(200);
+  const retyped = await table.shape('PATCH', '/columns/total', { type: 'bigint' });
+  expect(retyped.body.code).toBe('column_in_use');
   const { tenant } = world;
   const id = await grant(tenant.member, table);
   expect((await table.shape('DELETE', '')).body.code).toBe('table_in_use');

@@ -27,7 +27,8 @@ export async function updateColumn(
   const after = changedColumn(row, before, input.set);
   auditTable(ctx, 'columns.update', row, columnAudit(before, before), columnAudit(after, before));
   if (isDeepEqual(before, after)) return tableRecord(row);
-  if (after.name !== before.name) await requireUnnamedColumn(ctx, row, before.name);
+  if (after.name !== before.name || after.type !== before.type)
+    await requireUnnamedColumn(ctx, row, before.name);
   await updateColumnRow(ctx.db, row, after);
   const rename = (name: string) => (name === before.name ? after.name : name);
   const saved = await saveTableChange(ctx, row, {
