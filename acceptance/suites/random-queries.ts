@@ -1,3 +1,4 @@
+import { conditionsMax } from '@svc/contract/rows.ts';
 import type { Random } from '../support/random.ts';
 import { makeValue, urlText, type Value } from './random-values.ts';
 import {
@@ -26,7 +27,7 @@ export function makeQuery(
   rows: readonly ModelRow[],
 ): MadeQuery {
   const operands: Operands = { random, columns, rows };
-  const where = random.times(random.pick([0, 1, 1, 1, 2, 3]), () => makeCondition(operands, 0));
+  const where = makeWhere(operands);
   const sorted = random.some(columns, random.pick([0, 1, 1, 2, 3, 8]));
   const sort = sorted.map((column) => ({ column, descending: random.chance(0.5) }));
   const select = random.chance(0.4) ? makeSelect(random, columns) : null;
@@ -58,6 +59,17 @@ function makeSelect(random: Random, columns: readonly ModelColumn[]): MadeQuery[
     }))
     .filter(({ key }) => !keys.has(key) && keys.add(key));
 }
+
+function makeWhere(operands: Operands): Condition[] {
+  const { random } = operands;
+  for (;;) {
+    const where = random.times(random.pick([0, 1, 1, 1, 2, 3]), () => makeCondition(operands, 0));
+    if (where.reduce((sum, condition) => sum + countTests(condition), 0) <= conditionsMax) return where;
+  }
+}
+
+const countTests = (condition: Condition): number =>
+  condition.kind === 'test' ? 1 : condition.parts.reduce((sum, part) => sum + countTests(part), 0);
 
 function makeCondition(operands: Operands, depth: number): Condition {
   const { random } = operands;
