@@ -126,13 +126,14 @@ export default function Item({ loaderData }: { loaderData: { id: string } }) {
 `,
 };
 
+/** Pinned: the next release has no package for every machine. */
 const astro: Files = {
   'package.json': json({
     name: 'astro-server',
     type: 'module',
     version: '0.0.1',
     scripts: { dev: 'astro dev', build: 'astro build', preview: 'astro preview', astro: 'astro' },
-    dependencies: { astro: '^7.3.0', '@astrojs/node': '^11.1.0' },
+    dependencies: { astro: '7.3.4', '@astrojs/node': '^11.1.0' },
   }),
   'astro.config.mjs': `import node from '@astrojs/node';
 import { defineConfig } from 'astro/config';
