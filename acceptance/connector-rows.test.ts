@@ -382,6 +382,10 @@ describe.each([
     expect(
       (await write('PATCH', `/${id}`, { note: 'z' }, { 'if-match': made.headers.get('etag')! })).status,
     ).toBe(412);
+    const log = await t.admin.call('GET', `${t.base}/access/log?connector=warehouse&user=${writer.id}`);
+    const recorded = log.body.items.map((item: { request_id: string }) => item.request_id);
+    for (const shown of [made, preview, updated])
+      expect(recorded).toContain(shown.headers.get('x-request-id'));
     // Only one row at a time.
     expect((await write('DELETE', `?id=eq.${id}`)).headers.get('allow')).toBe('GET, HEAD, POST');
     expect((await write('DELETE', `/${id}`)).status).toBe(204);

@@ -20,6 +20,7 @@ import {
   parseRowsPath,
   type RowsCtx,
   type RowsPath,
+  recordShown,
   withPreferenceApplied,
 } from './context.ts';
 import type { Cursors } from './cursor.ts';
@@ -235,7 +236,8 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind === 'count') return countRows(ctx);
   if (rest.kind === 'aggregate')
     return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
-  if (!isRead && ctx.writeDb) return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null);
+  if (!isRead && ctx.writeDb)
+    return recorded(ctx, await writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null));
   if (rest.kind === 'table') {
     if (method === 'DELETE') return deleteRows(ctx);
     if (method === 'PATCH') return updateRows(ctx, receivedObject(ctx));
@@ -247,8 +249,14 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind !== 'row') throw fail('not_found');
   if (isRead) return getRow(ctx, rest.id);
   const { dryRun } = parseQuery(ctx.search, 'change');
-  if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
-  return updateRow(ctx, rest.id, receivedObject(ctx), dryRun);
+  if (method === 'DELETE') return recorded(ctx, await deleteRow(ctx, rest.id, dryRun));
+  return recorded(ctx, await updateRow(ctx, rest.id, receivedObject(ctx), dryRun));
+}
+
+/** Of a change of one row: a body shows the row, or its values in a plan. */
+function recorded(ctx: RowsCtx, response: FastPathResponse): FastPathResponse {
+  recordShown(ctx, response.body === null ? 0 : 1);
+  return response;
 }
 
 function receivedObject({ body }: RowsCtx): string {
@@ -281,7 +289,10 @@ async function insertRows(ctx: RowsCtx): Promise<FastPathResponse> {
   if (hasSeveralObjects(text)) return batch(body);
   if (isLarge)
     throw fail('payload_too_large', { detail: `The maximum size of a row is ${rowBytesMax} bytes.` });
-  return upsert ? upsertRow(ctx, text, { ...options, upsert }) : insertRow(ctx, text, options);
+  return recorded(
+    ctx,
+    await (upsert ? upsertRow(ctx, text, { ...options, upsert }) : insertRow(ctx, text, options)),
+  );
 }
 
 function readFirstLines(body: ReceivedBody): string {
