@@ -272,3 +272,30 @@ test('a mask that does not fit the type of its column is refused, and a policy t
   await done(tenant.admin.call('PATCH', `${policiesPath}/${id}`, { enabled: false }));
   await until('the policy is gone', async () => (await table.send('GET', '')).status === 200);
 });
+
+test('a filter with an attribute is checked when it is saved, and is false for a value that does not fit', async () => {
+  const { table } = await orders('closed');
+  const { tenant, app } = world;
+  const path = `${app.slug}/${table.name}`;
+  const unfit = {
+    name: 'gone',
+    connector_id: connectorId,
+    resource_path: path,
+    row_filter: 'gone=eq.@me.level',
+  };
+  const preview = await tenant.admin.call('POST', `${tenant.base}/access-policies?dry_run=true`, unfit);
+  expect(preview.body.plan.warnings.join()).toContain(path);
+  const person = await newMember(tenant);
+  const setLevel = (level: string) =>
+    done(tenant.admin.call('PATCH', `${tenant.base}/members/${person.id}`, { attributes: { level } }));
+  await setLevel('high');
+  for (const row_filter of ['total=eq.@me.level', 'region=eq.us'])
+    await grant(person, table, { policy_ids: [await policy(table, { row_filter })] });
+  const totals = async () =>
+    (await world.as(bearer(person), table)('GET', '?sort=total')).body.data?.map(
+      ({ total }: { total: number }) => total,
+    );
+  await until('the grants are in use', async () => (await totals())?.join() === '99');
+  await setLevel('26');
+  await until('the attribute is in use', async () => (await totals())?.join() === '26,99');
+});

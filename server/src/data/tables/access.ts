@@ -14,6 +14,7 @@ import type { z } from 'zod';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
 import { Failure, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
+import { withoutCallerValues } from './caller-values.ts';
 import { planCondition } from './conditions.ts';
 import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
 import type { ColumnRow, TableRow } from './store.ts';
@@ -90,7 +91,6 @@ function listedRules(rules: TableRules): ListedRule[] {
   return [...lists, ...columns];
 }
 
-/** Values of the caller are not known yet, so that only their columns are checked. */
 function checkFilter(
   { field, action, where }: Pick<ListedRule, 'field' | 'action'> & { where: Condition[] },
   columns: readonly ColumnRow[],
@@ -107,13 +107,6 @@ function checkFilter(
   } catch (error) {
     throw error instanceof Failure ? validationError(field, error.detail ?? error.message) : error;
   }
-}
-
-function withoutCallerValues(condition: Condition): Condition {
-  if (condition.kind !== 'test') return { ...condition, parts: condition.parts.map(withoutCallerValues) };
-  const operands = [condition.operand].flat();
-  if (!operands.some((operand) => operand.startsWith('@me.'))) return condition;
-  return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
 }
 
 export function isNamedByRules(rules: TableRules, column: string): boolean {
