@@ -1,4 +1,5 @@
 import { type Condition, printRowFilter } from '@svc/contract/filter.ts';
+import { placeholderProblem } from '@svc/contract/placeholders.ts';
 import {
   type Alternative,
   defaultPreset,
@@ -30,6 +31,7 @@ export async function setTableAccess(ctx: AppMutationCtx, input: { table: string
   const rules = withRules(row.rules, input.set);
   const owner = row.columns.find(({ number }) => number === row.owner_column);
   checkRules(rules, row.columns, owner);
+  checkPlaceholders(rules, row.rules);
   auditTable(ctx, 'tables.setAccess', row, { rules: row.rules }, { rules });
   if (isOpenToChanges(rules)) ctx.warn('Every user of the app can change every row.');
   if (isDeepEqual(rules, row.rules)) return accessRecord(row);
@@ -46,6 +48,7 @@ export function newTableRules(
   const rules = withRules(preset, typeof access === 'string' ? { preset: access } : access);
   const owner = columns.find(({ name }) => name === owner_column);
   checkRules(rules, columns, owner);
+  checkPlaceholders(rules, preset);
   return rules;
 }
 
@@ -75,6 +78,21 @@ export function checkRules(
     if (!column) throw validationError('columns', `the table has no column ${name}`);
   }
 }
+
+/** Rules that are stored already keep their meaning. */
+function checkPlaceholders(rules: TableRules, before: TableRules): void {
+  const stored = listedRules(before);
+  for (const { field, action, alternatives } of listedRules(rules)) {
+    const known = stored.find((each) => each.field === field)?.alternatives ?? [];
+    for (const alternative of alternatives) {
+      if (known.some((each) => isDeepEqual(each, alternative))) continue;
+      const problem = placeholderProblem(parseAlternative(alternative).where, rowsOf[action]);
+      if (problem) throw validationError(field, problem, 'unknown_placeholder');
+    }
+  }
+}
+
+const rowsOf = { read: [], insert: ['new'], update: ['new', 'old'], delete: [] } as const;
 
 interface ListedRule {
   field: string;
