@@ -218,13 +218,14 @@ function hasSameView(now: TableAccess, before: TableAccess): boolean {
 const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
 
 function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
-  requireMethod(method, path, !!access.table.catalogue.foreign);
+  requireMethod(method, path);
   requireAction(access, method === 'GET' || method === 'HEAD' ? 'read' : changeMethods[method]);
 }
 
-function requireMethod(method: string, { rest }: RowsPath, isForeign = false): void {
-  // Rows of another database are changed one by one.
-  const allowed = isForeign && rest.kind === 'table' ? ['GET', 'HEAD', 'POST'] : allowedMethods[rest.kind];
+function requireMethod(method: string, { rest, schema }: RowsPath): void {
+  // Rows of a connector are changed one by one.
+  const isWhole = schema !== undefined && rest.kind === 'table';
+  const allowed = isWhole ? ['GET', 'HEAD', 'POST'] : allowedMethods[rest.kind];
   if (!allowed.includes(method)) throw fail('method_not_allowed', { headers: { allow: allowed.join(', ') } });
 }
 
@@ -255,7 +256,7 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
 
 /** Of a change of one row: a body shows the row, or its values in a plan. */
 function recorded(ctx: RowsCtx, response: FastPathResponse): FastPathResponse {
-  recordShown(ctx, response.body === null ? 0 : 1);
+  recordShown(ctx, response.body !== null && ctx.access.actions.has('read') ? 1 : 0);
   return response;
 }
 
@@ -289,10 +290,11 @@ async function insertRows(ctx: RowsCtx): Promise<FastPathResponse> {
   if (hasSeveralObjects(text)) return batch(body);
   if (isLarge)
     throw fail('payload_too_large', { detail: `The maximum size of a row is ${rowBytesMax} bytes.` });
-  return recorded(
-    ctx,
-    await (upsert ? upsertRow(ctx, text, { ...options, upsert }) : insertRow(ctx, text, options)),
-  );
+  const response = await (upsert
+    ? upsertRow(ctx, text, { ...options, upsert })
+    : insertRow(ctx, text, options));
+  // The plan of an insert shows what the caller sent.
+  return options.dryRun ? response : recorded(ctx, response);
 }
 
 function readFirstLines(body: ReceivedBody): string {

@@ -52,8 +52,10 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
     options,
     async (tx, mode) => {
       const written = await runOperations(tx, mode, { operations, tables });
-      isShown = written.map(({ response, previewed }) =>
-        mode === 'preview' ? hasValues(previewed) : response.body !== null && !isMinimal,
+      isShown = written.map(({ response, previewed }, at) =>
+        mode === 'preview'
+          ? operations[at]?.id !== null && hasValues(previewed)
+          : response.body !== null && !isMinimal,
       );
       return mode === 'preview'
         ? previewBatch(first, operations, written)
