@@ -384,6 +384,14 @@ describe.each([
       400,
       [{ column: 'region', code: 'required' }],
     ]);
+    const clerk = await newMember(t);
+    await grant({ subject_id: clerk.id, preset_id: all });
+    const lines = `/data/${t.id}/_connectors/warehouse/sales/lines`;
+    const keyless = await clerk.call('POST', lines, { order_id: 9 });
+    expect([keyless.status, keyless.body.errors]).toMatchObject([
+      400,
+      [{ column: 'line', code: 'required' }],
+    ]);
     const preview = await write('PATCH', `/${id}?dry_run=true`, { note: 'later' });
     expect(preview.body.plan.changes).toMatchObject([{ path: 'note', before: 'new', after: 'later' }]);
     expect((await get(`sales/changes/${id}`)).body.note).toBe('new');
