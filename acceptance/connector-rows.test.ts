@@ -326,10 +326,20 @@ describe.each([
       columns: { mode: 'deny', names: ['secret'] },
       resource_path: `sales/${name}`,
     });
+    const own = await t.admin.call('POST', `${t.base}/access-policies`, {
+      name: 'Own secrets',
+      connector_id: opened.connectorId,
+      row_filter: 'secret=eq.@me.secret',
+      resource_path: `sales/${name}`,
+    });
+    expect(own.status).toBe(201);
     await grant({ policy_ids: [policy.body.id] });
     expect((await get(`sales/${name}`)).body.data).toEqual([{ id: 1 }]);
     await warehouse.query(`alter table sales.${name} rename column secret to hidden`);
-    expect((await refresh()).unfit_policies).toEqual([`No secrets: sales/${name}`]);
+    expect((await refresh()).unfit_policies.sort()).toEqual([
+      `No secrets: sales/${name}`,
+      `Own secrets: sales/${name}`,
+    ]);
     await until('it is closed', async () => (await get(`sales/${name}`)).body.code === 'policy_unresolvable');
   });
 
@@ -369,6 +379,19 @@ describe.each([
     expect((await write('PATCH', '/2', { note: 'x' })).status).toBe(404);
     expect((await write('PATCH', `/${id}`, { region: 'us' })).status).toBe(403);
     expect((await write('POST', '', { id, region: 'eu' })).body.code).toBe('unique_violation');
+    const incomplete = await write('POST', '', { note: 'nowhere' });
+    expect([incomplete.status, incomplete.body.errors]).toMatchObject([
+      400,
+      [{ column: 'region', code: 'required' }],
+    ]);
+    const clerk = await newMember(t);
+    await grant({ subject_id: clerk.id, preset_id: all });
+    const lines = `/data/${t.id}/_connectors/warehouse/sales/lines`;
+    const keyless = await clerk.call('POST', lines, { order_id: 9 });
+    expect([keyless.status, keyless.body.errors]).toMatchObject([
+      400,
+      [{ column: 'line', code: 'required' }],
+    ]);
     const preview = await write('PATCH', `/${id}?dry_run=true`, { note: 'later' });
     expect(preview.body.plan.changes).toMatchObject([{ path: 'note', before: 'new', after: 'later' }]);
     expect((await get(`sales/changes/${id}`)).body.note).toBe('new');
@@ -382,6 +405,10 @@ describe.each([
     expect(
       (await write('PATCH', `/${id}`, { note: 'z' }, { 'if-match': made.headers.get('etag')! })).status,
     ).toBe(412);
+    const log = await t.admin.call('GET', `${t.base}/access/log?connector=warehouse&user=${writer.id}`);
+    const recorded = log.body.items.map((item: { request_id: string }) => item.request_id);
+    for (const shown of [made, preview, updated])
+      expect(recorded).toContain(shown.headers.get('x-request-id'));
     // Only one row at a time.
     expect((await write('DELETE', `?id=eq.${id}`)).headers.get('allow')).toBe('GET, HEAD, POST');
     expect((await write('DELETE', `/${id}`)).status).toBe(204);

@@ -152,7 +152,7 @@ describe('access policies', () => {
       name: 'eu only',
       row_filter: 'region=eq.eu',
       columns: { mode: 'deny', names: ['salary'] },
-      masks: [{ column: 'email', kind: 'partial', args: { keep: 2 } }],
+      masks: [{ column: 'email', kind: 'partial', args: { first: 2 } }],
     });
     expect(made.status).toBe(201);
     expect(Object.keys(made.body)).toEqual(

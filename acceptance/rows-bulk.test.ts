@@ -260,7 +260,16 @@ describe('rights', () => {
       preset_id: preset.id,
       policy_ids: [policy.id],
     });
-    const path = `/data/${tenant.slug}/_connectors/${connector.slug}/${app.slug}/${people.name}`;
+    const path = `/data/${tenant.slug}/${app.slug}/${people.name}`;
+    const connected = `/data/${tenant.slug}/_connectors/${connector.slug}/${app.slug}/${people.name}`;
+    for (const method of ['PATCH', 'DELETE']) {
+      const refused = await clerk.call(
+        method,
+        `${connected}?n=gt.0`,
+        method === 'PATCH' ? { n: 7 } : undefined,
+      );
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+    }
     const change = (search: string, values: object, headers?: Record<string, string>) =>
       clerk.call('PATCH', `${path}${search}`, values, headers);
     expect((await change('?email=eq.ada@example.com', { n: 7 })).body.updated).toBe(0);

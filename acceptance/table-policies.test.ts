@@ -207,6 +207,43 @@ test('a grant opens an app table at the path of the app, within its policies, an
   await done(tenant.admin.call('PATCH', `${tenant.base}/connectors/tables`, { writable: true }));
 });
 
+test('the rows that changes by a grant show are written down, in answers, plans and batches', async () => {
+  const { table, ids } = await orders('closed');
+  const { tenant, app } = world;
+  const person = await newMember(tenant);
+  const send = world.as(bearer(person), table);
+  await grant(person, table, { preset_id: await preset('read', 'insert', 'update', 'delete') });
+  await until('the grant is in use', async () => (await send('GET', '/_count')).status === 200);
+  const batch = (operations: object[], headers: Record<string, string> = {}) =>
+    person.call('POST', `/data/${tenant.slug}/${app.slug}/_batch`, { operations }, headers);
+  const update = { op: 'update', table: table.name, id: ids[1], values: { total: 2 } };
+  const key = { 'idempotency-key': Bun.randomUUIDv7() };
+  const shown = [
+    await send('PATCH', `/${ids[0]}`, { total: 7 }),
+    await send('PATCH', `/${ids[0]}?dry_run=true`, { total: 8 }),
+    await send('DELETE', `/${ids[0]}?dry_run=true`),
+    await send('POST', '', { region: 'eu', email: 'new@example.com' }),
+    await batch([update], key),
+    await batch([update], key),
+  ];
+  const silent = [
+    await send('PATCH', `/${ids[0]}`, { total: 9 }, { prefer: 'return=minimal' }),
+    await batch([update], { prefer: 'return=minimal' }),
+    await send('DELETE', `/${ids[0]}`),
+  ];
+  const log = await done(
+    tenant.admin.call('GET', `${tenant.base}/access/log?connector=tables&user=${person.id}`),
+  );
+  const recorded = (answers: { headers: Headers }[]) =>
+    answers.map(
+      ({ headers }) =>
+        log.items.find((item: { request_id: string }) => item.request_id === headers.get('x-request-id'))
+          ?.rows ?? 0,
+    );
+  expect(recorded(shown)).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(recorded(silent)).toEqual([0, 0, 0]);
+});
+
 test('a repeated request does not show what has been hidden since', async () => {
   const { table } = await orders();
   const key = { 'idempotency-key': Bun.randomUUIDv7() };
@@ -272,4 +309,31 @@ test('a mask that does not fit the type of its column is refused, and a policy t
   expect(document.status).toBe(200);
   await done(tenant.admin.call('PATCH', `${policiesPath}/${id}`, { enabled: false }));
   await until('the policy is gone', async () => (await table.send('GET', '')).status === 200);
+});
+
+test('a filter with an attribute is checked when it is saved, and is false for a value that does not fit', async () => {
+  const { table } = await orders('closed');
+  const { tenant, app } = world;
+  const path = `${app.slug}/${table.name}`;
+  const unfit = {
+    name: 'gone',
+    connector_id: connectorId,
+    resource_path: path,
+    row_filter: 'gone=eq.@me.level',
+  };
+  const preview = await tenant.admin.call('POST', `${tenant.base}/access-policies?dry_run=true`, unfit);
+  expect(preview.body.plan.warnings.join()).toContain(path);
+  const person = await newMember(tenant);
+  const setLevel = (level: string) =>
+    done(tenant.admin.call('PATCH', `${tenant.base}/members/${person.id}`, { attributes: { level } }));
+  await setLevel('high');
+  for (const row_filter of ['total=eq.@me.level', 'region=eq.us'])
+    await grant(person, table, { policy_ids: [await policy(table, { row_filter })] });
+  const totals = async () =>
+    (await world.as(bearer(person), table)('GET', '?sort=total')).body.data?.map(
+      ({ total }: { total: number }) => total,
+    );
+  await until('the grants are in use', async () => (await totals())?.join() === '99');
+  await setLevel('26');
+  await until('the attribute is in use', async () => (await totals())?.join() === '26,99');
 });

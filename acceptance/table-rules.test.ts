@@ -195,6 +195,24 @@ describe('a rule with a filter', () => {
     }
   });
 
+  test('with a placeholder that is not known is refused by its name', async () => {
+    const table = await world.table(['a:text']);
+    for (const [action, where, named] of [
+      ['read', 'a=eq.@mee.region', '@mee.region'],
+      ['read', 'or=(a.eq.x,a.in.(@you.x,y))', '@you.x'],
+      ['read', 'a=eq.@me', '@me'],
+      ['read', 'a=eq.@new.a', '@new.a'],
+      ['insert', 'a=neq.@old.a', '@old.a'],
+      ['update', 'a=in.(@old.a)', '@old.a'],
+    ] as const) {
+      const { status, body } = await table.shape('PUT', '/access', { [action]: [where] });
+      expect([where, status, body.code]).toEqual([where, 400, 'validation_failed']);
+      expect(body.detail).toContain(`"${named}" is not a placeholder here; known are @me.id`);
+    }
+    for (const where of ['a=ew.@example.com', 'a=eq.@ada', 'a=neq.@old.a', 'a=eq.@me.region'])
+      await done(table.shape('PUT', '/access', { update: [where] }));
+  });
+
   test('follows the rename of a column, which cannot be dropped', async () => {
     const table = await world.table(['a:int'], { access: { read: ['a=gt.1'] } });
     await table.insert({ a: 1 }, { a: 2 });

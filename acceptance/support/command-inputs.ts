@@ -69,7 +69,7 @@ const policyFile = file(
   'policy.yaml',
   `row_filter: region=eq.eu
 columns: { mode: deny, names: [salary] }
-masks: [{ column: email, kind: partial, args: { keep: 2 } }]
+masks: [{ column: email, kind: partial, args: { first: 2 } }]
 `,
 );
 const folder: Fixture = () => ({ folder: folderOf(staticSource()) });

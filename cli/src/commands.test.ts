@@ -135,7 +135,7 @@ describe('svc policies create', () => {
   test('sends every field that has a flag', async () => {
     const line =
       'svc policies create --name n --description d --connector c --resource-path s/t --actions read,write --row-filter a=eq.1 ' +
-      `--columns-mode allow --columns a,b --mask 'email:partial:{"keep":2}' --mask phone:hash --enabled=false`;
+      `--columns-mode allow --columns a,b --mask 'email:partial:{"first":2}' --mask phone:hash --enabled=false`;
     expect(await sent(line)).toEqual({
       name: 'n',
       description: 'd',
@@ -145,7 +145,7 @@ describe('svc policies create', () => {
       row_filter: 'a=eq.1',
       columns: { mode: 'allow', names: ['a', 'b'] },
       masks: [
-        { column: 'email', kind: 'partial', args: { keep: 2 } },
+        { column: 'email', kind: 'partial', args: { first: 2 } },
         { column: 'phone', kind: 'hash', args: {} },
       ],
       enabled: false,

@@ -53,6 +53,7 @@ const summaries: Readonly<Record<string, string>> = {
   'rows.access': 'Describe what you may do with a table of a connector',
   'rows.list': 'List rows of a connector by page, or stream all with Accept: application/x-ndjson',
   'rows.count': 'Count rows of a connector',
+  'rows.aggregate': 'Group rows of a connector and aggregate their columns',
   'rows.get': 'Get a row of a connector',
   'rows.insert': 'Insert a row through a connector',
   'rows.update': 'Update columns of a row of a connector',

@@ -169,6 +169,7 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'GET /api/v1/version',
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}',
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/_access',
+    'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/_aggregate',
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/_count',
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/{id}',
     'GET /git-host/setup',

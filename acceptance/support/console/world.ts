@@ -221,7 +221,7 @@ async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
     row_filter: 'region=eq.eu&or=(age.gte.18,and(vip.is.true,country.in.(de,fr,"it,ch")))',
     columns: { mode: 'deny', names: ['password_hash'] },
     masks: [
-      { column: 'email', kind: 'partial', args: { keep: 4 } },
+      { column: 'email', kind: 'partial', args: { first: 4 } },
       { column: 'phone', kind: 'constant', args: { value: 'on request' } },
     ],
   });

@@ -52,7 +52,7 @@ export const policiesCreate = defineCommand({
   },
   examples: {
     "--name 'own region' --connector warehouse --row-filter region=eq.eu --execute": 'Only some rows',
-    '--name masked --columns-mode deny --columns salary --mask \'email:partial:{"keep":2}\'':
+    '--name masked --columns-mode deny --columns salary --mask \'email:partial:{"first":2}\'':
       'Hide one column, mask another',
     '--from-file policy.yaml --execute': 'From a file',
   },

@@ -93,7 +93,7 @@ export function checkMasks(flags: { mask?: string[] | undefined }): undefined {
   for (const text of flags.mask ?? []) parseMask(text);
 }
 
-/** `email:partial:{"keep":4}`: only the first two colons separate. */
+/** `email:partial:{"first":4}`: only the first two colons separate. */
 export function parseMask(text: string): Mask {
   const [, column, kind, json] = /^([^:]+):([^:]+)(?::(.*))?$/s.exec(text) ?? [];
   const known = maskKinds.find((it) => it === kind);

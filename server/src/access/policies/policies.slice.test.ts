@@ -112,6 +112,18 @@ test('a policy stored with an invalid filter can be read, disabled and fixed', a
   expect((await update(id, { row_filter: 'zzz=1' })).row_filter).toBe('zzz=1');
 });
 
+test('a filter with an unknown placeholder is refused, unless it is stored already', async () => {
+  for (const row_filter of ['a=eq.@mee.region', 'a=eq.@you.x', 'a=eq.@me', 'a=eq.@new.a', 'a=in.(@old.a)'])
+    expect([row_filter, await readRefusal(create({ row_filter }))]).toEqual([
+      row_filter,
+      wrong('row_filter'),
+    ]);
+  expect((await create({ row_filter: 'a=ew.@example.com' })).row_filter).toBe('a=ew.@example.com');
+  const { id } = await create({ row_filter: 'a=eq.@me.region' });
+  await sql`update svc.access_policies set row_filter = 'a=eq.@mee.b' where id = ${id}`.execute(database.db);
+  expect((await update(id, { enabled: false })).row_filter).toBe('a=eq.@mee.b');
+});
+
 test('duplicate columns are refused', async () => {
   expect(await readRefusal(create({ columns: { mode: 'deny', names: ['a', 'b', 'a'] } }))).toEqual(
     wrong('columns'),
@@ -132,6 +144,8 @@ test('a mask with arguments that no column can use is refused when it is saved',
     ['truncate', { unit: 'week' }],
     ['partial', { first: 1.5 }],
     ['partial', { last: -1 }],
+    ['partial', { keep: 2 }],
+    ['hash', { first: 1 }],
   ] as const)
     expect([kind, args, await saved(kind, args)]).toEqual([kind, args, wrong('masks')]);
   expect(await saved('round', { to: 100 })).toEqual(['taken', null]);

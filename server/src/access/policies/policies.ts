@@ -4,6 +4,7 @@ import type {
   updatePolicy as updatePolicyShape,
 } from '@svc/contract/access-policies.shapes.ts';
 import { FilterError, parseRowFilter } from '@svc/contract/filter.ts';
+import { placeholderProblem } from '@svc/contract/placeholders.ts';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
@@ -16,7 +17,13 @@ import { publishAccessEvent } from '../access-events.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
 import { noPolicyEffects, type PolicyEffects } from './policy-effects.ts';
-import { auditedFields, duplicates, hiddenMaskColumns, maskArgsProblem } from './rules.ts';
+import {
+  auditedFields,
+  duplicates,
+  hiddenMaskColumns,
+  maskArgsProblem,
+  unknownArgsProblem,
+} from './rules.ts';
 import {
   deletePolicyRow,
   findPolicyRow,
@@ -183,7 +190,8 @@ async function checkPolicy(ctx: PolicyCtx, fields: PolicyFields, before: PolicyF
   ] as const)
     if (columns.length > 0) throw validationError(field, `${problem}: ${columns.join(', ')}`);
   for (const mask of fields.masks) {
-    const problem = maskArgsProblem(mask);
+    const isStored = before?.masks.some((each) => isDeepEqual(each, mask));
+    const problem = maskArgsProblem(mask) ?? (isStored ? null : unknownArgsProblem(mask));
     if (problem) throw validationError('masks', `${mask.column}: ${problem}`);
   }
   if (fields.name !== before?.name && (await findPolicyRowByName(ctx.db, ctx.tenant.id, fields.name)))
@@ -192,7 +200,8 @@ async function checkPolicy(ctx: PolicyCtx, fields: PolicyFields, before: PolicyF
 
 function checkRowFilter(text: string): void {
   try {
-    parseRowFilter(text);
+    const problem = placeholderProblem(parseRowFilter(text));
+    if (problem) throw validationError('row_filter', problem, 'unknown_placeholder');
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     throw validationError('row_filter', `is invalid at ${JSON.stringify(error.field)}: ${error.detail}`);

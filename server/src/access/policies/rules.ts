@@ -47,3 +47,22 @@ export function maskArgsProblem({
     return `truncate needs \`unit\`: ${truncateUnits.join(', ')}`;
   return null;
 }
+
+const maskArgs: Readonly<Partial<Record<PolicyFields['masks'][number]['kind'], readonly string[]>>> = {
+  partial: ['first', 'last'],
+  constant: ['value', 'text'],
+  round: ['to'],
+  truncate: ['unit', 'to'],
+};
+
+/** Stored masks keep the arguments that they have. */
+export function unknownArgsProblem({
+  kind,
+  args,
+}: Pick<PolicyFields['masks'][number], 'kind' | 'args'>): string | null {
+  const known = maskArgs[kind] ?? [];
+  const unknown = Object.keys(args).filter((name) => !known.includes(name));
+  if (unknown.length === 0) return null;
+  const takes = known.length === 0 ? 'no arguments' : known.join(' and ');
+  return `${kind} takes ${takes}, not ${unknown.join(', ').slice(0, 100)}`;
+}

@@ -42,7 +42,7 @@ const syntheticKey: CatalogueColumn = {
 };
 
 function catalogueColumn(column: ForeignColumn, isKey: boolean): CatalogueColumn {
-  const { name, type, nullable, json, has_byte_order } = column;
+  const { name, type, nullable, json, has_byte_order, has_default, is_generated } = column;
   return {
     name,
     physical: name,
@@ -52,6 +52,7 @@ function catalogueColumn(column: ForeignColumn, isKey: boolean): CatalogueColumn
     role: isKey ? 'id' : 'plain',
     ...(json ? { json, sqlType: 'numeric' } : {}),
     ...(type === 'text' && !has_byte_order ? { hasOtherOrder: true } : {}),
+    ...(nullable || has_default || is_generated ? {} : { isRequired: true }),
   };
 }
 

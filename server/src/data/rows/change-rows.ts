@@ -12,6 +12,7 @@ import {
   parseIdempotencyKey,
   parsePreferences,
   type RowsCtx,
+  recordShown,
 } from './context.ts';
 import { type ReturnedRow, rowEtag } from './get-row.ts';
 import { JsonRows, readValues } from './json-rows.ts';
@@ -183,10 +184,6 @@ function previewChanges(
   }));
   return planResponse(operation, [summary, ...shown]);
 }
-
-/** A filter reads: otherwise the rows of a plan or an answer would be read without a record. */
-const recordShown = ({ recordRead, table }: RowsCtx, rows: number) =>
-  recordRead({ action: 'read', table, output: table.all, rows });
 
 const showsIds = ({ table }: RowsCtx) => table.key === table.catalogue.idColumn;
 

@@ -43,6 +43,11 @@ export function emptyResponse(status: number, headers: Record<string, string> = 
   return { status, headers, body: null };
 }
 
+/** What a change shows of rows, in its answer or its plan, is read: otherwise it would be without a record. */
+export function recordShown({ recordRead, table }: RowsCtx, rows: number): void {
+  if (rows > 0) recordRead({ action: 'read', table, output: table.all, rows });
+}
+
 /** In place of an app: `/data/{tenant}/_connectors/{connector}/{schema}/{table}`. */
 const connectorsSegment = '_connectors';
 

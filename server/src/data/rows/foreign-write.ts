@@ -1,5 +1,6 @@
 import { rowSegment } from '@svc/contract/row-path.ts';
 import { rowBytesMax } from '@svc/contract/rows.ts';
+import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { AppRows, Transaction } from '../../drivers/row-database/row-pool.ts';
@@ -31,7 +32,7 @@ import {
 } from './get-row.ts';
 import { hasSeveralObjects } from './json-lines.ts';
 import { parseQuery } from './parse-query.ts';
-import { isProblems, parseRowObject, rowProblemsError } from './parse-row.ts';
+import { columnProblems, incompleteRow, isProblems, parseRowObject, rowProblemsError } from './parse-row.ts';
 import { existsSql, type InsertedColumn, oneSql } from './sql.ts';
 import { runOnce } from './store.ts';
 import { ifPlanHeader, previewResponse } from './write-transaction.ts';
@@ -144,7 +145,9 @@ async function insertForeignRow(ctx: RowsCtx, writeDb: AppRows, dryRun: boolean)
 async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColumn[]): Promise<Changed> {
   const { table, access } = ctx;
   const keys = table.catalogue.foreign?.keys ?? [];
-  const { rows } = await run(tx, foreignInsertSql(table, inserted));
+  const { rows } = await run(tx, foreignInsertSql(table, inserted)).catch((error: unknown) => {
+    throw missingValues(ctx, inserted, error) ?? error;
+  });
   const given = (column: CatalogueColumn) => inserted.find((each) => each.column === column)?.value;
   // PostgreSQL returns the key, MySQL only the number that it has generated.
   const generated =
@@ -173,6 +176,17 @@ async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColum
   const isShown = after !== null && !parsePreferences(ctx.request).isMinimal;
   const response = isShown ? jsonResponse(201, after.json, headers) : emptyResponse(201, headers);
   return { operation: { id: 'rows.insert', irreversible: false }, id: '', before: null, after, response };
+}
+
+/** Null if the catalogue knows of no missing value: it is outdated then. */
+function missingValues({ table }: RowsCtx, inserted: readonly InsertedColumn[], error: unknown) {
+  if (sqlState(error) !== '23502') return null;
+  const missing = table.catalogue.columns.filter(
+    (column) => column.isRequired && !inserted.some((each) => each.column === column),
+  );
+  if (missing.length === 0) return null;
+  if (missing.some(({ name }) => !table.positions.has(name))) return incompleteRow();
+  return rowProblemsError(missing.map(({ name }) => ({ column: name, ...columnProblems.required })));
 }
 
 const keyText = (value: string, parts: number) =>

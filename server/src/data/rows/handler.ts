@@ -20,6 +20,7 @@ import {
   parseRowsPath,
   type RowsCtx,
   type RowsPath,
+  recordShown,
   withPreferenceApplied,
 } from './context.ts';
 import type { Cursors } from './cursor.ts';
@@ -217,13 +218,14 @@ function hasSameView(now: TableAccess, before: TableAccess): boolean {
 const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
 
 function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
-  requireMethod(method, path, !!access.table.catalogue.foreign);
+  requireMethod(method, path);
   requireAction(access, method === 'GET' || method === 'HEAD' ? 'read' : changeMethods[method]);
 }
 
-function requireMethod(method: string, { rest }: RowsPath, isForeign = false): void {
-  // Rows of another database are changed one by one.
-  const allowed = isForeign && rest.kind === 'table' ? ['GET', 'HEAD', 'POST'] : allowedMethods[rest.kind];
+function requireMethod(method: string, { rest, schema }: RowsPath): void {
+  // Rows of a connector are changed one by one.
+  const isWhole = schema !== undefined && rest.kind === 'table';
+  const allowed = isWhole ? ['GET', 'HEAD', 'POST'] : allowedMethods[rest.kind];
   if (!allowed.includes(method)) throw fail('method_not_allowed', { headers: { allow: allowed.join(', ') } });
 }
 
@@ -235,7 +237,8 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind === 'count') return countRows(ctx);
   if (rest.kind === 'aggregate')
     return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
-  if (!isRead && ctx.writeDb) return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null);
+  if (!isRead && ctx.writeDb)
+    return recorded(ctx, await writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null));
   if (rest.kind === 'table') {
     if (method === 'DELETE') return deleteRows(ctx);
     if (method === 'PATCH') return updateRows(ctx, receivedObject(ctx));
@@ -247,8 +250,14 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind !== 'row') throw fail('not_found');
   if (isRead) return getRow(ctx, rest.id);
   const { dryRun } = parseQuery(ctx.search, 'change');
-  if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun);
-  return updateRow(ctx, rest.id, receivedObject(ctx), dryRun);
+  if (method === 'DELETE') return recorded(ctx, await deleteRow(ctx, rest.id, dryRun));
+  return recorded(ctx, await updateRow(ctx, rest.id, receivedObject(ctx), dryRun));
+}
+
+/** Of a change of one row: a body shows the row, or its values in a plan. */
+function recorded(ctx: RowsCtx, response: FastPathResponse): FastPathResponse {
+  recordShown(ctx, response.body !== null && ctx.access.actions.has('read') ? 1 : 0);
+  return response;
 }
 
 function receivedObject({ body }: RowsCtx): string {
@@ -281,7 +290,11 @@ async function insertRows(ctx: RowsCtx): Promise<FastPathResponse> {
   if (hasSeveralObjects(text)) return batch(body);
   if (isLarge)
     throw fail('payload_too_large', { detail: `The maximum size of a row is ${rowBytesMax} bytes.` });
-  return upsert ? upsertRow(ctx, text, { ...options, upsert }) : insertRow(ctx, text, options);
+  const response = await (upsert
+    ? upsertRow(ctx, text, { ...options, upsert })
+    : insertRow(ctx, text, options));
+  // The plan of an insert shows what the caller sent.
+  return options.dryRun ? response : recorded(ctx, response);
 }
 
 function readFirstLines(body: ReceivedBody): string {

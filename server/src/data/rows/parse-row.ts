@@ -68,7 +68,7 @@ export function fillDefaults<N extends string | { sql: string }>(
       columnProblem(column, value, options) ??
       (value !== undefined && !isWritable(access, 'insert', column.name) ? columnProblems.notYours : null);
     if (problem) {
-      if (!table.positions.has(column.name)) throw fail('forbidden', { detail: incomplete });
+      if (!table.positions.has(column.name)) throw incompleteRow();
       errors ??= [];
       errors.push({ column: column.name, ...problem });
     } else filled[at] = value === undefined ? defaultValue(column, options) : value;
@@ -91,9 +91,10 @@ function columnProblem(
   return null;
 }
 
-const incomplete = 'The row needs a value for a column that you cannot set.';
+export const incompleteRow = () =>
+  fail('forbidden', { detail: 'The row needs a value for a column that you cannot set.' });
 
-const columnProblems = {
+export const columnProblems = {
   notYours: { code: 'read_only', detail: 'cannot be set by you' },
   required: { code: 'required', detail: 'is required' },
   readOnly: { code: 'read_only', detail: 'is set by the service' },

@@ -1,11 +1,16 @@
-import { FilterError, parseRowFilter } from '@svc/contract/filter.ts';
+import { type Condition, FilterError, parseRowFilter } from '@svc/contract/filter.ts';
 import { covers } from '../../access/grants/rules.ts';
 import type { PolicyRow } from '../../access/policies/policies.ts';
 import { maskArgsProblem } from '../../access/policies/rules.ts';
 import { Failure, fail } from '../../core/problem.ts';
-import { type Me, missingAttributes, withCallerValues } from '../tables/caller-values.ts';
+import {
+  type Me,
+  missingAttributes,
+  withCallerValues,
+  withoutCallerValues,
+} from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
-import { allOf, never, planCondition } from '../tables/conditions.ts';
+import { allOf, type FindColumn, never, type PlannedCondition, planCondition } from '../tables/conditions.ts';
 import type { FittingPolicy } from './access.ts';
 import { type Mask, maskProblem } from './masks.ts';
 import { requireCatalogueColumn } from './row-table.ts';
@@ -32,7 +37,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
       if (problem) throw fail('policy_unresolvable', { detail: problem });
     }
     const conditions = parseRowFilter(policy.row_filter);
-    const filter = withCallerValues(conditions, me);
+    for (const condition of conditions) planCondition(find, withoutCallerValues(condition));
     const keys = catalogue.foreign?.keys ?? [];
     // The key that orders rows is made of these columns: it is as visible as all of them.
     const isKeyClear = (keys.length > 0 ? keys : catalogue.columns).every(
@@ -41,7 +46,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
     return {
       source: { kind: 'policy', id: policy.id, text: policy.name },
       actions: policy.actions,
-      where: filter ? allOf(filter.map((condition) => planCondition(find, condition))) : never,
+      where: planFilter(find, conditions, me),
       isVisible: (name) => (name === '' ? isKeyClear : isVisible(name)),
       masks,
       missing: missingAttributes(conditions, me),
@@ -53,5 +58,17 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
       { detail: `The policy ${policy.name} does not fit the table any more. An admin must update it.` },
       { cause },
     );
+  }
+}
+
+/** False without a value of the caller, or with one that does not fit its column. */
+function planFilter(find: FindColumn, conditions: readonly Condition[], me: Me): PlannedCondition {
+  const filter = withCallerValues(conditions, me);
+  if (!filter) return never;
+  try {
+    return allOf(filter.map((condition) => planCondition(find, condition)));
+  } catch (error) {
+    if (error instanceof Failure) return never;
+    throw error;
   }
 }

@@ -15,7 +15,7 @@ import {
   valueReferences,
 } from './batch-operations.ts';
 import { changeRowIn, planDelete, planUpdate } from './change-row.ts';
-import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx } from './context.ts';
+import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordShown } from './context.ts';
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
 import { rowError } from './row-errors.ts';
@@ -44,17 +44,41 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
   const tables = await openTables(ctx, operations);
   const [first] = tables;
   if (!first) throw new Error('A batch has at least one operation.');
+  const { isMinimal } = parsePreferences(ctx.request);
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
-  return runWrite(
+  let isShown: boolean[] | null = null;
+  const response = await runWrite(
     { ...ctx, rowDb: first.rowDb, tables: tables.map(({ table }) => table) },
     options,
     async (tx, mode) => {
       const written = await runOperations(tx, mode, { operations, tables });
+      isShown = written.map(({ response, previewed }, at) =>
+        mode === 'preview'
+          ? operations[at]?.id !== null && hasValues(previewed)
+          : response.body !== null && !isMinimal,
+      );
       return mode === 'preview'
         ? previewBatch(first, operations, written)
         : respond(ctx, tables, operations, written);
     },
   );
+  recordResults(tables, isShown ?? shownAgain(response));
+  return response;
+}
+
+const hasValues = (previewed: RowWritten['previewed']) =>
+  Object.keys({ ...previewed?.before, ...previewed?.after }).length > 0;
+
+/** Of a repeated request, whose answer was stored. */
+function shownAgain(response: FastPathResponse): boolean[] {
+  const text = bodyText(response);
+  const results: { row?: unknown }[] = text === '' ? [] : JSON.parse(text).results;
+  return results.map(({ row }) => row !== undefined);
+}
+
+function recordResults(tables: readonly RowsCtx[], isShown: readonly boolean[]): void {
+  for (const table of new Set(tables))
+    recordShown(table, isShown.filter((shown, at) => shown && tables[at] === table).length);
 }
 
 const actions: Readonly<Record<Operation['op'], ChangeAction>> = {

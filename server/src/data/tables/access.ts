@@ -1,4 +1,5 @@
 import { type Condition, printRowFilter } from '@svc/contract/filter.ts';
+import { placeholderProblem } from '@svc/contract/placeholders.ts';
 import {
   type Alternative,
   defaultPreset,
@@ -14,6 +15,7 @@ import type { z } from 'zod';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
 import { Failure, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
+import { withoutCallerValues } from './caller-values.ts';
 import { planCondition } from './conditions.ts';
 import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
 import type { ColumnRow, TableRow } from './store.ts';
@@ -29,6 +31,7 @@ export async function setTableAccess(ctx: AppMutationCtx, input: { table: string
   const rules = withRules(row.rules, input.set);
   const owner = row.columns.find(({ number }) => number === row.owner_column);
   checkRules(rules, row.columns, owner);
+  checkPlaceholders(rules, row.rules);
   auditTable(ctx, 'tables.setAccess', row, { rules: row.rules }, { rules });
   if (isOpenToChanges(rules)) ctx.warn('Every user of the app can change every row.');
   if (isDeepEqual(rules, row.rules)) return accessRecord(row);
@@ -45,6 +48,7 @@ export function newTableRules(
   const rules = withRules(preset, typeof access === 'string' ? { preset: access } : access);
   const owner = columns.find(({ name }) => name === owner_column);
   checkRules(rules, columns, owner);
+  checkPlaceholders(rules, preset);
   return rules;
 }
 
@@ -75,6 +79,21 @@ export function checkRules(
   }
 }
 
+/** Rules that are stored already keep their meaning. */
+function checkPlaceholders(rules: TableRules, before: TableRules): void {
+  const stored = listedRules(before);
+  for (const { field, action, alternatives } of listedRules(rules)) {
+    const known = stored.find((each) => each.field === field)?.alternatives ?? [];
+    for (const alternative of alternatives) {
+      if (known.some((each) => isDeepEqual(each, alternative))) continue;
+      const problem = placeholderProblem(parseAlternative(alternative).where, rowsOf[action]);
+      if (problem) throw validationError(field, problem, 'unknown_placeholder');
+    }
+  }
+}
+
+const rowsOf = { read: [], insert: ['new'], update: ['new', 'old'], delete: [] } as const;
+
 interface ListedRule {
   field: string;
   action: 'read' | 'insert' | 'update' | 'delete';
@@ -90,7 +109,6 @@ function listedRules(rules: TableRules): ListedRule[] {
   return [...lists, ...columns];
 }
 
-/** Values of the caller are not known yet, so that only their columns are checked. */
 function checkFilter(
   { field, action, where }: Pick<ListedRule, 'field' | 'action'> & { where: Condition[] },
   columns: readonly ColumnRow[],
@@ -107,13 +125,6 @@ function checkFilter(
   } catch (error) {
     throw error instanceof Failure ? validationError(field, error.detail ?? error.message) : error;
   }
-}
-
-function withoutCallerValues(condition: Condition): Condition {
-  if (condition.kind !== 'test') return { ...condition, parts: condition.parts.map(withoutCallerValues) };
-  const operands = [condition.operand].flat();
-  if (!operands.some((operand) => operand.startsWith('@me.'))) return condition;
-  return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
 }
 
 export function isNamedByRules(rules: TableRules, column: string): boolean {

@@ -17,6 +17,14 @@ export function withCallerValues(conditions: readonly Condition[], me: Me): Cond
   return resolved.every((condition) => condition !== null) ? resolved : null;
 }
 
+/** To check a filter while the values of the caller are not known: of these tests only the columns. */
+export function withoutCallerValues(condition: Condition): Condition {
+  if (condition.kind !== 'test') return { ...condition, parts: condition.parts.map(withoutCallerValues) };
+  const operands = [condition.operand].flat();
+  if (!operands.some((operand) => operand.startsWith(prefix))) return condition;
+  return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
+}
+
 /** The attributes that the conditions compare with and that the caller does not have. */
 export function missingAttributes(conditions: readonly Condition[], me: Me): string[] {
   const operands = conditions.flatMap(operandsOf).filter((operand) => valuesOf(operand, me) === null);

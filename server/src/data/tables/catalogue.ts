@@ -46,6 +46,8 @@ export interface CatalogueColumn {
   sqlType?: string;
   /** Of a connector: a text whose order is not that of its bytes. */
   hasOtherOrder?: true;
+  /** Of a connector: the server has no value for it if a row has none, unless a trigger sets it. */
+  isRequired?: true;
 }
 
 /** A declared column named `created_at` or `updated_at` has role `plain`. */
