@@ -82,7 +82,7 @@ test('a policy is tried without being saved: a changed one, a new one, and one t
   expect(ran.stdout).toContain(
     `${ada.email} sees 1 of 5 rows of warehouse/shop/orders: those where region is "ap".`,
   );
-  expect(ran.stdout).toMatch(/email +text +masked \(redact\) by Tried/);
+  expect(ran.stdout).toMatch(/email +text +masked \(redact\) by the policy “Tried”/);
 });
 
 test('the preview of a policy change lists what each grant gains and loses', async () => {

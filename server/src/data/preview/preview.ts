@@ -10,7 +10,8 @@ import { findMember } from '../../people/tenants/members.ts';
 import { recordPreview } from '../inspection/inspection.ts';
 import { createRecordRead } from '../rows/governed-read.ts';
 import { isTableOutdated } from '../rows/row-errors.ts';
-import { describeActions, describeColumns, describeFilter, describeSources } from './describe.ts';
+import { describeActions, describeChanges, describeFilter, describeSources } from './describe.ts';
+import { describeColumns } from './describe-columns.ts';
 import { emptyReason, type Person, type Reason, suspended } from './reasons.ts';
 import {
   type PreviewDeps,
@@ -164,7 +165,7 @@ async function describe(
     reason: reason?.reason ?? null,
     next: reason?.next ?? null,
   };
-  return { ...answer, text: summarize(answer, person) };
+  return { ...answer, text: summarize(answer, { person, changes: describeChanges(value, disclosure) }) };
 }
 
 function unreadableReason(error: unknown, target: Target): Reason {

@@ -6,7 +6,7 @@ import type { Alternative } from '../rows/access.ts';
 import { ruleText } from '../rows/decide.ts';
 import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
 import { missingAttributes } from '../tables/caller-values.ts';
-import { listWords } from './words.ts';
+import { listWords, policyWords } from './words.ts';
 
 /** Why somebody sees nothing, and what to do about it. */
 export interface Reason {
@@ -87,11 +87,11 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const policies = value.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []);
   if (!value.access.actions.has('read')) {
     const missing = policies.filter((policy) => policy.missing.length > 0);
-    const names = listWords(missing.map(({ source }) => source.text));
+    const names = policyWords(missing.map(({ source }) => source.text));
     const attributes = missing.flatMap((policy) => policy.missing);
-    if (missing.length > 0) return missingReason(`The policy ${names}`, attributes, person);
+    if (missing.length > 0) return missingReason(`The filter of ${names}`, attributes, person);
     return {
-      reason: `The filter of the policy ${listWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
+      reason: `The filter of ${policyWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
       next: `An admin can compare the filter with ${whose(person)} groups, roles and attributes.`,
     };
   }
@@ -99,8 +99,13 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const hiding = policies.filter(
     ({ isVisible }) => !value.table.catalogue.columns.every(({ name }) => isVisible(name)),
   );
+  if (hiding.length === 0)
+    return {
+      reason: `Every column is hidden by the rules of ${value.table.catalogue.name}.`,
+      next: 'An owner can show columns by changing the rules.',
+    };
   return {
-    reason: `Every column is hidden by ${listWords(hiding.map(({ source }) => source.text))}.`,
+    reason: `Every column is hidden by ${policyWords(hiding.map(({ source }) => source.text))}.`,
     next: 'An admin can show columns by changing the policy.',
   };
 }
