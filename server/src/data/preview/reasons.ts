@@ -34,6 +34,12 @@ export const suspended = (person: Person, status: string): Reason => ({
   next: 'Reactivate the account, if the person is to have access again.',
 });
 
+/** The same for tables that do not exist and tables that are closed to the person. */
+export const closedReason = (label: string): Reason => ({
+  reason: `${label} is not open to you: there is no such table, or no rule or grant of it applies to you.`,
+  next: 'Check the name of the table, or ask an owner of the app for access.',
+});
+
 function requestNext(
   { isSelf, email }: Person,
   { connector, path }: Pick<ConnectorDecision, 'connector' | 'path'>,
@@ -50,9 +56,14 @@ export async function connectorReason(
   tenantId: string,
   decision: ConnectorDecision,
   person: Person,
-  { tableExists }: { tableExists: boolean },
+  { tableExists, knowsTables }: { tableExists: boolean; knowsTables: boolean },
 ): Promise<Reason | null> {
   const { connector, path, grants, inScope, value } = decision;
+  const noTable = {
+    reason: `${connector.slug} has no table ${path}, or its schema has not been read since the table was created.`,
+    next: `Check the name; an admin can read the schema again with: svc connectors schema refresh ${connector.slug}`,
+  };
+  if (!tableExists && knowsTables) return noTable;
   const next = requestNext(person, decision);
   if (grants.length === 0) {
     const { userId } = person;
@@ -67,11 +78,7 @@ export async function connectorReason(
     const scope = listWords(grants.flatMap((grant) => grant.scope));
     return { reason: `${whoseFirst(person)} grants of ${connector.slug} cover ${scope}, not ${path}.`, next };
   }
-  if (!tableExists)
-    return {
-      reason: `${connector.slug} has no table ${path}, or its schema has not been read since the table was created.`,
-      next: `Check the name; an admin can read the schema again with: svc connectors schema refresh ${connector.slug}`,
-    };
+  if (!tableExists) return noTable;
   const actions = listWords(inScope.flatMap((grant) => grant.actions));
   const presetReason = {
     reason: `The preset of ${whose(person)} grants allows ${actions || 'nothing'}, but not read.`,
