@@ -199,6 +199,20 @@ describe('_access', () => {
     expect([mine.rows, mine.sample.length]).toEqual([{ visible: 2, all: null }, 2]);
   });
 
+  test('calls a column masked that a rule empties in other rows, and clear where only own rows are visible', async () => {
+    const ada = await newMember(t);
+    const columns = { n: { read: ['own'] } };
+    await world.rules('some', { read: ['any'], write: ['none'], columns }, { owner_column: 'by' });
+    await world.rules('own', { read: ['own'], write: ['none'], columns }, { owner_column: 'by' });
+    const through = caller(t.server, bearer({ token: await tokenThrough(t.server, ada, `${t.slug}/lunch`) }));
+    const ofN = async (table: string) => {
+      const { body } = await through('GET', `/data/${t.slug}/lunch/${table}/_access`);
+      return body.columns.find(({ name }: { name: string }) => name === 'n');
+    };
+    expect(await ofN('some')).toEqual({ name: 'n', access: 'masked', mask: 'null' });
+    expect(await ofN('own')).toEqual({ name: 'n', access: 'clear', mask: null });
+  });
+
   test('of a table of an app is the same for tables that are closed and that do not exist', async () => {
     const ada = await newMember(t);
     await world.rules('shut', 'closed');
@@ -221,6 +235,9 @@ describe('_access', () => {
         columns: [],
         rows: { visible: 0, all: null },
       });
+    const svc = svcFor(t.server, { token: ada.token, tenant: t.id });
+    const ran = await svc(['access', 'preview', '--app', 'lunch', '--table', 'shut']);
+    expect([ran.code, ran.stdout]).toEqual([0, `${shut.body.reason} ${shut.body.next}\n`]);
     expect((await ask('open')).body).toMatchObject({
       actions: ['read', 'export'],
       filter: 'n is greater than "5"',
