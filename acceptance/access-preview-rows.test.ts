@@ -57,6 +57,7 @@ describe('five rows as the person sees them', () => {
 test('a policy is tried without being saved: a changed one, a new one, and one that does not fit', async () => {
   const ada = await newMember(t);
   const id = await world.policy('Tried', { row_filter: 'region=eq.eu' });
+  const unused = await world.policy('Unused', {});
   await world.grant(ada, { policy_ids: [id] });
   const before = await done(t.admin.call('GET', `${t.base}/access-policies/${id}`));
   const visible = async (tried: object) => (await world.preview(ada, { policy: tried })).body.rows?.visible;
@@ -66,9 +67,23 @@ test('a policy is tried without being saved: a changed one, a new one, and one t
   expect(await visible({ name: 'Brand new', row_filter: 'id=eq.3' })).toBe(0);
   expect(await visible({ name: 'For all', row_filter: 'id=eq.2', enforced: true })).toBe(1);
   expect((await world.preview(ada, { policy: { name: 'x', row_filter: '((' } })).status).toBe(400);
-  expect(
-    (await world.preview(ada, { policy: { name: 'x', row_filter: 'gone=eq.1' } })).body.reason,
-  ).toContain('does not fit');
+  const said = async (tried: object) => (await world.preview(ada, { policy: tried })).body.text;
+  const notSaved = 'is tried without being saved';
+  expect(await said({ name: 'x', row_filter: 'gone=eq.1' })).toBe(
+    `The policy “x” ${notSaved}. The policy “x” does not fit the table. The table has no column \`gone\`. Correct the policy before you save it.`,
+  );
+  expect(await said({ name: 'x', row_filter: 'id=eq.1' })).toStartWith(
+    `The policy “x” ${notSaved}. ${ada.email} sees 1 of 5 rows`,
+  );
+  for (const [tried, why] of [
+    [{ name: 'x', row_filter: 'a=eq.1', resource_path: 'shop/empty' }, 'it is for shop/empty'],
+    [{ name: 'x', row_filter: 'id=eq.1', enabled: false }, 'it is disabled'],
+    [{ id: unused, row_filter: 'id=eq.1' }, `no grant that opens the table to ${ada.email} names it`],
+  ] as const) {
+    const text = await said(tried);
+    expect(text).toContain(`${notSaved}, but does not apply here: ${why}`);
+    expect(text).toContain(`${ada.email} sees 2 of 5 rows`);
+  }
   expect((await world.preview(ada, { policy: { row_filter: '' } }, ada)).status).toBe(403);
   expect(await done(t.admin.call('GET', `${t.base}/access-policies/${id}`))).toEqual(before);
   const { items } = await done(t.admin.call('GET', `${t.base}/access-policies?per_page=100`));
@@ -82,7 +97,7 @@ test('a policy is tried without being saved: a changed one, a new one, and one t
   expect(ran.stdout).toContain(
     `${ada.email} sees 1 of 5 rows of warehouse/shop/orders: those where region is "ap".`,
   );
-  expect(ran.stdout).toMatch(/email +text +masked \(redact\) by Tried/);
+  expect(ran.stdout).toMatch(/email +text +masked \(redact\) by the policy “Tried”/);
 });
 
 test('the preview of a policy change lists what each grant gains and loses', async () => {
@@ -184,6 +199,20 @@ describe('_access', () => {
     expect([mine.rows, mine.sample.length]).toEqual([{ visible: 2, all: null }, 2]);
   });
 
+  test('calls a column masked that a rule empties in other rows, and clear where only own rows are visible', async () => {
+    const ada = await newMember(t);
+    const columns = { n: { read: ['own'] } };
+    await world.rules('some', { read: ['any'], write: ['none'], columns }, { owner_column: 'by' });
+    await world.rules('own', { read: ['own'], write: ['none'], columns }, { owner_column: 'by' });
+    const through = caller(t.server, bearer({ token: await tokenThrough(t.server, ada, `${t.slug}/lunch`) }));
+    const ofN = async (table: string) => {
+      const { body } = await through('GET', `/data/${t.slug}/lunch/${table}/_access`);
+      return body.columns.find(({ name }: { name: string }) => name === 'n');
+    };
+    expect(await ofN('some')).toEqual({ name: 'n', access: 'masked', mask: 'null' });
+    expect(await ofN('own')).toEqual({ name: 'n', access: 'clear', mask: null });
+  });
+
   test('of a table of an app is the same for tables that are closed and that do not exist', async () => {
     const ada = await newMember(t);
     await world.rules('shut', 'closed');
@@ -195,6 +224,20 @@ describe('_access', () => {
       absent.status,
       absent.body.reason,
     ]);
+    const preview = (table: string) => ada.call('POST', `${t.base}/access/preview`, { app: 'lunch', table });
+    for (const [table, { body }] of [
+      ['shut', shut],
+      ['absent', absent],
+    ] as const)
+      expect((await preview(table)).body).toMatchObject({
+        text: `${body.reason} ${body.next}`,
+        reason: body.reason,
+        columns: [],
+        rows: { visible: 0, all: null },
+      });
+    const svc = svcFor(t.server, { token: ada.token, tenant: t.id });
+    const ran = await svc(['access', 'preview', '--app', 'lunch', '--table', 'shut']);
+    expect([ran.code, ran.stdout]).toEqual([0, `${shut.body.reason} ${shut.body.next}\n`]);
     expect((await ask('open')).body).toMatchObject({
       actions: ['read', 'export'],
       filter: 'n is greater than "5"',
@@ -204,6 +247,30 @@ describe('_access', () => {
     expect((await t.outsider.call('GET', `/data/${t.slug}/lunch/open/_access`)).status).toBe(404);
     expect((await through('POST', `/data/${t.slug}/lunch/open/_access`, {})).status).toBe(405);
   });
+});
+
+test('a policy that does not fit a table of an app is named to those who use the table, as by its rows', async () => {
+  const ada = await newMember(t);
+  await done(
+    t.admin.call('POST', `${t.base}/apps/shop/tables`, {
+      name: 'unfit',
+      columns: ['a:int'],
+      access: 'read-write',
+    }),
+  );
+  const id = await world.policy('Unfit', {
+    enforced: true,
+    resource_path: 'shop/unfit',
+    row_filter: 'gone=eq.1',
+  });
+  const through = caller(t.server, bearer({ token: await tokenThrough(t.server, ada, `${t.slug}/shop`) }));
+  const rows = await through('GET', `/data/${t.slug}/shop/unfit`);
+  expect(rows.body.code).toBe('policy_unresolvable');
+  const own = await through('GET', `/data/${t.slug}/shop/unfit/_access`);
+  expect([own.status, own.body.reason]).toEqual([200, rows.body.detail]);
+  const preview = await ada.call('POST', `${t.base}/access/preview`, { app: 'shop', table: 'unfit' });
+  expect(preview.body.reason).toBe(rows.body.detail);
+  await done(t.admin.call('PATCH', `${t.base}/access-policies/${id}`, { enabled: false }));
 });
 
 test('admins who do not own the app need its consent, and the ledger names what they looked at', async () => {

@@ -1,14 +1,14 @@
-import type { AccessPreview, AccessSource } from '@svc/contract/access-preview.shapes.ts';
+import type { AccessSource } from '@svc/contract/access-preview.shapes.ts';
 import type { z } from 'zod';
-import { rowActions, type Source } from '../rows/access.ts';
-import type { TableView, ViewColumn } from '../rows/row-table.ts';
+import { changeable, isWritable, type RowAction, rowActions, type Source } from '../rows/access.ts';
+import type { TableView } from '../rows/row-table.ts';
 import type { TableAccess } from '../rows/table-access.ts';
-import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
-import { isAlways } from '../tables/conditions.ts';
+import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { isAlways, type PlannedCondition } from '../tables/conditions.ts';
+import { canBeTrue, isEquivalent } from './coverage.ts';
 import { conditionWords, listWords } from './words.ts';
 
-type SourceRecord = z.output<typeof AccessSource>;
-export type ColumnRecord = z.output<typeof AccessPreview>['columns'][number];
+export type SourceRecord = z.output<typeof AccessSource>;
 
 export interface Disclosure {
   /** Admins and owners learn about everything; others only about what they see anyway. */
@@ -18,23 +18,57 @@ export interface Disclosure {
   presets: ReadonlyMap<string, string>;
 }
 
-export function describeActions(value: TableAccess | null) {
-  return rowActions.filter((action) => value?.access.actions.has(action));
+/** Actions without a row on which they could be done are left out; reading then has a reason of its own. */
+export function describeActions(value: TableAccess | null): RowAction[] {
+  return rowActions.filter(
+    (action) =>
+      value?.access.actions.has(action) &&
+      (action === 'read' || (canBeTrue(rowsOf(value, action)) && hasColumns(value, action))),
+  );
+}
+
+function rowsOf({ access, table, exportTable }: TableAccess, action: RowAction): PlannedCondition {
+  if (action === 'read') return table.view.rows;
+  return action === 'export' ? exportTable.view.rows : changeable(access, action);
+}
+
+const hasColumns = ({ access, table }: TableAccess, action: RowAction) =>
+  action !== 'update' || table.catalogue.columns.some(({ name }) => isWritable(access, action, name));
+
+/** What can be done besides reading, with the rows: `update and delete rows where region is "eu"`. */
+export function describeChanges(value: TableAccess | null, disclosure: Disclosure): string[] {
+  if (!value) return [];
+  const byRows = new Map<string, string[]>();
+  for (const action of describeActions(value)) {
+    if (action === 'read') continue;
+    const words = rowWords(value, action, disclosure);
+    byRows.set(words, [...(byRows.get(words) ?? []), action]);
+  }
+  return [...byRows].map(([rows, actions]) => `${listWords(actions)} ${rows}`);
+}
+
+function rowWords(value: TableAccess, action: RowAction, disclosure: Disclosure): string {
+  const rows = rowsOf(value, action);
+  if (isAlways(rows)) return action === 'insert' ? 'any row' : 'all rows';
+  const isOfVisible = action !== 'insert' && value.access.actions.has('read');
+  if (isOfVisible && isEquivalent(rows, value.table.view.rows)) return 'these rows';
+  return `rows where ${conditionWords(rows, wordOptions(value, disclosure))}`;
+}
+
+export function wordOptions({ table: { view } }: TableAccess, { isFull, names }: Disclosure) {
+  return { names, isShown: (column: CatalogueColumn) => isFull || isClear(view, column) };
 }
 
 export function describeSources(value: TableAccess | null, disclosure: Disclosure): SourceRecord[] {
   const sources = value?.access.alternatives.flatMap(({ because }) => because) ?? [];
-  return uniqueSources(sources, disclosure);
+  return uniqueSources(
+    sources.map((source) => ({ kind: source.kind, id: source.id, name: sourceName(source, disclosure) })),
+  );
 }
 
-function uniqueSources(sources: readonly Source[], disclosure: Disclosure): SourceRecord[] {
-  const records = sources.map(({ kind, id, text }) => ({
-    kind,
-    id,
-    name: sourceName({ kind, id, text }, disclosure),
-  }));
-  return [...new Map(records.map((record) => [`${record.kind} ${record.id}`, record])).values()];
-}
+export const uniqueSources = (records: readonly SourceRecord[]): SourceRecord[] => [
+  ...new Map(records.map((record) => [`${record.kind} ${record.id}`, record])).values(),
+];
 
 /** The text of a rule names columns that its reader may not see. */
 function sourceName({ kind, id, text }: Source, { isFull, table, presets }: Disclosure): string {
@@ -53,70 +87,7 @@ export function isClear({ columns }: TableView, column: CatalogueColumn): boolea
   );
 }
 
-export function describeFilter(value: TableAccess | null, { isFull, names }: Disclosure): string {
+export function describeFilter(value: TableAccess | null, disclosure: Disclosure): string {
   if (!value?.access.actions.has('read')) return 'no rows';
-  const { view } = value.table;
-  return conditionWords(view.rows, { names, isShown: (column) => isFull || isClear(view, column) });
-}
-
-export function describeColumns(
-  catalogue: TableCatalogue,
-  value: TableAccess | null,
-  disclosure: Disclosure,
-): ColumnRecord[] {
-  const reader = value?.access.actions.has('read') ? value : null;
-  const columns = catalogue.columns.filter(({ name }) => name !== '');
-  const records = columns.map((source): ColumnRecord => {
-    const base = { name: source.name, type: source.type };
-    const isNamed = (each: ViewColumn) => isSame(each.source, source) && each.column.name !== '';
-    const seen = reader?.table.view.columns?.find(isNamed);
-    if (!reader || (reader.table.view.columns !== null && !seen)) {
-      const because = reader ? columnSources(reader, source, disclosure, 'hidden') : [];
-      return { ...base, access: 'hidden', mask: null, text: `hidden${byWords(because)}`, because };
-    }
-    if (!seen || seen.cases.length === 0)
-      return { ...base, access: 'clear', mask: null, text: 'clear', because: [] };
-    const because = columnSources(reader, source, disclosure, 'masked');
-    const [mask = null] = seen.cases.flatMap((each) => (each.mask ? [each.mask.kind] : []));
-    return {
-      ...base,
-      access: 'masked',
-      mask,
-      text: `${caseWords(seen, reader, disclosure)}${byWords(because)}`,
-      because,
-    };
-  });
-  return disclosure.isFull ? records : records.filter(({ access }) => access !== 'hidden');
-}
-
-function caseWords({ cases }: ViewColumn, { table }: TableAccess, { isFull, names }: Disclosure): string {
-  const isShown = (column: CatalogueColumn) => isFull || isClear(table.view, column);
-  const texts = cases.map(({ when, mask }) => {
-    const what = mask ? `masked (${mask.kind})` : 'clear';
-    return isAlways(when) ? what : `${what} where ${conditionWords(when, { names, isShown })}`;
-  });
-  return cases.some(({ when }) => isAlways(when)) ? texts.join(', ') : `${texts.join(', ')}, otherwise empty`;
-}
-
-const byWords = (because: readonly SourceRecord[]) =>
-  because.length === 0 ? '' : ` by ${listWords(because.map(({ name }) => name))}`;
-
-/** The policies and rules that hide or mask a column. */
-function columnSources(
-  { access }: TableAccess,
-  { name }: CatalogueColumn,
-  disclosure: Disclosure,
-  what: 'hidden' | 'masked',
-): SourceRecord[] {
-  const sources = access.alternatives.flatMap(({ reads: { read }, because }): Source[] => {
-    if (!read) return [];
-    const those = (read.policies ?? []).filter((policy) =>
-      what === 'hidden' ? !policy.isVisible(name) : policy.masks.has(name),
-    );
-    const isByRule = those.length === 0 && read.columns?.get(name)?.when !== undefined;
-    const rules = because.filter(({ kind }) => kind === 'rule');
-    const isHiddenByRule = what === 'hidden' && those.length === 0 && !read.columns?.has(name);
-    return isHiddenByRule || (what === 'masked' && isByRule) ? rules : those.map(({ source }) => source);
-  });
-  return uniqueSources(sources, disclosure);
+  return conditionWords(value.table.view.rows, wordOptions(value, disclosure));
 }

@@ -3,11 +3,13 @@ import type { z } from 'zod';
 import { findConnectorRow } from '../../access/connectors/connectors.ts';
 import { findApp, findAppOfTenant } from '../../apps/record/find-app.ts';
 import type { Caller } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { jsonResponse, type RowsPath } from '../rows/context.ts';
 import { existsSql } from '../rows/sql.ts';
-import { describeActions, describeColumns, describeFilter, describeSources } from './describe.ts';
-import { emptyReason, type Person } from './reasons.ts';
+import { describeActions, describeFilter, describeSources } from './describe.ts';
+import { describeColumns } from './describe-columns.ts';
+import { closedReason, emptyReason, type Person } from './reasons.ts';
 import { type PreviewDeps, type Resolved, resolveTarget, type Target, targetLabel } from './resolve.ts';
 
 type Answer = z.output<typeof OwnAccess>;
@@ -29,18 +31,26 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
   if (apps.length > 0 && target.kind === 'app' && !apps.includes(target.app.id)) throw fail('not_found');
   const person = { isSelf: true, email: caller.email, userId: caller.userId };
   const resolved = await resolveTarget(deps, target, { tenant, caller, person });
-  if (!resolved.value && target.kind === 'app') {
-    // An app that is not visible looks like one that does not exist.
-    const isSeen = await findApp(
-      deps.db,
-      { id: tenant.id, role: 'tenant_member' },
-      { ref: target.app.id, caller },
-    );
-    if (!isSeen) throw fail('not_found');
+  if (isClosed(resolved, target)) {
+    await requireSeenApp(deps.db, { tenant, caller, target });
     return closed(target);
   }
   if (!resolved.value && !resolved.reason) throw fail('not_found');
   return describeOwn(resolved, target, person);
+}
+
+/** Whoever is nobody to a table of an app learns as little as from its rows. */
+export const isClosed = ({ value, isUnresolvable = false }: Resolved, { kind }: Target) =>
+  kind === 'app' && !value && !isUnresolvable;
+
+/** An app that is not visible looks like one that does not exist. */
+export async function requireSeenApp(
+  db: Db,
+  { tenant, caller, target }: { tenant: { id: string }; caller: Caller; target: Target },
+): Promise<void> {
+  if (target.kind !== 'app') return;
+  const seen = await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller });
+  if (!seen) throw fail('not_found');
 }
 
 /** Tokens for other purposes learn nothing about tables. */
@@ -71,8 +81,7 @@ const closed = (target: Target): Answer => ({
   columns: [],
   filter: 'no rows',
   because: [],
-  reason: `${targetLabel(target)} is not open to you: there is no such table, or no rule or grant of it applies to you.`,
-  next: 'Check the name of the table, or ask an owner of the app for access.',
+  ...closedReason(targetLabel(target)),
 });
 
 async function describeOwn(

@@ -10,18 +10,14 @@ import { findMember } from '../../people/tenants/members.ts';
 import { recordPreview } from '../inspection/inspection.ts';
 import { createRecordRead } from '../rows/governed-read.ts';
 import { isTableOutdated } from '../rows/row-errors.ts';
-import { describeActions, describeColumns, describeFilter, describeSources } from './describe.ts';
-import { emptyReason, type Person, type Reason, suspended } from './reasons.ts';
-import {
-  type PreviewDeps,
-  type Resolved,
-  resolveTarget,
-  type Target,
-  targetLabel,
-  withPolicy,
-} from './resolve.ts';
+import { describeActions, describeChanges, describeFilter, describeSources } from './describe.ts';
+import { describeColumns } from './describe-columns.ts';
+import { isClosed, requireSeenApp } from './own-access.ts';
+import { closedReason, emptyReason, type Person, type Reason, suspended } from './reasons.ts';
+import { type PreviewDeps, type Resolved, resolveTarget, type Target, targetLabel } from './resolve.ts';
 import { countRows, readSample, shareTable, wholeTable } from './sample.ts';
 import { summarize } from './summary.ts';
+import { triedWords, withPolicy } from './tried-policy.ts';
 
 type Input = z.output<typeof shape.body>;
 type Answer = z.output<typeof shape.answer>;
@@ -39,9 +35,12 @@ export async function previewAccess(
   const member = await findMember(ctx.db, ctx.tenant.id, isSelf ? ctx.caller.userId : (input.as ?? ''));
   if (!member) throw validationError('as', 'is not a member of this tenant', 'unknown_subject');
   const person: Person = { isSelf, email: member.email, userId: member.userId };
-  const resolved = await resolvePerson(ctx, { input, target, member, person }, deps);
-  // Whoever is nobody to the app learns as little as from its rows.
-  if (!isPrivileged && target.kind === 'app' && !resolved.value) throw fail('not_found');
+  const resolved = await resolvePerson(ctx, { input, target, member, person, isPrivileged }, deps);
+  if (!isPrivileged && isClosed(resolved, target)) {
+    await requireSeenApp(ctx.db, { ...ctx, target });
+    const closed = { ...resolved, catalogue: null, reason: closedReason(targetLabel(target)) };
+    return describe(ctx, { input, target, person, resolved: closed, isPrivileged }, deps);
+  }
   return describe(ctx, { input, target, person, resolved, isPrivileged }, deps);
 }
 
@@ -81,13 +80,14 @@ interface Resolving {
   target: Target;
   member: Member;
   person: Person;
+  isPrivileged: boolean;
 }
 
 async function resolvePerson(
   ctx: TenantCtx,
-  { input, target, member, person }: Resolving,
+  { input, target, member, person, isPrivileged }: Resolving,
   deps: PreviewDeps,
-): Promise<Resolved> {
+): Promise<PersonAccess> {
   const throughApp = target.kind === 'app' && input.via === 'app' ? target.app.id : undefined;
   const caller: Caller = {
     kind: 'login',
@@ -98,20 +98,26 @@ async function resolvePerson(
     expiresAt: ctx.now,
     ...(throughApp !== undefined && { throughApp }),
   };
-  const subject = { tenant: { ...ctx.tenant, role: member.role }, caller, person };
+  const tenant = { ...ctx.tenant, role: member.role };
+  const subject = { tenant, caller, person, knowsTables: isPrivileged };
   const { policy } = input;
-  const found = policy
-    ? await withPolicy(ctx, { policy, userId: member.userId }, (db) =>
-        resolveTarget({ ...deps, db }, target, subject),
-      )
+  const found: PersonAccess = policy
+    ? await withPolicy(ctx, { policy, userId: member.userId }, async (db, tried) => {
+        const resolved = await resolveTarget({ ...deps, db }, target, { ...subject, tried });
+        return { ...resolved, tried: triedWords(tried, { target, person, value: resolved.value }) };
+      })
     : await resolveTarget(deps, target, subject);
   if (member.status === 'active') return found;
   return { ...found, value: null, reason: suspended(person, member.status) };
 }
 
+interface PersonAccess extends Resolved {
+  /** About the policy that is tried. */
+  tried?: string;
+}
+
 interface Described extends Omit<Resolving, 'member'> {
-  resolved: Resolved;
-  isPrivileged: boolean;
+  resolved: PersonAccess;
 }
 
 async function describe(
@@ -164,7 +170,8 @@ async function describe(
     reason: reason?.reason ?? null,
     next: reason?.next ?? null,
   };
-  return { ...answer, text: summarize(answer, person) };
+  const text = summarize(answer, { person, changes: describeChanges(value, disclosure) });
+  return { ...answer, text: [resolved.tried, text].filter(Boolean).join(' ') };
 }
 
 function unreadableReason(error: unknown, target: Target): Reason {

@@ -6,7 +6,7 @@ import type { Alternative } from '../rows/access.ts';
 import { ruleText } from '../rows/decide.ts';
 import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
 import { missingAttributes } from '../tables/caller-values.ts';
-import { listWords } from './words.ts';
+import { listWords, policyWords } from './words.ts';
 
 /** Why somebody sees nothing, and what to do about it. */
 export interface Reason {
@@ -34,6 +34,12 @@ export const suspended = (person: Person, status: string): Reason => ({
   next: 'Reactivate the account, if the person is to have access again.',
 });
 
+/** The same for tables that do not exist and tables that are closed to the person. */
+export const closedReason = (label: string): Reason => ({
+  reason: `${label} is not open to you: there is no such table, or no rule or grant of it applies to you.`,
+  next: 'Check the name of the table, or ask an owner of the app for access.',
+});
+
 function requestNext(
   { isSelf, email }: Person,
   { connector, path }: Pick<ConnectorDecision, 'connector' | 'path'>,
@@ -50,9 +56,14 @@ export async function connectorReason(
   tenantId: string,
   decision: ConnectorDecision,
   person: Person,
-  { tableExists }: { tableExists: boolean },
+  { tableExists, knowsTables }: { tableExists: boolean; knowsTables: boolean },
 ): Promise<Reason | null> {
   const { connector, path, grants, inScope, value } = decision;
+  const noTable = {
+    reason: `${connector.slug} has no table ${path}, or its schema has not been read since the table was created.`,
+    next: `Check the name; an admin can read the schema again with: svc connectors schema refresh ${connector.slug}`,
+  };
+  if (!tableExists && knowsTables) return noTable;
   const next = requestNext(person, decision);
   if (grants.length === 0) {
     const { userId } = person;
@@ -67,11 +78,7 @@ export async function connectorReason(
     const scope = listWords(grants.flatMap((grant) => grant.scope));
     return { reason: `${whoseFirst(person)} grants of ${connector.slug} cover ${scope}, not ${path}.`, next };
   }
-  if (!tableExists)
-    return {
-      reason: `${connector.slug} has no table ${path}, or its schema has not been read since the table was created.`,
-      next: `Check the name; an admin can read the schema again with: svc connectors schema refresh ${connector.slug}`,
-    };
+  if (!tableExists) return noTable;
   const actions = listWords(inScope.flatMap((grant) => grant.actions));
   const presetReason = {
     reason: `The preset of ${whose(person)} grants allows ${actions || 'nothing'}, but not read.`,
@@ -87,11 +94,11 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const policies = value.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []);
   if (!value.access.actions.has('read')) {
     const missing = policies.filter((policy) => policy.missing.length > 0);
-    const names = listWords(missing.map(({ source }) => source.text));
+    const names = policyWords(missing.map(({ source }) => source.text));
     const attributes = missing.flatMap((policy) => policy.missing);
-    if (missing.length > 0) return missingReason(`The policy ${names}`, attributes, person);
+    if (missing.length > 0) return missingReason(`The filter of ${names}`, attributes, person);
     return {
-      reason: `The filter of the policy ${listWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
+      reason: `The filter of ${policyWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
       next: `An admin can compare the filter with ${whose(person)} groups, roles and attributes.`,
     };
   }
@@ -99,8 +106,13 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const hiding = policies.filter(
     ({ isVisible }) => !value.table.catalogue.columns.every(({ name }) => isVisible(name)),
   );
+  if (hiding.length === 0)
+    return {
+      reason: `Every column is hidden by the rules of ${value.table.catalogue.name}.`,
+      next: 'An owner can show columns by changing the rules.',
+    };
   return {
-    reason: `Every column is hidden by ${listWords(hiding.map(({ source }) => source.text))}.`,
+    reason: `Every column is hidden by ${policyWords(hiding.map(({ source }) => source.text))}.`,
     next: 'An admin can show columns by changing the policy.',
   };
 }

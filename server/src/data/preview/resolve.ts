@@ -1,8 +1,5 @@
-import { addPolicyToGrants } from '../../access/grants/grants.ts';
-import { tryPolicy } from '../../access/policies/policies.ts';
 import { describePresets } from '../../access/presets/presets.ts';
-import type { Caller, TenantAccess, TenantCtx } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
+import type { Caller, TenantAccess } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
 import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
 import {
@@ -14,6 +11,7 @@ import {
 import { decideTableAccess, type TableAccess } from '../rows/table-access.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { connectorReason, type Person, type Reason, tableReason } from './reasons.ts';
+import type { Tried } from './tried-policy.ts';
 
 export interface PreviewDeps extends ConnectorAccessDeps {
   rowDb: RowPool;
@@ -35,6 +33,8 @@ export interface Resolved {
   catalogue: TableCatalogue | null;
   rowDb: AppRows | null;
   reason: Reason | null;
+  /** Rows answer `policy_unresolvable`, also to those who would see nothing else of the table. */
+  isUnresolvable?: boolean;
   /** The names of presets by the ids of grants. */
   presets: ReadonlyMap<string, string>;
 }
@@ -43,6 +43,9 @@ export interface Subject {
   tenant: TenantAccess;
   caller: Caller;
   person: Person;
+  /** Whether the reader of the answer may know which tables there are. */
+  knowsTables?: boolean;
+  tried?: Tried;
 }
 
 export function resolveTarget(deps: PreviewDeps, target: Target, subject: Subject): Promise<Resolved> {
@@ -54,7 +57,7 @@ export function resolveTarget(deps: PreviewDeps, target: Target, subject: Subjec
 async function resolveConnector(
   deps: PreviewDeps,
   target: Extract<Target, { kind: 'connector' }>,
-  { tenant, caller, person }: Subject,
+  { tenant, caller, person, knowsTables = false, tried }: Subject,
 ): Promise<Resolved> {
   const { connector, schema, table } = target;
   const ref = { tenant: tenant.id, app: connector.slug, schema, table };
@@ -74,18 +77,18 @@ async function resolveConnector(
     const presets = new Map(
       grants.map(({ id, presetId }) => [id, terms.find((term) => term.id === presetId)?.name ?? presetId]),
     );
-    const about = { tableExists: source !== null };
+    const about = { tableExists: source !== null, knowsTables };
     const reason = await connectorReason(deps.db, tenant.id, decision, person, about);
     return { ...found, value, presets, reason };
   } catch (error) {
-    return { ...found, value: null, reason: unresolvableReason(error, person) };
+    return { ...found, value: null, reason: unresolvableReason(error, person, tried), isUnresolvable: true };
   }
 }
 
 async function resolveApp(
   deps: PreviewDeps,
   { app, table }: Extract<Target, { kind: 'app' }>,
-  { tenant, caller, person }: Subject,
+  { tenant, caller, person, tried }: Subject,
 ): Promise<Resolved> {
   const rowDb = deps.rowDb.of(app.id);
   const none = { rowDb, presets: new Map<string, string>() };
@@ -101,36 +104,29 @@ async function resolveApp(
     const { value, catalogue } = decision;
     return { ...none, value, catalogue, reason: tableReason(decision, person) };
   } catch (error) {
-    return { ...none, value: null, catalogue: null, reason: unresolvableReason(error, person) };
+    return {
+      ...none,
+      value: null,
+      catalogue: null,
+      reason: unresolvableReason(error, person, tried),
+      isUnresolvable: true,
+    };
   }
 }
 
-function unresolvableReason(error: unknown, { isSelf }: Person): Reason {
+function unresolvableReason(error: unknown, { isSelf }: Person, tried: Tried | undefined): Reason {
   if (!(error instanceof Failure) || error.code !== 'policy_unresolvable') throw error;
-  const cause = error.cause instanceof Failure && !isSelf ? ` ${error.cause.detail}` : '';
+  const cause = error.cause instanceof Failure && (!isSelf || tried) ? ` ${error.cause.detail}` : '';
+  const detail = error.detail ?? error.message;
+  if (tried && detail.startsWith(`The policy ${tried.row.name} `))
+    return {
+      reason: `The policy “${tried.row.name}” does not fit the table.${cause}`,
+      next: 'Correct the policy before you save it.',
+    };
   return {
-    reason: `${error.detail ?? error.message}${cause}`,
+    reason: `${detail}${cause}`,
     next: isSelf
       ? 'Tell an admin the name of the policy.'
       : 'Update or disable the policy: svc policies update',
   };
-}
-
-export type TriedPolicy = Parameters<typeof tryPolicy>[1];
-
-/** Reads as if the policy were stored; nothing of it remains. */
-export async function withPolicy<T>(
-  ctx: TenantCtx,
-  { policy, userId }: { policy: TriedPolicy; userId: string },
-  work: (db: Db) => Promise<T>,
-): Promise<T> {
-  const tx = await ctx.db.startTransaction().execute();
-  try {
-    const { row, isNew } = await tryPolicy({ ...ctx, db: tx }, policy);
-    // A new policy is named by no grant yet.
-    if (isNew && !row.enforced) await addPolicyToGrants(tx, ctx.tenant.id, { userId, policyId: row.id });
-    return await work(tx);
-  } finally {
-    await tx.rollback().execute();
-  }
 }

@@ -1,12 +1,14 @@
 import type { AccessPreview } from '@svc/contract/access-preview.shapes.ts';
 import type { z } from 'zod';
 import type { Person } from './reasons.ts';
-import { listWords } from './words.ts';
 
 type Described = Omit<z.output<typeof AccessPreview>, 'text'>;
 
 /** The answer in a few sentences that an admin understands. */
-export function summarize(preview: Described, person: Person): string {
+export function summarize(
+  preview: Described,
+  { person, changes }: { person: Person; changes: readonly string[] },
+): string {
   const { reason, next, rows, filter, resource, columns } = preview;
   if (reason !== null) return [reason, next].filter(Boolean).join(' ');
   const who = person.isSelf ? 'You see' : `${person.email} sees`;
@@ -18,9 +20,8 @@ export function summarize(preview: Described, person: Person): string {
     columns.filter((column) => column.access === access).map(({ name, text }) => `${name} is ${text}`);
   const limits = [...said('masked'), ...said('hidden')];
   sentences.push(limits.length === 0 ? 'Every column is clear.' : `${limits.join('; ')}.`);
-  const changes = preview.actions.filter((action) => action !== 'read');
   sentences.push(
-    changes.length === 0 ? 'Nothing can be changed or exported.' : `Also allowed: ${listWords(changes)}.`,
+    changes.length === 0 ? 'Nothing can be changed or exported.' : `Also allowed: ${changes.join('; ')}.`,
   );
   return sentences.join(' ');
 }

@@ -17,7 +17,8 @@ export function conditionWords(condition: PlannedCondition, options: WordOptions
 
 function words(condition: PlannedCondition, options: WordOptions): string {
   if (condition.kind === 'test') {
-    if (!options.isShown(condition.column)) return 'a condition on a column that you cannot see';
+    if (!comparedColumns(condition).every((column) => options.isShown(column)))
+      return 'a condition on a column that you cannot see';
     const text = `${condition.column.name} ${comparisonWords(condition, options)}`;
     return condition.negated ? `not (${text})` : text;
   }
@@ -73,10 +74,17 @@ function comparisonWords(test: PlannedTest, { names }: WordOptions): string {
 
 /** The columns that a condition compares. */
 export function comparedColumns(condition: PlannedCondition): CatalogueColumn[] {
-  return condition.kind === 'test' ? [condition.column] : condition.parts.flatMap(comparedColumns);
+  if (condition.kind !== 'test') return condition.parts.flatMap(comparedColumns);
+  return condition.op === 'same' ? [condition.column, condition.other] : [condition.column];
 }
 
 export function listWords(items: readonly string[]): string {
   const unique = [...new Set(items)];
   return unique.length < 2 ? (unique[0] ?? '') : `${unique.slice(0, -1).join(', ')} and ${unique.at(-1)}`;
+}
+
+/** With quotes, because the name of a policy can be any words. */
+export function policyWords(names: readonly string[]): string {
+  const quoted = [...new Set(names)].map((name) => `“${name}”`);
+  return `the ${quoted.length > 1 ? 'policies' : 'policy'} ${listWords(quoted)}`;
 }
