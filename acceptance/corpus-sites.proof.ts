@@ -72,10 +72,13 @@ corpus('a site generator', [
     name: 'create-docusaurus',
     async source(folder) {
       await scaffold('create-docusaurus@3', 'classic --javascript --skip-install')(folder);
-      // Mirrors of the registry can lack a version that the search of the theme requires exactly.
+      // Mirrors of the registry can lack a version that the theme requires exactly, or one for this machine.
       const path = join(folder, 'package.json');
       const found = JSON.parse(readFileSync(path, 'utf8'));
-      writeFileSync(path, json({ ...found, overrides: { '@docsearch/react': '3.9.0' } }));
+      writeFileSync(
+        path,
+        json({ ...found, overrides: { '@docsearch/react': '3.9.0', '@swc/html': '1.16.2' } }),
+      );
     },
     home: 'Dinosaurs are cool',
     deep: ['/docs/tutorial-basics/create-a-page', 'Create a Page'],
