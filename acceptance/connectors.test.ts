@@ -134,3 +134,36 @@ test('settings must fit the kind, and a connector without settings cannot be tes
   expect((await create('--name', 'Ticket system', '--kind', 'http')).code).toBe(0);
   await expectFailure(svc(['connectors', 'test', 'ticket-system']), 6, 'connector_not_configured');
 });
+
+test("a connector of kind tables opens an app's tables by grants", async () => {
+  const t = await newTenant();
+  const admin = svcFor(t.server, { token: t.admin.token, tenant: t.id });
+  const run = async (...args: string[]) =>
+    expect([args, (await admin([...args, '--execute'])).code]).toEqual([args, 0]);
+  await run('apps', 'create', '--name', 'Shop', '--slug', 'shop');
+  await run('tables', 'create', 'orders', '--app', 'shop', '--column', 'total:int');
+  await run('rows', 'insert', 'orders', '--app', 'shop', '--data', '{"total":7}');
+  await run('connectors', 'create', 'shop-data', '--kind', 'tables', '--app', 'shop');
+  expect((await admin(['connectors', 'test', 'shop-data', '--json'])).json()).toMatchObject({
+    login: { tables: 1 },
+  });
+  expect((await admin(['connectors', 'schema', 'refresh', 'shop-data'])).code).toBe(0);
+  const tables = await admin(['connectors', 'tables', 'shop-data', '--json']);
+  expect(tables.json()).toMatchObject({ items: [{ path: 'shop/orders', primary_key: ['id'] }] });
+  const member = svcFor(t.server, { token: t.member.token, tenant: t.id });
+  const list = ['rows', 'list', 'shop/orders', '--connector', 'shop-data'];
+  await expectFailure(member(list), 5, 'not_found');
+  await run(
+    'grants',
+    'create',
+    '--subject',
+    t.member.email,
+    '--connector',
+    'shop-data',
+    '--preset',
+    'reader',
+    '--scope',
+    'shop/orders',
+  );
+  expect((await member([...list, '--json'])).json()).toMatchObject({ data: [{ total: 7 }] });
+});

@@ -7,7 +7,7 @@ import { listGroupIdsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import type { Alternative } from '../rows/access.ts';
 import { grantAlternative } from '../rows/decide.ts';
-import { appliesTo, fitPolicy } from '../rows/policies.ts';
+import { fitPolicies } from '../rows/policies.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 
@@ -72,9 +72,7 @@ export function grantAlternatives(
 ): Alternative[] {
   const { connector, siblingIds, path, catalogue } = table;
   const fit = (found: readonly PolicyRow[], connectorIds: readonly string[] = [connector.id]) =>
-    found
-      .filter((policy) => connectorIds.some((connectorId) => appliesTo(policy, { connectorId, path })))
-      .map((policy) => fitPolicy(policy, catalogue, me));
+    fitPolicies(found, { connectorIds, path, catalogue, me });
   const forAll = fit(enforced, siblingIds);
   return grants.map((grant) =>
     grantAlternative(catalogue, {

@@ -9,7 +9,7 @@ import type { TableCatalogue } from '../tables/catalogue.ts';
 import type { Access, FittingPolicy } from './access.ts';
 import type { GrantFacts } from './decide.ts';
 import type { GovernedTable } from './governed-read.ts';
-import { appliesTo, fitPolicy } from './policies.ts';
+import { fitPolicies } from './policies.ts';
 
 type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
@@ -49,8 +49,8 @@ function governanceOf({ tenantId, app, connectors, grants, policies, enforced, m
   const pathOf = ({ name }: Pick<TableCatalogue, 'name'>) => `${app.slug}/${name}`;
   const inScope = (catalogue: TableCatalogue) =>
     grants.filter(({ scope }) => isInScope(scope, pathOf(catalogue)));
-  const appliesHere = (policy: PolicyRow, path: string, ids: readonly string[]) =>
-    ids.some((connectorId) => appliesTo(policy, { connectorId, path }));
+  const fit = (found: readonly PolicyRow[], catalogue: TableCatalogue, connectorIds: readonly string[]) =>
+    fitPolicies(found, { connectorIds, path: pathOf(catalogue), catalogue, me });
   return {
     /** The first failure of a policy that does not fit is the answer of every call. */
     grantsOn(catalogue: TableCatalogue): GrantFacts[] {
@@ -61,17 +61,16 @@ function governanceOf({ tenantId, app, connectors, grants, policies, enforced, m
           id,
           text: `a grant of ${connector?.slug}`,
           actions: connector?.writable ? actions : actions.filter((action) => readActions.includes(action)),
-          policies: named
-            .filter((policy) => appliesHere(policy, pathOf(catalogue), [connectorId]))
-            .map((policy) => fitPolicy(policy, catalogue, me)),
+          policies: fit(named, catalogue, [connectorId]),
         };
       });
     },
     enforcedOn(catalogue: TableCatalogue): FittingPolicy[] {
-      const ids = connectors.map(({ id }) => id);
-      return enforced
-        .filter((policy) => appliesHere(policy, pathOf(catalogue), ids))
-        .map((policy) => fitPolicy(policy, catalogue, me));
+      return fit(
+        enforced,
+        catalogue,
+        connectors.map(({ id }) => id),
+      );
     },
     /** When the first of the grants ends. */
     until(catalogue: TableCatalogue): number {

@@ -23,6 +23,23 @@ export function appliesTo(
   return enabled && isOfConnector && (resource_path === '' || covers(resource_path, path));
 }
 
+/** Those that apply to a table, at one of its connectors. */
+export function fitPolicies(
+  policies: readonly PolicyRow[],
+  { connectorIds, path, catalogue, me }: PolicyTarget,
+): FittingPolicy[] {
+  return policies
+    .filter((policy) => connectorIds.some((connectorId) => appliesTo(policy, { connectorId, path })))
+    .map((policy) => fitPolicy(policy, catalogue, me));
+}
+
+interface PolicyTarget {
+  connectorIds: readonly string[];
+  path: string;
+  catalogue: TableCatalogue;
+  me: Me;
+}
+
 /** Fails if the policy names what the table does not have: it never lets more through than it says. */
 export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me): FittingPolicy {
   const { mode, names } = policy.columns;
