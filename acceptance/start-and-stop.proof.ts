@@ -67,6 +67,15 @@ describe('the supervisor', () => {
       expect(existsSync(dataDir)).toBe(false);
     },
   );
+
+  test('says what to do when it may open too few files, before anything is set up', async () => {
+    const dataDir = join(temporaryFolder(), 'data');
+    const program = `ulimit -n 256; exec ${process.execPath} ${join(root, 'server/src/supervise.ts')}`;
+    const env = { SVC_DATABASE_URL: '', SVC_PORT: String(freePort()), SVC_DATA_DIR: dataDir };
+    const ran = await run(['sh', '-c', program], { env });
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('ulimit -n 65536')]);
+    expect(existsSync(dataDir)).toBe(false);
+  });
 });
 
 describe('a data dir', () => {

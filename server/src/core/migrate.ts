@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg, { type ClientBase } from 'pg';
 import { sha256 } from './values.ts';
 
-export type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked';
+export type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer';
 
 export class MigrationError extends Error {
   constructor(
@@ -36,7 +36,7 @@ export async function migrate(options: {
       await prepare(client);
       const { rows } = await client.query<Migration>('select name, checksum from svc.migrations');
       const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]));
-      const pending = pendingMigrations(files, applied, options.log);
+      const pending = pendingMigrations(files, applied);
       for (const file of pending) {
         await applyWithRetry(client, file);
         options.log(`Applied migration ${file.name}.`);
@@ -105,15 +105,11 @@ async function prepare(client: ClientBase): Promise<void> {
     )`);
 }
 
-function pendingMigrations(
-  files: Migration[],
-  applied: Map<string, string>,
-  log: (line: string) => void,
-): Migration[] {
+function pendingMigrations(files: Migration[], applied: Map<string, string>): Migration[] {
   const known = new Set(files.map((file) => file.name));
   const newest = [...applied.keys()].sort().at(-1) ?? '';
-  if (newest && !known.has(newest))
-    log(`The database is newer than this server: it has migration ${newest}.`);
+  const newer = `The database is newer than this program: it has migration ${newest}. Start the version that wrote it, or restore a back-up of this version.`;
+  if (newest && !known.has(newest)) throw new MigrationError('newer', newer);
   return files.filter((file) => {
     const checksum = applied.get(file.name);
     if (checksum === file.checksum) return false;

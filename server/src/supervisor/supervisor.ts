@@ -7,6 +7,7 @@ import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
 import { explainPortInUse, prepareSocketPath } from '../drivers/os/listen.ts';
+import { checkOpenFiles } from '../drivers/os/open-files.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
 import { type Asked, type Supervised, supervisedVariable } from '../drivers/supervisor/messages.ts';
 import { type Part, startPart } from './part.ts';
@@ -39,6 +40,7 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
   const raw = config.databaseUrl || config.rawDatabaseUrl ? null : embeddedRawServer(config.dataDir, log);
 
   async function run(): Promise<number> {
+    checkOpenFiles();
     await checkListeners(config);
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
     const serverUser = chooseServerUser(config, log, ownEnv);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import { getDomain } from 'tldts';
 import type { Config } from '../../config.ts';
+import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/clock.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
 import { hasTable } from '../system.ts';
@@ -117,18 +118,12 @@ async function checkReady(origin: string, options: { unix?: string }, hint: stri
 }
 
 const differenceMsOk = 2_000;
-const differenceMsMax = 30_000;
 
 export const clock = databaseCheck('clock', async ({ control }) => {
-  const sentAt = Date.now();
-  const { rows } = await control.pool.query<{ ms: number }>(
-    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
-  );
-  const localMs = (sentAt + Date.now()) / 2;
-  const difference = Math.round(Math.abs((rows[0]?.ms ?? 0) - localMs));
+  const difference = Math.abs(await msAheadOfDatabase(control.pool));
   const detail = `This machine and the database differ by ${difference} ms.`;
   const hint = 'Synchronize both with NTP.';
-  if (difference > differenceMsMax) return problem(detail, hint);
+  if (difference > clockDifferenceMsMax) return problem(detail, hint);
   return difference > differenceMsOk ? warning(detail, hint) : ok(detail);
 });
 
