@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { admin } from './support/commands.ts';
+import { patientMs } from '../scripts/patience.ts';
+import { admin, svcFor } from './support/commands.ts';
+import { newApp, newTenant } from './support/people.ts';
 import { hasS3Server, needsS3Server, type S3Storage, startS3 } from './support/s3.ts';
-import { startServer } from './support/server.ts';
+import { folderOf, startServer } from './support/server.ts';
 
 if (needsS3Server) test('a store that speaks S3 is on this machine', () => expect(hasS3Server).toBe(true));
 
@@ -19,6 +21,26 @@ describe.if(hasS3Server)('with its objects in a bucket', () => {
     const { ok, checks } = await admin<Report>(server, ['doctor']);
     const found = checks.find((check) => check.name === 'object store');
     expect([ok, found?.status, found?.detail]).toEqual([true, 'ok', expect.stringContaining(bucket)]);
+    expect(await server.stop()).toBe(0);
+  });
+
+  test('a deployment of a site ends with a clear error while the bucket is away, and resumes afterwards', async () => {
+    const server = await startServer({ env: await s3.env() });
+    const tenant = await newTenant(server);
+    const app = await newApp(tenant, { owner: tenant.member }, { deploy_method: 'static' });
+    const svc = svcFor(server, { token: tenant.member.token, tenant: tenant.slug });
+    const folder = folderOf({ 'index.html': '<p>one', 'a.css': 'a {}' });
+    const deploy = () =>
+      svc(['apps', 'static', 'deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json']);
+    s3.pause();
+    const startedAt = performance.now();
+    const refused = await deploy();
+    expect(refused.stderr).toContain('object store is unavailable');
+    expect(refused.stderr).toContain('Run the same command again to resume');
+    expect([refused.code, performance.now() - startedAt < patientMs(100_000)]).toEqual([13, true]);
+    s3.resume();
+    const resumed = await deploy();
+    expect([resumed.code, resumed.json()]).toMatchObject([0, { number: 1, files: 2 }]);
     expect(await server.stop()).toBe(0);
   });
 });

@@ -18,6 +18,9 @@ export interface S3Server {
   accessKeyId: string;
   secretAccessKey: string;
   createBucket(): Promise<string>;
+  /** Accepts connections and answers nothing until `resume`. */
+  pause(): void;
+  resume(): void;
   stop(): Promise<void>;
 }
 
@@ -44,11 +47,16 @@ export async function startS3Server(folder: string): Promise<S3Server> {
     }),
   );
   const stop = async () => {
-    for (const child of started) child.kill('SIGKILL');
+    signal('SIGKILL');
     await Promise.all(started.map((child) => child.exited));
   };
+  const signal = (name: NodeJS.Signals) => {
+    for (const child of started) child.kill(name);
+  };
+  const pause = () => signal('SIGSTOP');
+  const resume = () => signal('SIGCONT');
   const endpoint = `http://127.0.0.1:${ports.proxy}`;
-  const server = { ...account, endpoint, stop, createBucket: () => createBucket(endpoint) };
+  const server = { ...account, endpoint, pause, resume, stop, createBucket: () => createBucket(endpoint) };
   let problem: unknown;
   for (const deadline = Date.now() + startMsMax; Date.now() < deadline; await Bun.sleep(50)) {
     try {

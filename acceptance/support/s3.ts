@@ -9,6 +9,8 @@ export async function startS3() {
   const server = await startS3Server(join(temporaryFolder(), 's3'));
   const { endpoint, region, accessKeyId, secretAccessKey } = server;
   return {
+    pause: server.pause,
+    resume: server.resume,
     stop: server.stop,
     /** The variables of a server that stores its objects in a new bucket. */
     env: async (): Promise<Record<string, string>> => ({

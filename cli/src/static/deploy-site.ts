@@ -37,6 +37,8 @@ export async function deploySite(ctx: Ctx, deployment: SiteDeployment): Promise<
   try {
     return await deploy(ctx, deployment, stage);
   } catch (cause) {
+    if (cause instanceof ProblemError && cause.problem.code === 'unavailable' && stage.doing !== 'reading')
+      ctx.note(`${progressText(stage)} ${next}`);
     throw addResumeAdvice(cause, stage);
   }
 }

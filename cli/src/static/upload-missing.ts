@@ -36,10 +36,15 @@ export async function uploadMissing(ctx: Ctx, job: UploadJob): Promise<void> {
   const progress = await startSiteProgress(ctx, { doing: 'Uploading', files: missing.length, bytes });
   const address = renewable(job);
   const room = createByteLimiter(bytesAtOnce);
+  let storedAt = performance.now();
+  const isStuck = () => performance.now() - storedAt > busyMsMax;
   try {
     await mapConcurrently(missing, blobsAtOnce, async (file) => {
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      await room.hold(file.size, () => address.use((url) => uploadBlob(ctx, file, url + file.sha256)));
+      await room.hold(file.size, () =>
+        address.use((url) => uploadBlob(ctx, file, url + file.sha256, isStuck)),
+      );
+      storedAt = performance.now();
       job.uploaded.files += 1;
       job.uploaded.bytes += file.size;
       progress.add(file.size);
@@ -74,23 +79,23 @@ function unknownDigest(sum: string): never {
 
 const requestMsMax = 10 * 60_000;
 const retriesMax = 6;
-const busyMsMax = 15 * 60_000;
+/** How long a busy server may store nothing before the upload ends. */
+const busyMsMax = 60_000;
 const backoffMsMax = 8_000;
 const retryAfterSecondsMax = 60;
 
 /** Retries after network errors; the server stores the same bytes once. */
-async function uploadBlob(ctx: Ctx, file: HashedFile, url: string): Promise<void> {
+async function uploadBlob(ctx: Ctx, file: HashedFile, url: string, isStuck: () => boolean): Promise<void> {
   const body = await readBlob(file);
-  const busyUntil = performance.now() + busyMsMax;
   let [tries, spent] = [0, 0];
   for (;;) {
     try {
       return await put(withTimeout(ctx, requestMsMax), url, body);
     } catch (cause) {
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      // A busy server does not count as a failed attempt.
-      if (!isBusy(cause) || performance.now() > busyUntil) spent += 1;
-      if (spent > retriesMax || !isTransientUpload(cause)) throw cause;
+      // A busy server does not count as a failed attempt while it stores other files.
+      if (!isBusy(cause)) spent += 1;
+      if (isStuck() || spent > retriesMax || !isTransientUpload(cause)) throw cause;
       await pause(ctx, retryDelayMs(cause, tries++));
     }
   }

@@ -44,7 +44,11 @@ export function requireRange({ start, end }: { start: number; end: number }): vo
 }
 
 export function unavailableError(cause: unknown): Failure {
-  return fail('unavailable', { detail: 'The object store is unavailable. Try again later.' }, { cause });
+  const isFull = cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC';
+  const detail = isFull
+    ? 'The disk of the object store is full.'
+    : 'The object store is unavailable. Try again later.';
+  return fail('unavailable', { detail }, { cause });
 }
 
 export function measureBody(
