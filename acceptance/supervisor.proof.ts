@@ -1,24 +1,40 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { askAllTheTime, newIdentifiedApp, startSupervised } from './suites/supervised-apps.ts';
-import { postmasterOf } from './support/server.ts';
-import { until } from './support/until.ts';
+import { postmasterOf, type RunningServer } from './support/server.ts';
+import { askSite, newRelease, newSite, setVisibility, visitorCookie } from './support/sites.ts';
+import { keepAsking } from './support/until.ts';
 
 const awayMs = 60_000;
 
-test('apps keep running in the same process while the database does not answer for a minute, and afterwards', async () => {
+test('apps and sites are served as before while the database does not answer for a minute, and afterwards', async () => {
   const server = await startSupervised();
   const app = await newIdentifiedApp(server);
+  const open = await newDeployedSite(server);
+  await setVisibility(open, 'internet');
+  const signedIn = await newDeployedSite(server);
+  const cookie = await visitorCookie(signedIn, signedIn.owner);
+  const shown = {
+    app: app.ask,
+    open: () => askSite(open, '/'),
+    signedIn: () => askSite(signedIn, '/', { headers: { cookie } }),
+  };
+  const statuses = { app: new Set<number>(), open: new Set<number>(), signedIn: new Set<number>() };
+  for (const ask of Object.values(shown)) expect((await ask()).status).toBe(200);
   const process = await app.askInstance();
   const asking = askAllTheTime(app.address);
   const postmaster = postmasterOf(server);
   const all = [postmaster, ...childrenOf(postmaster)];
   signal(all, 'SIGSTOP');
+  const visiting = (['app', 'open', 'signedIn'] as const).map((name) =>
+    keepAsking(async () => void statuses[name].add((await shown[name]()).status)),
+  );
   await Bun.sleep(awayMs);
   signal(all, 'SIGCONT');
-  await until('the app is shown', async () => (await app.ask().catch(() => null))?.status === 200, 60_000);
   // Long enough for three health checks of the instance.
   await Bun.sleep(15_000);
+  await Promise.all(visiting.map(({ stop }) => stop()));
+  expect(Object.values(statuses).map((seen) => [...seen])).toEqual([[200], [200], [200]]);
   expect(await app.ask()).toMatchObject({ status: 200, text: process });
   const asked = await asking.stop();
   console.log(
@@ -27,6 +43,12 @@ test('apps keep running in the same process while the database does not answer f
   expect([asked.failed, asked.texts]).toEqual([0, [process]]);
   expect(await server.stop()).toBe(0);
 });
+
+async function newDeployedSite(server: RunningServer) {
+  const site = await newSite(server);
+  await newRelease(site, { 'index.html': '<p>hello' }, { on_finalize: 'deploy' });
+  return site;
+}
 
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
   for (const pid of pids)

@@ -68,8 +68,7 @@ export async function sendMissing(draft: Draft, files: SiteFiles): Promise<void>
   }
 }
 
-/** A finalized release; `on_finalize: 'deploy'` also activates it where the rules allow that.
- * As a review of publication would leave it. What the server knows of the app already it forgets by a change that it */
+/** A finalized release; `on_finalize: 'deploy'` also activates it where the rules allow that. */
 export async function newRelease(
   site: Pick<SiteGround, 'owner' | 'base'>,
   files: SiteFiles,
@@ -88,11 +87,7 @@ export function moveRelease(
   return owner.call('POST', `${base}/releases/${release}/${move}`);
 }
 
-/**
- * As a review of publication would leave it. What the server knows of the app already it forgets by a change that it
- * Sets the visibility as an approved publication does. The change of the summary makes the server drop its cached
- * app.
- */
+/** Sets the visibility as an approved publication does. The change of the summary makes the server drop its cached app. */
 export async function setVisibility(
   site: SiteGround,
   visibility: 'private' | 'invite_only' | 'public' | 'internet',

@@ -1,4 +1,5 @@
 import type { Invalidation } from './invalidation.ts';
+import { createLastKnown } from './last-known.ts';
 
 /** A value whose load overlaps an invalidation is returned but not cached: it may be older than the change. */
 export interface TaggedCache<T> {
@@ -8,7 +9,8 @@ export interface TaggedCache<T> {
   delete(key: string): void;
 }
 
-type Load<T> = () => Promise<{ value: T; tags: readonly string[] } | null>;
+type Loaded<T> = { value: T; tags: readonly string[] };
+type Load<T> = () => Promise<Loaded<T> | null>;
 
 /** Bounds the cost of a lost notification. A value with an expiry of its own (a token) checks that itself. */
 const cachedMsMax = 30_000;
@@ -16,12 +18,13 @@ const refreshMs = 5_000;
 
 export function createTaggedCache<T>(
   invalidation: Pick<Invalidation, 'isLive' | 'onChange'>,
-  options: { entriesMax: number },
+  options: { entriesMax: number; servesInOutage?: boolean },
 ): TaggedCache<T> {
   const entries = new Map<string, { value: T; tags: readonly string[]; until: number }>();
   /** Concurrent callers share one load, unless an invalidation came after it started. */
   const loading = new Map<string, { startEpoch: number; result: Promise<T | null> }>();
   let epoch = 0;
+  const lastKnown = options.servesInOutage ? createLastKnown<Loaded<T>>(invalidation, options) : null;
 
   invalidation.onChange((tag) => {
     epoch++;
@@ -30,7 +33,7 @@ export function createTaggedCache<T>(
   });
 
   async function loadAndCache(key: string, load: Load<T>, startEpoch: number): Promise<T | null> {
-    const loaded = await load();
+    const loaded = await (lastKnown ? lastKnown.load(key, load) : load());
     if (loaded === null) {
       entries.delete(key);
       return null;

@@ -92,7 +92,7 @@ export const edge: Module = {
         ...config,
         ...deps,
         httpsPort: config.https?.port ?? null,
-        cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
+        cache: createTaggedCache(invalidation, { entriesMax: 20_000, servesInOutage: true }),
       }),
       challengeLookup,
       secureOrigin: (host) => (https?.hasCertificate(host) ? secureOrigin(config, host) : null),

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createTaggedCache } from '../../core/cache.ts';
 import { type Db, databaseError } from '../../core/db.ts';
 import type { Invalidation } from '../../core/invalidation.ts';
+import { createLastKnown } from '../../core/last-known.ts';
 import { Failure } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type {
@@ -22,7 +23,7 @@ import { type ActiveHosts, createActiveHosts } from './active-hosts.ts';
 import { createVisitorAuth, findPerson, type VisitorAuthDeps } from './authenticate-visitor.ts';
 import { createBlobCache } from './blob-cache.ts';
 import { noIndex, robotsResponse } from './compile-config.ts';
-import { createReleaseContents, loadSite } from './load-site.ts';
+import { createReleaseContents, type LoadedSite, loadSite } from './load-site.ts';
 import { createOpenedReviews } from './opened-reviews.ts';
 import {
   challengeResponse,
@@ -235,11 +236,18 @@ export async function openEdge(
     onError: (error) => log.warn({ err: error }, 'loading custom domains failed'),
   });
   await domains.load();
-  const contents = createReleaseContents({ filesMax, onDropped: (id) => sites.dropRelease(id) });
+  const contents = createReleaseContents({
+    filesMax,
+    onDropped(id) {
+      sites.dropRelease(id);
+      lastKnown.drop(({ snapshot }) => snapshot.release?.releaseId === id);
+    },
+  });
+  const lastKnown = createLastKnown<LoadedSite>(invalidation, { entriesMax: sitesMax });
   const sites = createSiteCache({
     invalidation,
     sitesMax,
-    load: (host) => loadSite({ db, contents, appAt: domains.appAt }, host),
+    load: (name, host) => lastKnown.load(name, () => loadSite({ db, contents, appAt: domains.appAt }, host)),
   });
   const get: FileSource['get'] = (key, range) => objects.get(key, range);
   const blobs = createBlobCache({ bytesMax: options.edgeCacheBytes, get });
@@ -247,7 +255,7 @@ export async function openEdge(
   const authenticateVisitor = createVisitorAuth({
     ...options,
     findPerson: (place) => findPerson(db, place),
-    cache: createTaggedCache(invalidation, { entriesMax: peopleMax }),
+    cache: createTaggedCache(invalidation, { entriesMax: peopleMax, servesInOutage: true }),
   });
   const onVisit = createOpenedReviews({ db, log });
   const proxy = createProxy({ ...options, authenticateVisitor, inFlight, onVisit });

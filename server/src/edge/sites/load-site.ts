@@ -1,6 +1,8 @@
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
+import { domainsTag } from '../domains/domain-record.ts';
 import type { SiteHost } from '../domains/host-names.ts';
 import { compileConfig } from './compile-config.ts';
 import { createPreparedFiles } from './prepare-file.ts';
@@ -11,6 +13,8 @@ export interface LoadedSite {
   snapshot: SiteSnapshot;
   /** Equal as long as the snapshot would be the same: then the cached snapshot stays. */
   facts: string;
+  /** What it depends on. */
+  tags: readonly string[];
 }
 
 interface SiteSource {
@@ -31,7 +35,8 @@ export async function loadSite(source: SiteSource, host: SiteHost): Promise<Load
     const content = await serveContent(source, row, app ? null : servedReleaseId(row, host));
     if (content !== 'gone') {
       const snapshot = { ...snapshotOf(row, host, content), app };
-      return { snapshot, facts: JSON.stringify(row) };
+      const tags = host.kind === 'domain' ? [appTag(row.appId), domainsTag] : [appTag(row.appId)];
+      return { snapshot, facts: JSON.stringify(row), tags };
     }
     if (tries >= triesMax) {
       throw fail('unavailable', {}, { cause: new Error(`Release ${row.releaseId} is incomplete.`) });

@@ -18,7 +18,7 @@ export interface SiteCache {
 
 interface SiteCacheOptions {
   invalidation: Pick<Invalidation, 'isLive' | 'onChange'>;
-  load(host: SiteHost): Promise<LoadedSite | null>;
+  load(name: string, host: SiteHost): Promise<LoadedSite | null>;
   sitesMax: number;
 }
 
@@ -97,7 +97,7 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
   }
 
   async function loadSnapshot(name: string, host: SiteHost, begun: number): Promise<SiteSnapshot | null> {
-    const found = await options.load(host);
+    const found = await options.load(name, host);
     if (found && begun === epoch && invalidation.isLive()) return store(name, host, found);
     // May be older than a change announced meanwhile: not cached.
     if (found) return found.snapshot;
