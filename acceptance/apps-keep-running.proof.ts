@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { askAllTheTime, newIdentifiedApp, startSupervised } from './suites/supervised-apps.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { askAllTheTime, newIdentifiedApp, partsOf, startSupervised } from './suites/supervised-apps.ts';
 import { isAlive, postmasterOf, type RunningServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
@@ -41,7 +41,7 @@ describe('npm start', () => {
     const server = await startSupervised();
     await newIdentifiedApp(server);
     const { server: pid, agent } = partsOf(server);
-    const status = read(`/proc/${pid}/status`);
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapAmb'].map(
       (name) => new RegExp(`^${name}:\\s*(\\w+)`, 'm').exec(status)?.[1],
     );
@@ -69,21 +69,3 @@ describe('npm start', () => {
     expect(await app.askInstance().catch(() => 'nobody listens')).toBe('nobody listens');
   });
 });
-
-/** Process IDs of the supervisor's children by program. */
-function partsOf({ pid }: RunningServer): { server: number; agent: number } {
-  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-  const find = (program: string) =>
-    Number(children.find((child) => commandOf(child).endsWith(`/${program}`)) ?? Number.NaN);
-  return { server: find('main.ts'), agent: find('agent.ts') };
-}
-
-const read = (path: string) => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
-};
-const parentOf = (pid: string) => Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
-const commandOf = (pid: string) => read(`/proc/${pid}/cmdline`).replace(/\0$/, '');

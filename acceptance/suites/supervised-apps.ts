@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { svcFor } from '../support/commands.ts';
 import { queryDatabase } from '../support/database.ts';
@@ -60,3 +61,21 @@ export function askAllTheTime(address: string) {
     },
   };
 }
+
+/** Process IDs of the supervisor's children by program. */
+export function partsOf({ pid }: RunningServer): { server: number; agent: number } {
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
+  const find = (program: string) =>
+    Number(children.find((child) => commandOf(child).endsWith(`/${program}`)) ?? Number.NaN);
+  return { server: find('main.ts'), agent: find('agent.ts') };
+}
+
+const read = (path: string) => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+};
+const parentOf = (pid: string) => Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1]);
+const commandOf = (pid: string) => read(`/proc/${pid}/cmdline`).replace(/\0$/, '');

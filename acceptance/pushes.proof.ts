@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test';
+import { partsOf, startSupervised } from './suites/supervised-apps.ts';
+import { queryDatabase } from './support/database.ts';
+import { git, mustGit, newEmptyRepository, pageFiles, remoteOf } from './support/git.ts';
+import { newApp, newTenant, type Tenant } from './support/people.ts';
+import { folderOf } from './support/server.ts';
+import { keepAsking, mapConcurrently, until } from './support/until.ts';
+
+const pushesMin = 500;
+const appsAtOnce = 6;
+
+interface Pushed {
+  appId: string;
+  commit: string;
+  output: string;
+}
+
+test('each accepted push has its deployment or a reason, also beside connect, disconnect and restarts', async () => {
+  const server = await startSupervised();
+  const tenant = await newTenant(server);
+  const seen = { accepted: [] as Pushed[], failed: 0, restarts: 0 };
+  const apps = await mapConcurrently([...Array(appsAtOnce).keys()], () => newCopy(tenant));
+  const restarting = keepAsking(
+    async () => {
+      const { server: pid } = partsOf(server);
+      if (seen.restarts++ % 2 === 0) server.signal('SIGHUP');
+      else if (pid) process.kill(pid, 'SIGKILL');
+      await until(
+        'the server answers',
+        async () =>
+          fetch(`${server.baseUrl}/readyz`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        60_000,
+      );
+    },
+    { pauseMs: 8_000 },
+  );
+  await mapConcurrently(apps, (app) => pushAround(tenant, app, seen), appsAtOnce);
+  await restarting.stop();
+
+  const told = ({ output }: Pushed) => /Deployment #\d+ of|Not deployed/.test(output);
+  const rows = () =>
+    queryDatabase(
+      server,
+      'select app_id, commit_sha, outcome, deployment_id from svc.git_pushes where tenant_id = $1',
+      [tenant.id],
+    );
+  const withoutTrace = async () => {
+    const known = new Set((await rows()).map((row) => `${row.app_id} ${row.commit_sha}`));
+    return seen.accepted.filter((push) => !told(push) && !known.has(`${push.appId} ${push.commit}`));
+  };
+  const isOver = async () =>
+    (
+      await queryDatabase(
+        server,
+        `select count(*)::int as open from svc.deployments where tenant_id = $1
+        and state not in ('live', 'superseded', 'failed', 'canceled', 'skipped')`,
+        [tenant.id],
+      )
+    )[0]?.open === 0;
+  await until('every push has a trace', async () => (await withoutTrace()).length === 0, 120_000).catch(
+    () => {},
+  );
+  await until('every deployment has ended', isOver, 300_000);
+  const deployments = (await rows()).filter(({ outcome }) => outcome === 'deployed');
+  console.log(
+    `${seen.accepted.length} pushes accepted, ${seen.failed} refused or cut off, ${seen.restarts} restarts, ${deployments.length} deployments`,
+  );
+  expect(await withoutTrace()).toEqual([]);
+  expect(deployments.filter(({ deployment_id }) => deployment_id === null)).toEqual([]);
+  expect(seen.accepted.length).toBeGreaterThanOrEqual(pushesMin);
+  expect(await server.stop()).toBe(0);
+});
+
+type Copy = Awaited<ReturnType<typeof newCopy>>;
+
+async function newCopy(tenant: Tenant) {
+  const { member } = tenant;
+  const { id: appId, base } = await newApp(tenant, { owner: member }, { deploy_method: 'static' });
+  const repo = await newEmptyRepository(tenant, member);
+  const folder = folderOf(pageFiles);
+  await mustGit(['init', '-q', '-b', 'main'], folder);
+  await mustGit(['add', '-A'], folder);
+  return { appId, base, repo, folder, remote: remoteOf(tenant, member, repo) };
+}
+
+/** Commits and pushes, and now and then connects or disconnects at the same moment. */
+async function pushAround(
+  { member }: Tenant,
+  { appId, base, repo, folder, remote }: Copy,
+  seen: { accepted: Pushed[]; failed: number },
+): Promise<void> {
+  let isConnected = false;
+  while (seen.accepted.length < pushesMin) {
+    await mustGit(['commit', '-q', '--allow-empty', '-m', 'A change'], folder);
+    const commit = await mustGit(['rev-parse', 'HEAD'], folder);
+    const change = async () => {
+      if (Math.random() < 0.7) return;
+      const call = isConnected
+        ? member.call('DELETE', `${base}/git`)
+        : member.call('POST', `${base}/git`, { repo });
+      const answer = await call.catch(() => null);
+      if (answer && answer.status < 300) isConnected = !isConnected;
+      else if (answer?.status === 409) isConnected = true;
+    };
+    const [pushed] = await Promise.all([git(['push', remote, 'main'], folder), change()]);
+    // A push that was cut off may have arrived: then the next one, of another commit, tells about both.
+    if (pushed.code === 0) seen.accepted.push({ appId, commit, output: pushed.stderr });
+    else seen.failed++;
+  }
+}
