@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { type Svc, svcFor } from './support/commands.ts';
-import { setApp } from './support/database.ts';
+import { queryUrl, setApp } from './support/database.ts';
 import { done, newTenant, type Person, type Tenant } from './support/people.ts';
 import { type Files, folderOf, sharedServer } from './support/server.ts';
 import { askSite, newSite, visitorCookie } from './support/sites.ts';
@@ -181,6 +181,40 @@ test('a build in review reads the rows and objects of the app and changes nothin
   await staging.shows('review 200 403 200 403');
   await done(decide((await it.request(second.id)).id, 'approve'));
   await it.shows('production 200 201 200 200');
+});
+
+/** Answers with its connection string; its release command and its requests are the same code in every environment. */
+const databaseApp = {
+  'svc.yaml': 'start: node server.cjs\nrelease: echo released $SVC_ENVIRONMENT\n',
+  'server.cjs': `require('node:http').createServer((_, response) => response.end(process.env.DATABASE_URL))
+    .listen(process.env.PORT);`,
+};
+
+test('a build in review reads the raw database of the app, and changes it only after the approval', async () => {
+  const it = await newOpenApp();
+  const enabled = await svc(['apps', 'raw-db', 'enable', '--app', it.app.slug, '--execute', '--json']);
+  const { connection_string: own } = enabled.json<{ connection_string: string }>();
+  await queryUrl(own, "create table pets (name text); insert into pets values ('Rex')");
+  const second = await it.deployFiles(databaseApp);
+  expect(second).toMatchObject({ state: 'built', code: 11 });
+  const staging = await it.staging(tenant.admin);
+  const shown = await until('staging answers', async () => {
+    const { text } = await staging.ask();
+    return text.startsWith('postgresql://') && text;
+  });
+  expect(await queryUrl(shown, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+  await expect(queryUrl(shown, 'delete from pets')).rejects.toThrow('permission denied');
+  const log = () => svc(['deployments', 'logs', second.id, '--app', it.app.slug]);
+  expect((await log()).stdout).not.toContain('released');
+  await done(decide((await it.request(second.id)).id, 'approve'));
+  await it.shows(own);
+  expect((await log()).stdout).toContain('released production');
+  await until('the login of the review has ended', () =>
+    queryUrl(shown, 'select 1').then(
+      () => false,
+      () => true,
+    ),
+  );
 });
 
 test('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {

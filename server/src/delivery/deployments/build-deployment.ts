@@ -12,6 +12,7 @@ import { Failure } from '../../core/problem.ts';
 import { seedTables } from '../../data/rows/seed-tables.ts';
 import { enableStorageForApp, isStorageEnabled } from '../../data/storage/storage.ts';
 import type { GitClient } from '../../drivers/git/git-client.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { BuildError, type Built } from '../../drivers/runtime/runtime.ts';
 import {
   deleteCommandTokens,
@@ -41,6 +42,7 @@ import {
 } from './claimed-work.ts';
 import { loadDeployedApp } from './deployment-record.ts';
 import type { DeploymentEnvironment, DeploymentSource, FetchedSource } from './deps.ts';
+import { openReviewDatabase } from './reviews.ts';
 import { isInReview, needsReview } from './rules.ts';
 import { recordSource } from './source-files.ts';
 import { copySourceFiles } from './sources-store.ts';
@@ -189,19 +191,24 @@ function sourceError(detail: string): DeploymentFailure {
   return new DeploymentFailure('source_unavailable', 'fetch', detail);
 }
 
-export function deploymentEnvironment(db: Db, urls: SiteUrls): DeploymentEnvironment {
+export function deploymentEnvironment(
+  db: Db,
+  urls: SiteUrls & { rawDatabases: RawDatabases },
+): DeploymentEnvironment {
   return {
     snapshot: async (row) => sealEnv(db, { deploymentId: row.id, env: await loadEnv(db, toAppRef(row)) }),
     own: async (row) => (row.env_sealed ? openEnv(db, { deploymentId: row.id, sealed: row.env_sealed }) : {}),
     platform: async (row, purpose) => {
       const target = { ...toAppRef(row), deploymentId: row.id, commit: row.commit_sha };
-      return (await platformEnv(db, urls, target))[purpose];
+      const { DATABASE_URL, ...env } = (await platformEnv(db, urls, target))[purpose];
+      return DATABASE_URL === undefined || isInReview(row) ? env : { DATABASE_URL, ...env };
     },
     async identity(row, instanceId) {
       const isReadOnly = isInReview(row);
       const options = { instanceId, isReadOnly, baseUrl: urls.baseUrl, now: new Date() };
       const tokens = await issueInstanceTokens(db, { ...toAppRef(row), ...options });
-      return isReadOnly ? { ...tokens, SVC_ENVIRONMENT: 'review' } : tokens;
+      if (!isReadOnly) return tokens;
+      return { ...tokens, ...(await openReviewDatabase(db, urls, row)), SVC_ENVIRONMENT: 'review' };
     },
     commandIdentity: (row, command) =>
       issueCommandToken(db, { ...toAppRef(row), ...command, now: new Date() }),
