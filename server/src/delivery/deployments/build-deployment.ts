@@ -73,6 +73,14 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   }
   const refused = await deps.runtime.refuses({ method, plan });
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
+  const hasCommands = source.release !== null || source.schedules.some(({ command }) => command !== null);
+  const noCommands = hasCommands ? (deps.runtime.refusesCommands?.(method) ?? null) : null;
+  if (noCommands !== null)
+    throw new DeploymentFailure(
+      'runtime_unsupported',
+      'detect',
+      `The release command or a schedule: ${noCommands}`,
+    );
   if (source.wantsStorage) await enableStorage(work);
   const { isPreview, isReviewed } = await findBuildRules(deps.db, row, method);
   if (!isPreview && source.dataScopes.length > 0) await requestDataScopes(work, source.dataScopes);

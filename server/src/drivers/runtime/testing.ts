@@ -17,7 +17,13 @@ export interface SampleApp {
   deploymentId: string;
   number: number;
   sourceDir: string;
-  sample: { method: DeployMethod; plan: BuildPlan; files: Record<string, string>; isReviewed?: boolean };
+  sample: {
+    method: DeployMethod;
+    plan: BuildPlan;
+    files: Record<string, string>;
+    isReviewed?: boolean;
+    isInReview?: boolean;
+  };
   build(): Promise<Built>;
   abort(reason: Error): void;
   start(built: Built, instanceId?: string, command?: string): Promise<SampleInstance>;
@@ -99,6 +105,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
           const { handle, address } = await bench.runtime.start({
             ...common,
             method: sample.method,
+            isInReview: sample.isInReview,
             instanceId,
             artifact: built.artifact,
             command,
