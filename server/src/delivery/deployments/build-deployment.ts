@@ -46,7 +46,7 @@ import { openReviewDatabase } from './reviews.ts';
 import { isInReview, needsReview } from './rules.ts';
 import { recordSource } from './source-files.ts';
 import { copySourceFiles } from './sources-store.ts';
-import { type DeploymentRow, toAppRef } from './store.ts';
+import { type DeploymentRow, findLiveDeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 
 /** Fetches, detects and builds, always from the start. A site that is built again for its release keeps its state. */
@@ -104,6 +104,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     tools,
     sourceDir: into,
     isReviewed,
+    liveDeploymentId: (await findLiveDeploymentRow(deps.db, toAppRef(row)))?.id ?? null,
     limits: app.limits,
     log: log.sink,
     signal,

@@ -57,8 +57,10 @@ export interface BuildJob {
   /** Folders in the toolchain dir, in the order of `PATH`. */
   tools?: string[];
   sourceDir: string;
-  /** Nothing of earlier builds may get into this one, because somebody reviews it by its source. */
+  /** Somebody reviews the build by its source: of earlier builds, only those that were approved may get into it. */
   isReviewed?: boolean;
+  /** If it was built for a review, it has been approved. */
+  liveDeploymentId?: string | null;
   env: Readonly<Record<string, string>>;
   limits: Limits;
   log: LogSink;

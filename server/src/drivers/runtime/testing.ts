@@ -22,6 +22,7 @@ export interface SampleApp {
     plan: BuildPlan;
     files: Record<string, string>;
     isReviewed?: boolean;
+    liveDeploymentId?: string;
     isInReview?: boolean;
   };
   build(): Promise<Built>;
@@ -89,14 +90,16 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
         log,
         build() {
           writeFiles(app.sourceDir, sample.files);
-          const { plan, method, isReviewed } = sample;
+          const { plan, method, isReviewed, liveDeploymentId } = sample;
           return bench.runtime.build({
             ...common,
+            deploymentId: app.deploymentId,
             buildId: crypto.randomUUID(),
             method,
             plan,
             sourceDir: app.sourceDir,
             isReviewed,
+            liveDeploymentId,
             signal: stopping.signal,
           });
         },
