@@ -217,6 +217,37 @@ test('a build in review reads the raw database of the app, and changes it only a
   );
 });
 
+/** With one package to install, which needs no registry. */
+const packagedApp = (text: string): Files => ({
+  ...nodeApp(text),
+  'package.json': JSON.stringify({ name: 'app', workspaces: ['lib'], scripts: { start: 'node server.js' } }),
+  'lib/package.json': JSON.stringify({ name: 'lib', version: '1.0.0' }),
+  'package-lock.json': JSON.stringify({
+    name: 'app',
+    lockfileVersion: 3,
+    packages: {
+      '': { name: 'app', workspaces: ['lib'] },
+      lib: { version: '1.0.0' },
+      'node_modules/lib': { resolved: 'lib', link: true },
+    },
+  }),
+});
+
+test('the packages of an approved build are taken over by the next one, those of a rejected build are not', async () => {
+  const it = await newOpenApp();
+  const fromCache = 'The same packages as in the last approved build: restored from the cache.';
+  const deploy = async (text: string, move: string, body: object) => {
+    const deployed = await it.deployFiles(packagedApp(text));
+    await done(decide((await it.request(deployed.id)).id, move, body));
+    return deployed.stderr.includes(fromCache);
+  };
+  expect(await deploy('two', 'reject', { reason: 'no' })).toBe(false);
+  expect(await deploy('three', 'approve', {})).toBe(false);
+  await it.shows('three');
+  expect(await deploy('four', 'approve', {})).toBe(true);
+  await it.shows('four');
+});
+
 test('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {
   const it = await newOpenApp();
   const second = await it.deploy('two');
