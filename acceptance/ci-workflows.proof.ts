@@ -56,7 +56,7 @@ async function runSteps(
   writeFileSync(pathFile, '', { flag: 'a' });
   const cwd = folderOf({
     ...nodeApp(text),
-    'svc.yaml': 'tables: { pets: { columns: ["name:text"] } }\n',
+    'svc.yaml': 'start: node server.js\ntables: { pets: { columns: ["name:text"] } }\n',
   });
   for (const step of steps) {
     const added = readFileSync(pathFile, 'utf8').trim().split('\n').filter(Boolean);

@@ -71,6 +71,8 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     row = await advance(work, state, { method });
     log.sink('platform', 'The project builds to files and has no server: its files are served.');
   }
+  if (method === 'docker' && plan.dockerfile === null && !plan.startCommand?.trim())
+    throw new BuildError('detect', noStartCommand);
   const refused = await deps.runtime.refuses({ method, plan });
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
   const hasCommands = source.release !== null || source.schedules.some(({ command }) => command !== null);
@@ -120,6 +122,9 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules, tables };
   return { row: await saveBuilt(work, row, built, startWith), site };
 }
+
+const noStartCommand =
+  'No start command was found. Add one: a script “start” in package.json, a Procfile, or start in svc.yaml, such as “start: node server.js”.';
 
 /** Releases of a site that others see are always reviewed. */
 async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow['method']) {
