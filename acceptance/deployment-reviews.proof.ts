@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { type Svc, svcFor } from './support/commands.ts';
-import { setApp } from './support/database.ts';
+import { queryUrl, setApp } from './support/database.ts';
 import { done, newTenant, type Person, type Tenant } from './support/people.ts';
 import { type Files, folderOf, sharedServer } from './support/server.ts';
 import { askSite, newSite, visitorCookie } from './support/sites.ts';
@@ -181,6 +181,71 @@ test('a build in review reads the rows and objects of the app and changes nothin
   await staging.shows('review 200 403 200 403');
   await done(decide((await it.request(second.id)).id, 'approve'));
   await it.shows('production 200 201 200 200');
+});
+
+/** Answers with its connection string; its release command and its requests are the same code in every environment. */
+const databaseApp = {
+  'svc.yaml': 'start: node server.cjs\nrelease: echo released $SVC_ENVIRONMENT\n',
+  'server.cjs': `require('node:http').createServer((_, response) => response.end(process.env.DATABASE_URL))
+    .listen(process.env.PORT);`,
+};
+
+test('a build in review reads the raw database of the app, and changes it only after the approval', async () => {
+  const it = await newOpenApp();
+  const enabled = await svc(['apps', 'raw-db', 'enable', '--app', it.app.slug, '--execute', '--json']);
+  const { connection_string: own } = enabled.json<{ connection_string: string }>();
+  await queryUrl(own, "create table pets (name text); insert into pets values ('Rex')");
+  const second = await it.deployFiles(databaseApp);
+  expect(second).toMatchObject({ state: 'built', code: 11 });
+  const staging = await it.staging(tenant.admin);
+  const shown = await until('staging answers', async () => {
+    const { text } = await staging.ask();
+    return text.startsWith('postgresql://') && text;
+  });
+  expect(await queryUrl(shown, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+  await expect(queryUrl(shown, 'delete from pets')).rejects.toThrow('permission denied');
+  const log = () => svc(['deployments', 'logs', second.id, '--app', it.app.slug]);
+  expect((await log()).stdout).not.toContain('released');
+  await done(decide((await it.request(second.id)).id, 'approve'));
+  await it.shows(own);
+  expect((await log()).stdout).toContain('released production');
+  await until('the login of the review has ended', () =>
+    queryUrl(shown, 'select 1').then(
+      () => false,
+      () => true,
+    ),
+  );
+});
+
+/** With one package to install, which needs no registry. */
+const packagedApp = (text: string): Files => ({
+  ...nodeApp(text),
+  'package.json': JSON.stringify({ name: 'app', workspaces: ['lib'], scripts: { start: 'node server.js' } }),
+  'lib/package.json': JSON.stringify({ name: 'lib', version: '1.0.0' }),
+  'package-lock.json': JSON.stringify({
+    name: 'app',
+    lockfileVersion: 3,
+    packages: {
+      '': { name: 'app', workspaces: ['lib'] },
+      lib: { version: '1.0.0' },
+      'node_modules/lib': { resolved: 'lib', link: true },
+    },
+  }),
+});
+
+test('the packages of an approved build are taken over by the next one, those of a rejected build are not', async () => {
+  const it = await newOpenApp();
+  const fromCache = 'The same packages as in the last approved build: restored from the cache.';
+  const deploy = async (text: string, move: string, body: object) => {
+    const deployed = await it.deployFiles(packagedApp(text));
+    await done(decide((await it.request(deployed.id)).id, move, body));
+    return deployed.stderr.includes(fromCache);
+  };
+  expect(await deploy('two', 'reject', { reason: 'no' })).toBe(false);
+  expect(await deploy('three', 'approve', {})).toBe(false);
+  await it.shows('three');
+  expect(await deploy('four', 'approve', {})).toBe(true);
+  await it.shows('four');
 });
 
 test('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {

@@ -245,7 +245,9 @@ test('an app that fails shows its last lines and the change that helps', async (
   expect([app.ended.state, app.ended.failure?.code, app.ended.failure?.detail]).toEqual([
     'failed',
     'health_check_failed',
-    expect.stringMatching(/^The app exits: .* Add express to the dependencies in package\.json\.$/),
+    expect.stringMatching(
+      /^The app ended with exit code 1\..* Add express to the dependencies in package\.json\.$/,
+    ),
   ]);
   expect(await app.log()).toMatch(
     /The last lines of the app:[\s\S]*Cannot find module 'express'[\s\S]*Failed: /,

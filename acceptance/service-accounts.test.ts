@@ -9,17 +9,19 @@ import { newWorld, type World } from './support/world.ts';
 
 let world: World;
 let issuer: OidcIssuer;
+let gitlabIssuer: OidcIssuer;
 let asOwner: Svc;
 let app: App;
 
 beforeAll(async () => {
-  issuer = await startOidcIssuer();
-  const server = await startServer({ env: { SVC_TRUSTED_ISSUERS: issuer.issuer } });
+  [issuer, gitlabIssuer] = await Promise.all([startOidcIssuer('', 'github'), startOidcIssuer('', 'gitlab')]);
+  const trusted = `${issuer.issuer},${gitlabIssuer.issuer}`;
+  const server = await startServer({ env: { SVC_TRUSTED_ISSUERS: trusted } });
   world = await newWorld(server);
   asOwner = svcFor(server, { token: world.people.O.token, tenant: world.tenant.slug });
   app = await newApp(world.tenant, { owner: world.people.O }, { deploy_method: 'docker' });
 });
-afterAll(() => issuer?.stop());
+afterAll(() => Promise.all([issuer?.stop(), gitlabIssuer?.stop()]));
 
 const accounts = (...words: string[]) => asOwner(['service-accounts', ...words, '--app', app.slug]);
 const created = async (name: string, actions: string) =>
@@ -159,12 +161,21 @@ describe('a job without a stored secret', () => {
   test('of GitLab uses the token of the job; another project is refused with what to do', async () => {
     const { baseUrl } = world.tenant.server;
     await accounts(
-      ...['trust', 'add', 'pipeline', '--gitlab', 'acme/web/shop', '--issuer', issuer.issuer, '--execute'],
+      ...[
+        'trust',
+        'add',
+        'pipeline',
+        '--gitlab',
+        'acme/web/shop',
+        '--issuer',
+        gitlabIssuer.issuer,
+        '--execute',
+      ],
     );
     const gitlab = async (project: string) =>
       job({
         SVC_SERVICE_ACCOUNT: name(),
-        SVC_OIDC_TOKEN: await issuer.sign(gitlabClaims(project, 'main', baseUrl), { alg: 'ES256' }),
+        SVC_OIDC_TOKEN: await gitlabIssuer.sign(gitlabClaims(project, 'main', baseUrl)),
       });
     expect((await (await gitlab('acme/web/shop'))(['tables', 'list', '--app', app.slug])).code).toBe(0);
     const refused = await (await gitlab('evil/shop'))(['tables', 'list', '--app', app.slug]);
@@ -174,6 +185,89 @@ describe('a job without a stored secret', () => {
     ]);
     const none = await job({ SVC_SERVICE_ACCOUNT: name() })(['tables', 'list', '--app', app.slug]);
     expect([none.code, none.stderr]).toEqual([3, expect.stringContaining('id-token: write')]);
+  });
+
+  interface Trusted {
+    words: string[];
+    by: () => OidcIssuer;
+    accepted: object[];
+    refused: object[];
+  }
+  const github = (branch: string, more: Parameters<typeof githubClaims>[3] = {}, repository = 'acme/shop') =>
+    githubClaims(repository, branch, world.tenant.server.baseUrl, more);
+  const gitlab = (ref: string, more: Parameters<typeof gitlabClaims>[3] = {}, project = 'acme/web/shop') =>
+    gitlabClaims(project, ref, world.tenant.server.baseUrl, more);
+  const trusts: Record<string, () => Trusted> = {
+    'of GitHub, by branch': () => ({
+      words: ['--github', 'acme/shop@main'],
+      by: () => issuer,
+      // `sub` of a job with an environment does not contain the branch; `ref` does.
+      accepted: [github('main'), github('main', { environment: 'production' })],
+      refused: [
+        github('other'),
+        github('main', { pullRequest: 12 }),
+        github('main', { tag: 'main' }),
+        github('main', {}, 'acme/shop2'),
+        { ...github('main'), aud: 'https://github.com/acme' },
+      ],
+    }),
+    'of GitHub, by environment': () => ({
+      words: ['--github', 'acme/shop', '--claim', 'environment=production'],
+      by: () => issuer,
+      accepted: [github('any', { environment: 'production' })],
+      refused: [github('main'), github('main', { environment: 'staging' })],
+    }),
+    'of GitHub, by tag': () => ({
+      words: ['--github', 'acme/shop@refs/tags/v*'],
+      by: () => issuer,
+      accepted: [github('', { tag: 'v1.2' })],
+      refused: [github('v1'), github('', { tag: 'nightly' })],
+    }),
+    'of GitHub, by subject': () => ({
+      words: ['--claim', 'sub=repo:acme/shop:pull_request'],
+      by: () => issuer,
+      accepted: [github('feature', { pullRequest: 12 })],
+      refused: [github('main'), github('feature', { pullRequest: 12 }, 'fork/shop')],
+    }),
+    'of GitLab, by branch and environment': () => ({
+      words: ['--gitlab', 'acme/web/shop@main', '--claim', 'environment=production'],
+      by: () => gitlabIssuer,
+      accepted: [gitlab('main', { environment: 'production' })],
+      refused: [
+        gitlab('main'),
+        gitlab('other', { environment: 'production' }),
+        gitlab('main', { environment: 'production' }, 'acme/web'),
+        { ...gitlab('main', { environment: 'production' }), aud: 'https://gitlab.com' },
+      ],
+    }),
+    'of GitLab, by tag': () => ({
+      words: ['--gitlab', 'acme/web/shop@refs/tags/v*', '--claim', 'ref_protected=true'],
+      by: () => gitlabIssuer,
+      accepted: [gitlab('v1', { isTag: true })],
+      refused: [gitlab('v1'), { ...gitlab('v1', { isTag: true }), ref_protected: 'false' }],
+    }),
+  };
+
+  test.each(Object.keys(trusts))('%s: exactly the jobs of the rule are accepted', async (rule) => {
+    const { words, by, accepted, refused } = trusts[rule]!();
+    const account = `job-${Object.keys(trusts).indexOf(rule)}`;
+    await created(account, 'tables');
+    const added = await accounts('trust', 'add', account, ...words, '--issuer', by().issuer, '--execute');
+    expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
+    const status = async (claims: object) => {
+      const body = new URLSearchParams({
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        client_id: 'svc-cli',
+        service_account: `${world.tenant.slug}/${app.slug}/${account}`,
+        subject_token: await by().sign({ ...claims }),
+        subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      });
+      const answer = await fetch(`${world.tenant.server.baseUrl}/oauth/token`, { method: 'POST', body });
+      return [answer.status, (await answer.json()).error];
+    };
+    for (const claims of accepted) expect([claims, await status(claims)]).toEqual([claims, [200, undefined]]);
+    for (const claims of refused)
+      expect([claims, await status(claims)]).toEqual([claims, [400, 'invalid_grant']]);
   });
 
   test('loses its token when the trust ends', async () => {
@@ -186,7 +280,7 @@ describe('a job without a stored secret', () => {
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       client_id: 'svc-cli',
       service_account: name(),
-      subject_token: await issuer.sign(gitlabClaims('acme/web/shop', 'main', baseUrl)),
+      subject_token: await gitlabIssuer.sign(gitlabClaims('acme/web/shop', 'main', baseUrl)),
       subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
     });
     const answer = await fetch(`${baseUrl}/oauth/token`, { method: 'POST', body: form });

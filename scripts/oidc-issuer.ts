@@ -3,8 +3,32 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 export type OidcIssuer = Awaited<ReturnType<typeof startOidcIssuer>>;
 type Algorithm = 'RS256' | 'ES256';
 
+/** Where the keys are, and what else the document of discovery has. */
+const services = {
+  plain: { jwksPath: '/jwks', more: {} },
+  github: {
+    jwksPath: '/.well-known/jwks',
+    more: {
+      subject_types_supported: ['public', 'pairwise'],
+      response_types_supported: ['id_token'],
+      claims_supported: ['sub', 'aud', 'exp', 'iat', 'iss', 'jti', 'nbf', 'ref', 'repository', 'environment'],
+      id_token_signing_alg_values_supported: ['RS256'],
+      scopes_supported: ['openid'],
+    },
+  },
+  gitlab: {
+    jwksPath: '/oauth/discovery/keys',
+    more: {
+      response_types_supported: ['code'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    },
+  },
+};
+
 /** An OpenID issuer on this machine, like that of a CI service: discovery, keys and signed tokens. */
-export async function startOidcIssuer(path = '') {
+export async function startOidcIssuer(path = '', like: keyof typeof services = 'plain') {
+  const { jwksPath, more } = services[like];
   const newKey = async (alg: Algorithm) => {
     const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
     const kid = Bun.randomUUIDv7();
@@ -29,8 +53,8 @@ export async function startOidcIssuer(path = '') {
       const other = answers.get(pathname);
       if (other) return other();
       if (pathname === `${path}/.well-known/openid-configuration`)
-        return Response.json({ issuer, jwks_uri: `${issuer}/jwks` });
-      if (pathname === `${path}/jwks`) return Response.json({ keys: keys.map(({ jwk }) => jwk) });
+        return Response.json({ issuer, jwks_uri: `${issuer}${jwksPath}`, ...more });
+      if (pathname === path + jwksPath) return Response.json({ keys: keys.map(({ jwk }) => jwk) });
       return new Response(null, { status: 404 });
     },
   });
@@ -49,43 +73,90 @@ export async function startOidcIssuer(path = '') {
       if (!signer) throw new Error(`The issuer has no key for ${alg}.`);
       const now = Math.floor(Date.now() / 1000);
       return new SignJWT({ iss: issuer, iat: now, exp: now + 600, ...claims })
-        .setProtectedHeader({ alg: signer.alg, kid: signer.kid })
+        .setProtectedHeader({ typ: 'JWT', alg: signer.alg, kid: signer.kid })
         .sign(signer.privateKey);
     },
     stop: () => server.stop(true),
   };
 }
 
-/** As GitHub Actions has them in a job for a push. */
-export function githubClaims(repository: string, branch: string, audience: string): JWTPayload {
+/**
+ * As GitHub Actions has them in a job for a push. A job with an environment, for a pull request or for a tag differs in these
+ * (docs.github.com, “OpenID Connect reference”).
+ */
+export function githubClaims(
+  repository: string,
+  branch: string,
+  audience: string,
+  job: { environment?: string; pullRequest?: number; tag?: string } = {},
+): JWTPayload {
   const [owner] = repository.split('/');
+  const { environment, pullRequest, tag } = job;
+  const pushed = tag === undefined ? `refs/heads/${branch}` : `refs/tags/${tag}`;
+  const ref = pullRequest === undefined ? pushed : `refs/pull/${pullRequest}/merge`;
+  const context = pullRequest === undefined ? `ref:${ref}` : 'pull_request';
   return {
-    sub: `repo:${repository}:ref:refs/heads/${branch}`,
+    jti: crypto.randomUUID(),
+    nbf: Math.floor(Date.now() / 1000) - 600,
+    sub: `repo:${repository}:${environment === undefined ? context : `environment:${environment}`}`,
     aud: audience,
+    ref,
+    sha: 'c'.repeat(40),
     repository,
     repository_owner: owner,
+    repository_owner_id: '65',
     repository_id: '123456',
-    ref: `refs/heads/${branch}`,
-    ref_type: 'branch',
-    event_name: 'push',
-    workflow: 'Deploy',
-    job_workflow_ref: `${repository}/.github/workflows/deploy.yml@refs/heads/${branch}`,
+    repository_visibility: 'private',
     run_id: '4242',
+    run_number: '10',
+    run_attempt: '2',
+    actor: 'octocat',
+    actor_id: '12',
+    workflow: 'Deploy',
+    workflow_ref: `${repository}/.github/workflows/deploy.yml@${ref}`,
+    head_ref: pullRequest === undefined ? '' : branch,
+    base_ref: pullRequest === undefined ? '' : 'main',
+    event_name: pullRequest === undefined ? 'push' : 'pull_request',
+    ref_type: tag === undefined ? 'branch' : 'tag',
+    ref_protected: 'true',
+    job_workflow_ref: `${repository}/.github/workflows/deploy.yml@${ref}`,
+    runner_environment: 'github-hosted',
+    ...(environment === undefined ? {} : { environment }),
   };
 }
 
-/** As GitLab has them in `id_tokens` of a job. */
-export function gitlabClaims(project: string, branch: string, audience: string): JWTPayload {
+/** As GitLab has them in `id_tokens` of a job (docs.gitlab.com, “OpenID Connect (OIDC) Authentication Using ID Tokens”). */
+export function gitlabClaims(
+  project: string,
+  ref: string,
+  audience: string,
+  { isTag = false, environment }: { isTag?: boolean; environment?: string } = {},
+): JWTPayload {
+  const type = isTag ? 'tag' : 'branch';
   return {
-    sub: `project_path:${project}:ref_type:branch:ref:${branch}`,
+    jti: crypto.randomUUID(),
+    nbf: Math.floor(Date.now() / 1000) - 5,
+    sub: `project_path:${project}:ref_type:${type}:ref:${ref}`,
     aud: audience,
-    project_path: project,
+    namespace_id: '72',
     namespace_path: project.split('/').slice(0, -1).join('/'),
     project_id: '22',
-    ref: branch,
-    ref_type: 'branch',
-    ref_protected: 'true',
+    project_path: project,
+    project_visibility: 'private',
+    user_id: '1',
+    user_login: 'sample-user',
+    user_email: 'sample-user@example.com',
+    pipeline_id: '574',
     pipeline_source: 'push',
-    job_id: '4242',
+    job_id: '302',
+    ref,
+    ref_type: type,
+    ref_path: `refs/${isTag ? 'tags' : 'heads'}/${ref}`,
+    ref_protected: 'true',
+    runner_id: 1,
+    runner_environment: 'gitlab-hosted',
+    sha: 'c'.repeat(40),
+    ci_config_ref_uri: `gitlab.com/${project}//.gitlab-ci.yml@refs/heads/main`,
+    ...(environment === undefined ? {} : { environment, environment_protected: 'true' }),
   };
 }

@@ -144,18 +144,28 @@ process.on('SIGTERM', () => process.exit(0));
       await until('nothing of it runs', async () => (await containersOf(app)).length === 0, 60_000);
     });
 
-    test("run a compose app without the server's variables", async () => {
+    test("run a compose app without the server's variables, and commands in its main service", async () => {
       const app = await newOpenApp('compose');
       const ran = await deploy(app, {
-        'web/Dockerfile': `FROM ${engine.baseImage}\nCOPY app.js /\nCMD ["node", "/app.js"]\n`,
+        'web/Dockerfile': `FROM ${engine.baseImage}\nCOPY *.js /\nCMD ["node", "/app.js"]\n`,
+        'web/see.js': "require('node:dns').lookup('side', (error) => console.log(error ?? 'sees side'))",
         'web/app.js': answers('composed'),
         'compose.yaml': `services:
   web: { build: web, expose: [8080], environment: { WORD: "x\${SVC_TEST_SECRET}\${SVC_DOCKER_HOST}y" } }
   side: { image: "${engine.baseImage}", command: ["sleep", "1000"] }
 `,
+        'svc.yaml': `release: echo released as $SVC_ENVIRONMENT
+schedules: [{ name: nightly, cron: "0 3 * * *", run: node /see.js }]
+`,
       });
       expect([ran.code, ran.json<Deployed>().state]).toEqual([0, 'live']);
+      expect(ran.stderr).toContain('released as production');
       await becomes(app, '200 composed xy');
+      expect(await containersOf(app)).toHaveLength(2);
+      const once = await asOwner(['run', '--app', app.id, '--', 'echo $WORD; exit 5']);
+      expect([once.code, once.stdout]).toEqual([5, 'xy\n']);
+      const due = await asOwner(['schedules', 'run', 'nightly', '--app', app.id, '--execute']);
+      expect([due.code, due.stdout]).toEqual([0, expect.stringContaining('sees side')]);
       expect(await containersOf(app)).toHaveLength(2);
     });
 

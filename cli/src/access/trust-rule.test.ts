@@ -15,6 +15,14 @@ test('a repository at GitHub or GitLab is an issuer and its claims', () => {
     issuer: 'https://gitlab.acme.example',
     claims: { project_path: 'acme/web/shop', ref_type: 'branch', ref: 'main' },
   });
+  expect(trustRule({ gitlab: 'acme/shop@refs/tags/v*' })).toMatchObject({
+    issuer: 'https://gitlab.com',
+    claims: { project_path: 'acme/shop', ref_type: 'tag', ref: 'v*' },
+  });
+  expect(trustRule({ gitlab: 'acme/shop@refs/heads/main' }).claims).toMatchObject({
+    ref_type: 'branch',
+    ref: 'main',
+  });
   expect(trustRule({ github: 'acme/shop', claim: ['environment=production'] }).claims).toEqual({
     repository: 'acme/shop',
     environment: 'production',

@@ -26,7 +26,9 @@ function presetClaims({ github, gitlab }: Pick<TrustFlags, 'github' | 'gitlab'>)
   }
   if (gitlab === undefined) return {};
   const { path, ref } = parseRepository('gitlab', gitlab, /^[\w.-]+(?:\/[\w.-]+)+$/);
-  return { project_path: path, ...(ref !== null && { ref_type: 'branch', ref }) };
+  if (ref === null) return { project_path: path };
+  const [, type = 'heads', name = ref] = /^refs\/(heads|tags)\/(.+)$/.exec(ref) ?? [];
+  return { project_path: path, ref_type: type === 'tags' ? 'tag' : 'branch', ref: name };
 }
 
 function parseRepository(flag: string, text: string, pattern: RegExp): { path: string; ref: string | null } {

@@ -86,9 +86,26 @@ export const deploymentsGet = defineCommand({
   kind: 'read',
   positionals: [deploymentPositional],
   flags: appFlag,
-  endpoint: getDeployment,
-  view: deploymentView,
-  examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop': 'Show its status' },
+  calls: `${describeCall(getDeployment)}, for latest or a number before it ${describeCall(listDeployments)}`,
+  run: async (ctx, { positionals, flags }) => {
+    const [{ findDeploymentId }, { resolveTenant }] = await Promise.all([
+      import('../deploy/find-deployment.ts'),
+      import('../session/tenant.ts'),
+    ]);
+    const ref = {
+      tenantID: await resolveTenant(ctx),
+      app: flags.app,
+      deployment: positionals['deployment-id'],
+    };
+    const params = { ...ref, deployment: await findDeploymentId(ctx, ref) };
+    const client = await ctx.client();
+    return { value: await client.call(getDeployment, { params }), view: deploymentView };
+  },
+  output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
+  examples: {
+    '4 --app pet-shop': 'Show deployment #4',
+    '01977777-7777-7777-8777-777777777777 --app pet-shop': 'Show one by its id',
+  },
 });
 
 export const deploymentsWait = defineCommand({
@@ -102,8 +119,8 @@ export const deploymentsWait = defineCommand({
   kind: 'read',
   credential: 'login_or_pat',
   timeoutDefault: '20m',
-  calls: `${describeCall(getDeployment)}, for latest before it ${describeCall(listDeployments)}`,
-  positionals: [{ name: 'deployment-id', summary: 'Id of the deployment, or latest' }],
+  calls: `${describeCall(getDeployment)}, for latest or a number before it ${describeCall(listDeployments)}`,
+  positionals: [deploymentPositional],
   flags: appFlag,
   run: async (ctx, { positionals, flags }) => {
     const { waitForDeployment } = await import('../deploy/follow-deployment.ts');
@@ -134,12 +151,13 @@ export const deploymentsLogs = defineCommand({
       import('../deploy/follow-deployment.ts'),
       import('../session/tenant.ts'),
     ]);
-    const source = {
-      log: 'build' as const,
+    const { findDeploymentId } = await import('../deploy/find-deployment.ts');
+    const ref = {
       tenantID: await resolveTenant(ctx),
       app: flags.app,
       deployment: positionals['deployment-id'],
     };
+    const source = { ...ref, log: 'build' as const, deployment: await findDeploymentId(ctx, ref) };
     return flags.follow ? followBuildLog(ctx, source, flags.tail) : showLog(ctx, source, flags.tail);
   },
   output: async () => (await import('../output/schemas.ts')).logSchema,
@@ -167,7 +185,10 @@ export const deploymentsRollback = defineCommand({
     return rollBack(ctx, { app: flags.app, deployment: positionals['deployment-id'], until });
   },
   output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
-  examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Roll back to it' },
+  examples: {
+    '3 --app pet-shop': 'Preview going back to deployment #3',
+    '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Roll back to it',
+  },
 });
 
 export const deploymentsCancel = defineCommand({
@@ -177,8 +198,12 @@ export const deploymentsCancel = defineCommand({
   kind: 'mutate',
   positionals: [deploymentPositional],
   flags: appFlag,
-  endpoint: cancelDeployment,
-  view: deploymentView,
+  calls: `${cancelDeployment.method} ${cancelDeployment.path}`,
+  run: async (ctx, { positionals, flags }) => {
+    const { cancel } = await import('../deploy/deploy-app.ts');
+    return cancel(ctx, { app: flags.app, deployment: positionals['deployment-id'] });
+  },
+  output: async () => (await import('@svc/contract/deployments.shapes.ts')).cancelDeployment.answer,
   examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Cancel it' },
 });
 

@@ -1,7 +1,7 @@
 import { changeEnv, envEnvironments, listEnv } from '@svc/contract/deployments.ts';
 import { defineCommand } from '../command.ts';
 import { appFlag } from '../inputs/common.ts';
-import { envView } from '../views/apps.ts';
+import { effectText, envView } from '../views/apps.ts';
 
 const environmentFlag = {
   environment: {
@@ -71,11 +71,9 @@ export const envUnset = defineCommand({
   input: ({ positionals, flags }) => ({
     body: { unset: positionals.names, environment: flags.environment },
   }),
-  present: (ctx, answer) => {
+  present: (ctx, answer, { flags }) => {
     const isChanged = answer.changed !== false;
-    ctx.note(
-      isChanged ? 'Effective with the next deployment.' : 'Nothing has changed: there is no such variable.',
-    );
+    ctx.note(isChanged ? effectText(flags) : 'Nothing has changed: there is no such variable.');
     return answer;
   },
   view: envView,

@@ -1,4 +1,5 @@
 import {
+  cancelDeployment,
   createDeployment,
   grantSourceUpload,
   restartApp,
@@ -16,6 +17,7 @@ import { request, signedUrlError } from '../session/request.ts';
 import { resolveTenant } from '../session/tenant.ts';
 import { isTransient, pause } from '../session/waiting.ts';
 import { deploymentView } from '../views/delivery.ts';
+import { findDeploymentId } from './find-deployment.ts';
 import { type DeploymentRecord, followDeployment } from './follow-deployment.ts';
 import { type PackedFolder, packFolder } from './pack-folder.ts';
 
@@ -101,9 +103,19 @@ export async function rollBack(
   ctx: Ctx,
   { app, deployment, until }: { app: string; deployment: string; until: Until },
 ): Promise<Result> {
-  const params = { tenantID: await resolveTenant(ctx), app, deployment };
+  const tenantID = await resolveTenant(ctx);
+  const params = { tenantID, app, deployment: await findDeploymentId(ctx, { tenantID, app, deployment }) };
   const result = await mutate(ctx, rollbackDeployment, { params }, { view: deploymentView });
   return followed(ctx, result, { ...params, until });
+}
+
+export async function cancel(
+  ctx: Ctx,
+  { app, deployment }: { app: string; deployment: string },
+): Promise<Result> {
+  const tenantID = await resolveTenant(ctx);
+  const params = { tenantID, app, deployment: await findDeploymentId(ctx, { tenantID, app, deployment }) };
+  return mutate(ctx, cancelDeployment, { params }, { view: deploymentView });
 }
 
 async function followed(

@@ -18,5 +18,5 @@ export const logFlags = {
 
 export const deploymentPositional = {
   name: 'deployment-id',
-  summary: 'Id of the deployment, from list',
+  summary: 'Id or number of the deployment, or latest',
 } as const satisfies Positional;

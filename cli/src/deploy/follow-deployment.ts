@@ -9,10 +9,11 @@ import type { Ctx } from '../context.ts';
 import { CliError } from '../framework/errors.ts';
 import { sanitize } from '../framework/text.ts';
 import { detectStyle } from '../output/render.ts';
-import { rejectionError, WorkFailedError } from '../session/problems.ts';
+import { WorkFailedError } from '../session/problems.ts';
 import { resolveTenant } from '../session/tenant.ts';
 import { isTransient, pause } from '../session/waiting.ts';
 import { deploymentView } from '../views/delivery.ts';
+import { findDeploymentId } from './find-deployment.ts';
 import { followLog, type LogEntry, type LogSource, logLines, logLineText } from './logs.ts';
 
 const pollMs = 500;
@@ -31,15 +32,8 @@ export async function waitForDeployment(
 ): Promise<Result> {
   const tenantID = await resolveTenant(ctx);
   const client = await ctx.client();
-  const deployment =
-    ref === 'latest'
-      ? (await client.call(listDeployments, { params: { tenantID, app }, query: { per_page: 1 } })).items[0]
-      : await client.call(getDeployment, { params: { tenantID, app, deployment: ref } });
-  if (!deployment)
-    throw rejectionError('not_found', {
-      detail: `${sanitize(app)} has never been deployed.`,
-      next: `svc deploy --app ${sanitize(app)} --execute`,
-    });
+  const id = await findDeploymentId(ctx, { tenantID, app, deployment: ref });
+  const deployment = await client.call(getDeployment, { params: { tenantID, app, deployment: id } });
   const result = await followDeployment(ctx, { tenantID, app, deployment, log: 'unseen' });
   if (result.failed instanceof WorkFailedError) await printLogEnd(ctx, { tenantID, app, deployment });
   return result;

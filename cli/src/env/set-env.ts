@@ -13,7 +13,7 @@ import { usageError } from '../framework/errors.ts';
 import { readInputText } from '../inputs/files.ts';
 import { mutate } from '../mutation.ts';
 import { resolveTenant } from '../session/tenant.ts';
-import { envView } from '../views/apps.ts';
+import { effectText, envView } from '../views/apps.ts';
 
 export async function setEnv(
   ctx: Ctx,
@@ -34,9 +34,7 @@ export async function setEnv(
       view: envView,
       present: (answer) => {
         const isChanged = answer.changed !== false;
-        ctx.note(
-          isChanged ? 'Effective with the next deployment.' : 'The variables already had these values.',
-        );
+        ctx.note(isChanged ? effectText({ app, environment }) : 'The variables already had these values.');
         return answer;
       },
     },

@@ -1,5 +1,6 @@
 import { newDataScopes } from '@svc/contract/data-scopes.ts';
 import type { Column, View } from '../command.ts';
+import { sanitize } from '../framework/text.ts';
 
 /** Fits a terminal of 80 columns; `apps get` and other formats show more. */
 const columns: readonly Column[] = [
@@ -124,5 +125,11 @@ export const publicationView: View = {
     'reason',
   ],
 };
+
+/** After a change of variables. */
+export const effectText = ({ app, environment }: { app: string; environment: string | undefined }) =>
+  environment === 'preview'
+    ? 'Effective with the next push to a branch.'
+    : `Effective with the next deployment. To restart what runs now: svc apps restart ${sanitize(app)} --execute`;
 
 export const envView: View = { columns: ['name', 'given_by', 'updated_by', 'updated_at'] };

@@ -313,7 +313,7 @@ export const delivery: Module = {
       processes: config.databaseUrl === undefined ? 'one' : 'many',
     });
     onStop(() => deployments.stop());
-    const environment = deploymentEnvironment(db, config);
+    const environment = deploymentEnvironment(db, { ...config, rawDatabases: deps.rawDatabases });
     const runs = startRuns({ ...deps, urls: config, logs, calls, environment }, invalidation);
     onStop(() => runs.stop());
     const bootstraps = createBootstrapWorker(deps.bootstrap, { invalidation });

@@ -47,6 +47,13 @@ export const appsCreate = defineCommand({
     const body = await newAppBody(ctx, { given, file, tenant, ask: flags.interactive ? 'all' : 'none' });
     return { params: { tenantID: tenant }, body };
   },
+  present: (ctx, app) => {
+    const of = `--app ${app.slug}`;
+    ctx.note(
+      `Next: svc deploy ${of} --from-dir . --execute, or push to the URL that svc apps git status ${of} prints.`,
+    );
+    return app;
+  },
   examples: {
     "--name 'Pet Shop' --execute": 'Create an app with the slug pet-shop',
     '--from-file svc.yaml': 'Preview the app that the file describes',

@@ -5,10 +5,13 @@ import pg from 'pg';
 import { query, errorCode as sqlCodeOf } from '../../drivers/database/testing.ts';
 import {
   closeRawDatabase,
+  endRawDatabaseReview,
+  loadReaderEnv,
   purgeRawDatabase,
   reconcileRawDb,
   reopenRawDatabase,
   resizeRawDatabase,
+  startRawDatabaseReview,
 } from './lifecycle.ts';
 import { newRawApp, useRawDatabases } from './testing.ts';
 
@@ -111,4 +114,55 @@ test('a database that disappeared is never created again', async () => {
   await change(reopenRawDatabase);
   await expect(runEffects()).rejects.toThrow('no longer exists');
   expect(await sqlCodeOf(query(url, 'select 1'))).toBe('28000');
+});
+
+test('a build in review reads all tables of the database, changes none, and only until the decision', async () => {
+  const { ref, raw, url, change, runEffects, call } = await newEnabledApp();
+  await query(
+    url,
+    'create table pets (id serial, name text); create schema other; create table other.rows (a int)',
+  );
+  await query(url, "insert into pets (name) values ('Rex')");
+  const review = async (deploymentId: string) => {
+    await change((ctx) => startRawDatabaseReview(ctx.db, ref, deploymentId));
+    return (await loadReaderEnv({ db: database.db, raw }, ref)).DATABASE_URL ?? '';
+  };
+  const readUrl = await review(Bun.randomUUIDv7());
+  expect(await query(readUrl, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+  expect(await query(readUrl, 'select * from other.rows')).toEqual([]);
+  await query(url, 'create table later (a int); create schema newest; create table newest.rows (a int)');
+  await query(readUrl, 'select * from later, newest.rows');
+  const changes = [
+    "insert into pets (name) values ('Tom')",
+    "begin read write; update pets set name = 'Tom'",
+    'delete from other.rows',
+    'truncate pets',
+    "select nextval('pets_id_seq')",
+    'create table mine (a int)',
+    'create temporary table mine (a int)',
+    'create schema mine',
+    'drop table pets',
+    'alter table pets add column a int',
+    `set role "${new URL(url).username}"`,
+    `alter role current_user createdb`,
+  ];
+  for (const statement of changes)
+    expect([statement, await sqlCodeOf(query(readUrl, statement))]).toEqual([statement, '42501']);
+
+  const client = new pg.Client({ connectionString: readUrl });
+  const ended = new Promise((resolve) => client.on('error', resolve));
+  await client.connect();
+  await change(endRawDatabaseReview);
+  expect(await runEffects()).toBe(1);
+  await ended;
+  expect(await sqlCodeOf(query(readUrl, 'select 1'))).toBe('28000');
+  const next = await review(Bun.randomUUIDv7());
+  expect(await sqlCodeOf(query(readUrl, 'select 1'))).toBe('28P01');
+  expect(await query(next, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+  await query(url, "insert into pets (name) values ('Tom')");
+  await call('POST', '/disable');
+  await runEffects();
+  expect(
+    await query(database.adminUrl, `select from pg_roles where rolname = '${new URL(next).username}'`),
+  ).toEqual([]);
 });

@@ -6,9 +6,11 @@ import type { Db } from '../../core/db.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { loadOrCreatePlatformValue } from '../../core/platform-values.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
-import { unsealPassword } from './passwords.ts';
+import { rawUrl, readerName } from '../../drivers/raw-database/raw-url.ts';
+import { readerPassword, unsealPassword } from './passwords.ts';
 import {
   deleteRawDbRow,
+  findRawDbRow,
   findRawDbRowByName,
   listRawDbLogins,
   lockRawDbRow,
@@ -34,12 +36,20 @@ export function reconcileRawDb({ db, raw }: { db: Db; raw: RawDatabases }): Effe
         return deleteRawDbRow(db, tenantId, database);
       }
       if (row.is_closed) return locked.close();
+      const password = await unsealPassword(db, row);
       await locked.ensure({
-        password: await unsealPassword(db, row),
+        password,
         connectionsMax: row.connections_max,
         ifMissing: row.is_made ? 'fail' : 'create',
         disconnectClients: row.state === 'creating',
       });
+      if (row.review_of === null) await locked.closeReader();
+      else
+        await locked.openReader({
+          ownerPassword: password,
+          ownerConnectionsMax: row.connections_max,
+          password: readerPassword(password, row.review_of),
+        });
       await markRawDbReady(db, row);
     });
   };
@@ -73,6 +83,33 @@ export function resizeRawDatabase(
 ): Promise<void> {
   const connections_max = rawDbConnectionsMax[preset];
   return changeRawDatabase(ctx, app, (row) => row.connections_max !== connections_max && { connections_max });
+}
+
+/** Lets a deployment in review read the database. It works after `loadReaderEnv`. */
+export async function startRawDatabaseReview(
+  db: Db,
+  { tenantId, appId }: AppRef,
+  deploymentId: string,
+): Promise<void> {
+  await updateRawDbRow(db, tenantId, appId, { review_of: deploymentId });
+}
+
+/** Its connections are closed. */
+export function endRawDatabaseReview(ctx: MutationCtx, app: AppRef): Promise<void> {
+  return changeRawDatabase(ctx, app, (row) => row.review_of !== null && { review_of: null });
+}
+
+/** For an instance in review: a login that only reads. */
+export async function loadReaderEnv(
+  { db, raw }: { db: Db; raw: RawDatabases },
+  { tenantId, appId }: AppRef,
+): Promise<Record<string, string>> {
+  const row = await findRawDbRow(db, tenantId, appId);
+  if (!row || row.state === 'dropping' || row.review_of === null) return {};
+  const { database, address, review_of } = row;
+  await reconcileRawDb({ db, raw })({ tenant_id: tenantId, database });
+  const password = readerPassword(await unsealPassword(db, row), review_of);
+  return { DATABASE_URL: rawUrl(address, { user: readerName(database), password, database }) };
 }
 
 async function changeRawDatabase(

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { AppRef, AuditedChange, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareSealingKey } from '../../core/keys.ts';
@@ -22,6 +23,11 @@ export async function unsealPassword(
   row: { database: string; password_sealed: Buffer },
 ): Promise<string> {
   return unseal(await sealingKey(db, rawDatabaseKey), { sealed: row.password_sealed, boundTo: row.database });
+}
+
+/** Another one for each review. It tells nothing about the password of the app. */
+export function readerPassword(password: string, deploymentId: string): string {
+  return createHmac('sha256', password).update(`review ${deploymentId}`).digest('base64url');
 }
 
 export async function changePassword(

@@ -51,6 +51,7 @@ export async function enableRawDb(
     is_made: false,
     password_at: ctx.now,
     known_to: [ctx.caller.userId],
+    review_of: null,
   };
   await insertRawDbRow(ctx.db, row);
   const { connections_max, enabled_at } = row;

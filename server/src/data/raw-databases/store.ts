@@ -15,6 +15,8 @@ export interface RawDbRow {
   is_made: boolean;
   password_at: Date;
   known_to: string[];
+  /** The deployment in review that may read the database. */
+  review_of: string | null;
 }
 type Tables = { raw_databases: RawDbRow };
 
@@ -40,12 +42,12 @@ export async function insertRawDbRow(tx: Tx, row: RawDbRow): Promise<void> {
 }
 
 export async function updateRawDbRow(
-  tx: Tx,
+  db: Db,
   tenantId: string,
   appId: string,
   set: Partial<RawDbRow>,
 ): Promise<void> {
-  await tx
+  await db
     .withTables<Tables>()
     .updateTable('raw_databases')
     .set(set)
@@ -91,11 +93,14 @@ export async function deleteRawDbRow(db: Db, tenantId: string, database: string)
 }
 
 /** Of all tenants, the databases that accept logins. */
-export function listRawDbLogins(db: Db): Promise<{ name: string; connectionsMax: number }[]> {
+export function listRawDbLogins(
+  db: Db,
+): Promise<{ name: string; connectionsMax: number; isReviewed: boolean }[]> {
   return db
     .withTables<Tables>()
     .selectFrom('raw_databases')
     .select(['database as name', 'connections_max as connectionsMax'])
+    .select((e) => e('review_of', 'is not', null).$castTo<boolean>().as('isReviewed'))
     .where('is_closed', '=', false)
     .where('state', '!=', 'dropping')
     .execute();

@@ -58,7 +58,7 @@ export function useRawDatabases() {
     const rows = await query(
       database.adminUrl,
       `select datname as name from pg_database where datname ~ '^svc_raw_'
-       union select rolname from pg_roles where rolname ~ '^svc_raw_'`,
+       union select left(rolname, 40) from pg_roles where rolname ~ '^svc_raw_'`,
     );
     return rows.map(({ name }) => name);
   }

@@ -12,6 +12,7 @@ import { Failure } from '../../core/problem.ts';
 import { seedTables } from '../../data/rows/seed-tables.ts';
 import { enableStorageForApp, isStorageEnabled } from '../../data/storage/storage.ts';
 import type { GitClient } from '../../drivers/git/git-client.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { BuildError, type Built } from '../../drivers/runtime/runtime.ts';
 import {
   deleteCommandTokens,
@@ -41,10 +42,11 @@ import {
 } from './claimed-work.ts';
 import { loadDeployedApp } from './deployment-record.ts';
 import type { DeploymentEnvironment, DeploymentSource, FetchedSource } from './deps.ts';
+import { openReviewDatabase } from './reviews.ts';
 import { isInReview, needsReview } from './rules.ts';
 import { recordSource } from './source-files.ts';
 import { copySourceFiles } from './sources-store.ts';
-import { type DeploymentRow, toAppRef } from './store.ts';
+import { type DeploymentRow, findLiveDeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 
 /** Fetches, detects and builds, always from the start. A site that is built again for its release keeps its state. */
@@ -69,8 +71,18 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     row = await advance(work, state, { method });
     log.sink('platform', 'The project builds to files and has no server: its files are served.');
   }
+  if (method === 'docker' && plan.dockerfile === null && !plan.startCommand?.trim())
+    throw new BuildError('detect', noStartCommand);
   const refused = await deps.runtime.refuses({ method, plan });
   if (refused !== null) throw new DeploymentFailure('runtime_unsupported', 'detect', refused);
+  const hasCommands = source.release !== null || source.schedules.some(({ command }) => command !== null);
+  const noCommands = hasCommands ? (deps.runtime.refusesCommands?.(method) ?? null) : null;
+  if (noCommands !== null)
+    throw new DeploymentFailure(
+      'runtime_unsupported',
+      'detect',
+      `The release command or a schedule: ${noCommands}`,
+    );
   if (source.wantsStorage) await enableStorage(work);
   const { isPreview, isReviewed } = await findBuildRules(deps.db, row, method);
   if (!isPreview && source.dataScopes.length > 0) await requestDataScopes(work, source.dataScopes);
@@ -94,6 +106,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     tools,
     sourceDir: into,
     isReviewed,
+    liveDeploymentId: (await findLiveDeploymentRow(deps.db, toAppRef(row)))?.id ?? null,
     limits: app.limits,
     log: log.sink,
     signal,
@@ -109,6 +122,9 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const startWith = { health, env, framework, firstByteMs, processes, sleepMs, release, schedules, tables };
   return { row: await saveBuilt(work, row, built, startWith), site };
 }
+
+const noStartCommand =
+  'No start command was found. Add one: a script “start” in package.json, a Procfile, or start in svc.yaml, such as “start: node server.js”.';
 
 /** Releases of a site that others see are always reviewed. */
 async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow['method']) {
@@ -189,19 +205,24 @@ function sourceError(detail: string): DeploymentFailure {
   return new DeploymentFailure('source_unavailable', 'fetch', detail);
 }
 
-export function deploymentEnvironment(db: Db, urls: SiteUrls): DeploymentEnvironment {
+export function deploymentEnvironment(
+  db: Db,
+  urls: SiteUrls & { rawDatabases: RawDatabases },
+): DeploymentEnvironment {
   return {
     snapshot: async (row) => sealEnv(db, { deploymentId: row.id, env: await loadEnv(db, toAppRef(row)) }),
     own: async (row) => (row.env_sealed ? openEnv(db, { deploymentId: row.id, sealed: row.env_sealed }) : {}),
     platform: async (row, purpose) => {
       const target = { ...toAppRef(row), deploymentId: row.id, commit: row.commit_sha };
-      return (await platformEnv(db, urls, target))[purpose];
+      const { DATABASE_URL, ...env } = (await platformEnv(db, urls, target))[purpose];
+      return DATABASE_URL === undefined || isInReview(row) ? env : { DATABASE_URL, ...env };
     },
     async identity(row, instanceId) {
       const isReadOnly = isInReview(row);
       const options = { instanceId, isReadOnly, baseUrl: urls.baseUrl, now: new Date() };
       const tokens = await issueInstanceTokens(db, { ...toAppRef(row), ...options });
-      return isReadOnly ? { ...tokens, SVC_ENVIRONMENT: 'review' } : tokens;
+      if (!isReadOnly) return tokens;
+      return { ...tokens, ...(await openReviewDatabase(db, urls, row)), SVC_ENVIRONMENT: 'review' };
     },
     commandIdentity: (row, command) =>
       issueCommandToken(db, { ...toAppRef(row), ...command, now: new Date() }),

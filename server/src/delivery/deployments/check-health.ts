@@ -38,7 +38,7 @@ export async function checkHealth(check: HealthCheck): Promise<string> {
     }
     if (now.state === 'gone') throw unhealthyError('The app has exited.');
     if (now.state === 'failed' || (now.state === 'restarting' && now.restarts >= restartsMax))
-      throw unhealthyError(`The app exits: ${now.detail}`);
+      throw unhealthyError(now.detail);
     if (performance.now() > until)
       throw unhealthyError(
         `The app was not healthy within ${Math.round(check.timeoutMs / 1_000)} s. ${last}`,

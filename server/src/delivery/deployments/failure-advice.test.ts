@@ -28,6 +28,14 @@ test.each([
     'Error: listen EADDRINUSE: address already in use :::3000',
     'The app opens a port twice: listen on PORT only.',
   ],
+  [
+    "Error: Cannot find module '/data/runtime/artifacts/01a1ebdb-11df-77da-98a4-bd47ebec415b/dist/server.cjs'",
+    'The build has no file dist/server.cjs: correct start in svc.yaml, or the build that should make it.',
+  ],
+  [
+    "Error: Cannot find module '/app/index.js'",
+    'The build has no file app/index.js: correct start in svc.yaml, or the build that should make it.',
+  ],
   ['Error: DATABASE_URL is not set', 'Set the variable: svc env set DATABASE_URL=… --execute.'],
   [
     'Missing required environment variable: STRIPE_KEY',

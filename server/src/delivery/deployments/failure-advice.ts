@@ -10,6 +10,12 @@ const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
     sign: /Cannot find (?:module|package) '((?:@[\w.-]+\/)?[\w-][\w.-]*)/,
     advice: (name) => `Add ${name} to the dependencies in package.json.`,
   },
+  {
+    // Of the app itself, such as the file of its start command.
+    sign: /Cannot find module '(?:\/\S*\/artifacts\/[0-9a-f-]{36})?(\/[^']+)'/,
+    advice: (name) =>
+      `The build has no file ${name.replace(/^\//, '')}: correct start in svc.yaml, or the build that should make it.`,
+  },
   { sign: /No module named '?([\w-]+)/, advice: (name) => `Add ${name} to requirements.txt.` },
   {
     sign: /Missing script: "?([\w:.-]+)/,

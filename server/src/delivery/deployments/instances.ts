@@ -10,7 +10,7 @@ import { DeploymentFailure, rejectOnAbort } from './claimed-work.ts';
 import type { DeploymentDeps } from './deps.ts';
 
 import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-store.ts';
-import { healthSettings, type InstanceSlot } from './rules.ts';
+import { healthSettings, type InstanceSlot, isInReview } from './rules.ts';
 import { loadRunSettings } from './run-settings.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
 
@@ -59,6 +59,7 @@ export function createInstances(
     return runtime.start({
       ...settings,
       instanceId: id,
+      isInReview: isInReview(row),
       command: row.start_with?.processes?.[process]?.command ?? undefined,
       log: log.sink,
       signal,

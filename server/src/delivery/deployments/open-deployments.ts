@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Invalidation } from '../../core/invalidation.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { planSource } from '../detect/plan-source.ts';
@@ -24,6 +25,7 @@ export async function openDeployments(
       runtime: Runtime;
       dataDir: string;
       appsDomain: string;
+      rawDatabases: RawDatabases;
       logs: LogSinks;
       toolchains: Toolchains | null;
       invalidation: Pick<Invalidation, 'onChange'>;

@@ -34,6 +34,14 @@ export async function markOpened(db: Db, deploymentId: string): Promise<boolean>
   return (numAffectedRows ?? 0n) > 0n;
 }
 
+/** The decision about the review waits until the transaction ends. */
+export async function lockInReview(tx: Db, deploymentId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from svc.deployments
+    where id = ${deploymentId} and state = 'built' and ended_at is not null for share`.execute(tx);
+  return rows.length > 0;
+}
+
 /** Instances at the node that should not run. */
 export async function drainObsoleteInstances(db: Db, node: string): Promise<string[]> {
   const { rows } = await sql<{ appId: string }>`

@@ -3,12 +3,25 @@ import type { AppAccess, AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { notifySql } from '../../core/invalidation.ts';
 import { fail } from '../../core/problem.ts';
+import {
+  endRawDatabaseReview,
+  loadReaderEnv,
+  startRawDatabaseReview,
+} from '../../data/raw-databases/lifecycle.ts';
+import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { endDeploymentRow } from './artifacts.ts';
 import { abandonInstances } from './instances-store.ts';
-import { markOpened } from './reconcile-store.ts';
+import { lockInReview, markOpened } from './reconcile-store.ts';
 import { deploymentName, workTag } from './rules.ts';
 import { listSourceChanges } from './sources-store.ts';
-import { findWaitingDeployment, lockDeploymentRow, lockOpenRows, updateDeploymentRow } from './store.ts';
+import {
+  type DeploymentRow,
+  findWaitingDeployment,
+  lockDeploymentRow,
+  lockOpenRows,
+  toAppRef,
+  updateDeploymentRow,
+} from './store.ts';
 
 /** For other slices, which must not import the store. */
 export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingDeployment;
@@ -17,6 +30,21 @@ export const findSourceChanges: typeof listSourceChanges = listSourceChanges;
 /** Starts what a reviewer looks at, and lets it run a while longer. */
 export async function openForReview(db: Db, deploymentId: string): Promise<void> {
   if (await markOpened(db, deploymentId)) await db.executeQuery(CompiledQuery.raw(notifySql, [workTag]));
+}
+
+/** For an instance of a deployment in review: a login to the app's raw database that only reads. */
+export async function openReviewDatabase(
+  db: Db,
+  { rawDatabases }: { rawDatabases: RawDatabases },
+  row: DeploymentRow,
+): Promise<Record<string, string>> {
+  const app = toAppRef(row);
+  const isStarted = await db.transaction().execute(async (tx) => {
+    if (!(await lockInReview(tx, row.id))) return false;
+    await startRawDatabaseReview(tx, app, row.id);
+    return true;
+  });
+  return isStarted ? loadReaderEnv({ db, raw: rawDatabases }, app) : {};
 }
 
 /** Opens the deployment again: a worker releases exactly what was built. Caller must hold the app's row lock. */
@@ -32,6 +60,7 @@ export async function startReviewedDeployment(
     throw fail('deploy_in_progress', {
       detail: `Deployment #${busy.seq} is under way. Approve this one when it has ended, unless it replaces it.`,
     });
+  await endRawDatabaseReview(ctx, app);
   await updateDeploymentRow(ctx.db, row, {
     reviewed_visibility: visibility,
     ended_at: null,
@@ -62,6 +91,7 @@ export async function endReviewedDeployment(
   if (row?.state !== 'built' || row.ended_at === null) return;
   await endDeploymentRow(ctx, row, { state });
   await abandonInstances(ctx.db, id);
+  await endRawDatabaseReview(ctx, app);
   ctx.audit({
     action: 'deployments.end',
     appId: app.appId,

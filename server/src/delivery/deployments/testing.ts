@@ -8,6 +8,7 @@ import type { AppMutationCtx } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { fixedKey } from '../../core/keys.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rawDatabasesAt } from '../../data/raw-databases/testing.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { readBaseEnvironment } from '../../drivers/runtime/process/environment.ts';
 import { createProcessRuntime } from '../../drivers/runtime/process/process-runtime.ts';
@@ -123,7 +124,7 @@ async function startServer(
     runtime: haltingRuntime(runtime, halts),
     toolchains: null,
     logs: createLogSink({ db, log: silentLog }),
-    environment: deploymentEnvironment(db, testUrls),
+    environment: deploymentEnvironment(db, { ...testUrls, rawDatabases: rawDatabasesAt({ url }) }),
     sites: deploymentSites({ ...base, ...testUrls, urlKey: fixedKey('a key for tests'), objects }),
     source: {
       plan: planSource,

@@ -192,7 +192,7 @@ function stepCommand(declared: string | false | undefined, found: string | null)
   return declared === false ? null : (declared ?? found);
 }
 
-/** A site runs nothing, and a compose app has no single build to run a command in. */
+/** A site runs nothing. */
 function planCommands(manifest: Manifest, settings: BuildSettings, method: DeployMethod) {
   const schedules = (manifest.schedules ?? []).map((each): PlannedSchedule => {
     const { name, cron, timezone = 'UTC', run = null, path = null, timeout } = each;
@@ -209,15 +209,13 @@ function planCommands(manifest: Manifest, settings: BuildSettings, method: Deplo
     };
   });
   const release = stepCommand(manifest.release, settings.release_command);
-  if (method === 'docker') return { release, schedules, ignored: [] };
-  const possible = schedules.filter(({ path }) => method === 'compose' && path !== null);
-  const why = method === 'static' ? 'a site runs no commands' : 'a compose app runs no single commands';
+  if (method !== 'static') return { release, schedules, ignored: [] };
   const names = [
     ...(release === null ? [] : ['the release command']),
-    ...schedules.filter((each) => !possible.includes(each)).map(({ name }) => `schedule ${name}`),
+    ...schedules.map(({ name }) => `schedule ${name}`),
   ];
-  const ignored = names.length === 0 ? [] : [`Ignored: ${names.join(', ')}; ${why}.`];
-  return { release: null, schedules: possible, ignored };
+  const ignored = names.length === 0 ? [] : [`Ignored: ${names.join(', ')}; a site runs no commands.`];
+  return { release: null, schedules: [], ignored };
 }
 
 function isSite({ start, static: site, deploy }: Manifest, [best]: readonly BuildSettings[]): boolean {

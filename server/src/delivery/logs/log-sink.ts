@@ -15,6 +15,12 @@ const trimEveryLines = 2_000;
 const notifyAppMs = 1_000;
 const closeAttemptsMax = 3;
 const lastLinesKept = 20;
+
+const framesKept = 3;
+const isFrame = (line: string) => /^\s+at /.test(line);
+/** Frames of a stack would push out the message above them, which says what is wrong. */
+const isLaterFrame = (last: readonly string[], line: string) =>
+  isFrame(line) && last.length >= framesKept && last.slice(-framesKept).every(isFrame);
 /** The app was deleted, and its log with it. */
 const foreignKeyViolation = '23503';
 
@@ -69,7 +75,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
     reportLost();
     const text = clean(line, stream);
     buffer.push({ stream, at: new Date(), text });
-    if (stream !== 'platform') last = [...last.slice(1 - lastLinesKept), text];
+    if (stream !== 'platform' && !isLaterFrame(last, text)) last = [...last.slice(1 - lastLinesKept), text];
     if (buffer.length >= flushLinesMax) void flush();
     else timer ??= setTimeout(() => void flush(), flushMs);
   };

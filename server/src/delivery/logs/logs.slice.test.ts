@@ -268,3 +268,12 @@ test('waiting readers are released when the server stops', async () => {
   await own.wait('logs:x', 60_000);
   expect(own.isStopping()).toBe(true);
 });
+
+test('the last lines of a program have the message above a stack, and few of its frames', async () => {
+  const { app, deployment } = await world();
+  const log = sinks.open({ appId: app.id, deploymentId: await deployment(), source: 'app', secrets: [] });
+  const frames = Array.from({ length: 30 }, (_, at) => `    at frame${at} (x.js:1:1)`);
+  for (const line of ["Error: Cannot find module 'x'", ...frames, 'Node.js v26']) log.sink('stderr', line);
+  expect(log.last()).toEqual(["Error: Cannot find module 'x'", ...frames.slice(0, 3), 'Node.js v26']);
+  await log.close();
+});

@@ -6,7 +6,7 @@ import { cancelDeployment, restartApp } from '../deployments/deployments.ts';
 import { testUrls } from '../deployments/testing.ts';
 import { changeEnv } from '../env/env.ts';
 import { until } from '../testing.ts';
-import { cancelRun } from './runs.ts';
+import { cancelRun, createRun } from './runs.ts';
 import { useRuns } from './testing.ts';
 
 const { database, newWorld, nodeApp } = useRuns();
@@ -44,17 +44,14 @@ describe('a run', () => {
     expect([printed.state, await t.lines(printed.id)]).toEqual(['succeeded', [['stdout', '***']]]);
   });
 
-  test('of a compose app is refused with the reason and another way', async () => {
+  test('is refused with the reason where the runtime cannot run it', async () => {
     const t = await newWorld();
-    await sql`insert into svc.deployments (id, tenant_id, app_id, seq, kind, trigger, state, method, source, created_at)
-      values (${Bun.randomUUIDv7()}, ${t.tenant.id}, ${t.app.id}, 9, 'deploy', 'person', 'live', 'compose', 'upload', now())`.execute(
-      database.db,
-    );
-    const refusal = await t.start('ls').catch((error: unknown) => error);
-    expect(refusal).toMatchObject({
-      code: 'runtime_unsupported',
-      message: expect.stringMatching(/several images.*compose file/),
-    });
+    await t.live(nodeApp('one'));
+    const runtime = { kind: 'process', refusesCommands: () => 'In a Docker Swarm …' } as const;
+    const refusal = await t
+      .mutate((ctx) => createRun(ctx, { command: 'ls', timeoutSeconds: 60 }, { runtime }))
+      .catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'runtime_unsupported', detail: 'In a Docker Swarm …' });
   });
 
   test('ends at its time limit, and when it is canceled', async () => {

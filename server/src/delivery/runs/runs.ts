@@ -11,7 +11,7 @@ import type { Db } from '../../core/db.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { daysAfter } from '../../core/values.ts';
-import { composeRunsNoCommands, type Runtime } from '../../drivers/runtime/runtime.ts';
+import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { requireSameRuntime } from '../deployments/artifacts.ts';
 import { findLiveDeployment } from '../deployments/live-deployment.ts';
 import { requireDeployable } from '../deployments/rules.ts';
@@ -31,10 +31,12 @@ import {
 
 type NewRunInput = Pick<NewRun, 'schedule' | 'command' | 'path' | 'timeout_seconds'>;
 
+export type CommandRuntime = Pick<Runtime, 'kind' | 'refusesCommands'>;
+
 export async function createRun(
   ctx: AppMutationCtx,
   { command, timeoutSeconds }: { command: string; timeoutSeconds: number },
-  deps: { runtime: Pick<Runtime, 'kind'> },
+  deps: { runtime: CommandRuntime },
 ): Promise<RunRecord> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   // Whoever can change a CI job would have all secrets of the app, without a review.
@@ -47,7 +49,7 @@ export async function createRun(
 /** Caller must hold the app's row lock. */
 export async function queueRun(
   ctx: AppMutationCtx,
-  { app, runtime }: { app: LockedApp; runtime: Pick<Runtime, 'kind'> },
+  { app, runtime }: { app: LockedApp; runtime: CommandRuntime },
   input: NewRunInput,
 ): Promise<RunRow> {
   const ref = appRef(ctx);
@@ -56,9 +58,9 @@ export async function queueRun(
   if (!live) throw fail('nothing_deployed');
   if (live.method === 'static')
     throw fail('nothing_deployed', { detail: 'A site runs no commands: its files are only served.' });
-  if (live.method === 'compose' && input.command !== null)
-    throw fail('runtime_unsupported', { detail: composeRunsNoCommands });
   requireSameRuntime(live, runtime);
+  const refused = input.command === null ? null : (runtime.refusesCommands?.(live.method) ?? null);
+  if (refused !== null) throw fail('runtime_unsupported', { detail: refused });
   const open = (await listOpenRuns(ctx.db, ref)).filter(({ due_at }) => due_at === null);
   if (open.length >= runsOpenMax)
     throw fail('limit_reached', { detail: `${runsOpenMax} commands of the app run already.` });

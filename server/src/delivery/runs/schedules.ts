@@ -15,11 +15,10 @@ import type { Db } from '../../core/db.ts';
 import { notifySql } from '../../core/invalidation.ts';
 import { type PageQuery, pageWindow, paginate, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
-import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { findLiveDeployment } from '../deployments/live-deployment.ts';
 import { dueTimes, nextTime } from '../detect/schedule-times.ts';
 import { dueOutcome, missedMax, missedText, type RunRecord, runRecord, runsTag } from './rules.ts';
-import { queueRun } from './runs.ts';
+import { type CommandRuntime, queueRun } from './runs.ts';
 import {
   type DueSchedule,
   findNextTime,
@@ -93,7 +92,7 @@ export async function listScheduleRuns(ctx: AppCtx, { name }: { name: string }, 
 export async function runSchedule(
   ctx: AppMutationCtx,
   { name }: { name: string },
-  deps: { runtime: Pick<Runtime, 'kind'> },
+  deps: { runtime: CommandRuntime },
 ): Promise<RunRecord> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   const row = await lockScheduleRow(ctx.db, appRef(ctx), name);

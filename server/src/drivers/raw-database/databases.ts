@@ -2,7 +2,7 @@ import { type Client, escapeIdentifier as ident, escapeLiteral as literal } from
 import { sqlState } from '../../core/db.ts';
 import { withClient } from '../database/connect.ts';
 import { scramVerifier } from '../database/passwords.ts';
-import { inDatabase } from './raw-url.ts';
+import { inDatabase, readerName } from './raw-url.ts';
 import { describeServerProblem, findServerProblem, revokePublicConnect } from './server.ts';
 
 export interface DatabaseSpec {
@@ -59,7 +59,7 @@ export async function ensureDatabase(
 }
 
 /** A role with a connection limit is complete: the last step sets it together with LOGIN. */
-async function findRole(admin: Client, name: string): Promise<'none' | 'incomplete' | 'complete'> {
+export async function findRole(admin: Client, name: string): Promise<'none' | 'incomplete' | 'complete'> {
   const { rows } = await admin.query<{ limit: number }>(
     'select rolconnlimit as limit from pg_roles where rolname = $1',
     [name],
@@ -73,7 +73,7 @@ async function databaseExists(admin: Client, name: string): Promise<boolean> {
 }
 
 /** Only members of a role can end its connections and grant to it. Since PostgreSQL 16 creating it is not enough. */
-async function joinRole(admin: Client, role: string): Promise<void> {
+export async function joinRole(admin: Client, role: string): Promise<void> {
   const { rows } = await admin.query<{ options: string }>(
     `select case when current_setting('server_version_num')::int >= 160000 then 'with inherit true, set true' else '' end as options`,
   );
@@ -81,6 +81,11 @@ async function joinRole(admin: Client, role: string): Promise<void> {
 }
 
 export async function closeDatabase(admin: Client, name: string): Promise<void> {
+  await closeRole(admin, name);
+  await closeRole(admin, readerName(name));
+}
+
+export async function closeRole(admin: Client, name: string): Promise<void> {
   const role = await admin.query('select from pg_roles where rolname = $1', [name]);
   if (role.rowCount === 0) return;
   await admin.query(`alter role ${ident(name)} nologin`);
@@ -118,7 +123,8 @@ export async function dropDatabase(admin: Client, name: string): Promise<void> {
       await Bun.sleep(dropPauseMs);
     }
   }
-  await admin.query(`drop role if exists ${ident(name)}`);
+  // Its rights ended with the database.
+  await admin.query(`drop role if exists ${ident(readerName(name))}, ${ident(name)}`);
 }
 
 /** A system restored from a backup knows names of databases that belong to the original installation. */

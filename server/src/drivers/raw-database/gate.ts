@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { writeDurably } from '../os/durable-file.ts';
+import { readerName } from './raw-url.ts';
 import { errorMessage, parseStartup, startupBytesMax, watchAuthentication } from './startup.ts';
 
 export interface Gate {
@@ -23,7 +24,7 @@ export interface GateOptions {
 /** Connections that have not sent their login yet; beyond the limit the oldest is closed. Real clients send it at once. */
 const anonymousMax = 50;
 
-/** PostgreSQL itself listens on a private socket only. Accepts only a database with the role of the same name. */
+/** PostgreSQL itself listens on a private socket only. Accepts only a database with the role of the same name or its reader. */
 export async function openGate(options: GateOptions): Promise<Gate> {
   const open = new Set<Socket>();
   const anonymous = new Set<Socket>();
@@ -84,7 +85,8 @@ function readStartupMessages(client: Socket, handlers: ConnectionHandlers): void
       if (message.kind === 'cancel') return void forward(client, received, handlers);
       if (message.kind !== 'login') return reject(client, '08P01', 'invalid startup message');
       const { user, database, replication } = message;
-      const result = database === user && !replication ? handlers.acquire(user, client) : 'unknown';
+      const isOwn = user === database || user === readerName(database);
+      const result = isOwn && !replication ? handlers.acquire(user, client) : 'unknown';
       // One message for all cases, so that it does not reveal which logins exist.
       if (result === 'unknown')
         return reject(client, '28000', 'only an app database is accessible here, with its own login');

@@ -2,9 +2,17 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { withClient } from '../database/connect.ts';
 import type { Database } from '../database/database.ts';
-import { closeDatabase, type DatabaseSpec, dropDatabase, ensureDatabase, isForeign } from './databases.ts';
+import {
+  closeDatabase,
+  closeRole,
+  type DatabaseSpec,
+  dropDatabase,
+  ensureDatabase,
+  isForeign,
+} from './databases.ts';
 import { type Gate, type GateOptions, openGate, type Upstream } from './gate.ts';
-import { hostAndPort, isRawName, publicAddress } from './raw-url.ts';
+import { hostAndPort, isRawName, publicAddress, readerName } from './raw-url.ts';
+import { openReader, type ReaderSpec, readerConnectionsMax } from './reader.ts';
 import {
   embeddedServer,
   externalServer,
@@ -16,7 +24,7 @@ import {
 export interface RawDatabases {
   findProblem(): Promise<ServerProblem | null>;
   address(): Promise<string>;
-  registerLogins(logins: readonly { name: string; connectionsMax: number }[]): void;
+  registerLogins(logins: readonly { name: string; connectionsMax: number; isReviewed: boolean }[]): void;
   withLock(name: string, work: (database: LockedDatabase) => Promise<void>): Promise<void>;
   close(): Promise<void>;
   stopNow(): void;
@@ -24,6 +32,8 @@ export interface RawDatabases {
 
 interface LockedDatabase {
   ensure(spec: Omit<DatabaseSpec, 'name'>): Promise<void>;
+  openReader(spec: Omit<ReaderSpec, 'name'>): Promise<void>;
+  closeReader(): Promise<void>;
   close(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -59,7 +69,11 @@ export function createRawDatabases({ server, installation, gate }: RawDatabasesO
       return `postgresql://127.0.0.1:${port}/?sslmode=disable`;
     },
     registerLogins: (logins) => {
-      for (const login of logins) register(login);
+      for (const login of logins) {
+        register(login);
+        if (login.isReviewed)
+          register({ name: readerName(login.name), connectionsMax: readerConnectionsMax });
+      }
       if (server.exists()) server.url().catch(() => {});
     },
     withLock: async (name, work) => {
@@ -73,12 +87,22 @@ export function createRawDatabases({ server, installation, gate }: RawDatabasesO
             await ensureDatabase(admin, { url, installation }, { ...spec, name });
             register({ name, connectionsMax: spec.connectionsMax });
           },
+          openReader: async (spec) => {
+            await openReader(admin, { url }, { ...spec, name });
+            register({ name: readerName(name), connectionsMax: readerConnectionsMax });
+          },
+          closeReader: async () => {
+            connections.delete(readerName(name));
+            await closeRole(admin, readerName(name));
+          },
           close: async () => {
             connections.delete(name);
+            connections.delete(readerName(name));
             if (!(await isForeign(admin, name, installation))) await closeDatabase(admin, name);
           },
           drop: async () => {
             connections.delete(name);
+            connections.delete(readerName(name));
             if (!(await isForeign(admin, name, installation))) await dropDatabase(admin, name);
           },
         });

@@ -35,6 +35,11 @@ export function rawName(id: string): string {
   return `svc_raw_${id.replaceAll('-', '')}`;
 }
 
+/** The role that reads the database for a build in review. */
+export function readerName(database: string): string {
+  return `${database}_review`;
+}
+
 export function isRawName(text: string): boolean {
   return /^svc_raw_[0-9a-f]{32}$/.test(text);
 }

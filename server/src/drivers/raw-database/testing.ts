@@ -9,7 +9,15 @@ export async function newDatabaseSpec(raw: RawDatabases) {
   const name = rawName(Bun.randomUUIDv7());
   const password = `p_${name}`;
   const url = rawUrl(await raw.address(), { user: name, password, database: name });
-  return { name, password, connectionsMax: 3, ifMissing: 'create', disconnectClients: false, url } as const;
+  return {
+    name,
+    password,
+    connectionsMax: 3,
+    ifMissing: 'create',
+    disconnectClients: false,
+    isReviewed: false,
+    url,
+  } as const;
 }
 
 export async function newRawDatabase(raw: RawDatabases) {

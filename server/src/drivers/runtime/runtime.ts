@@ -6,6 +6,8 @@ export interface Runtime {
   /** Instances end with the server process that started them. */
   readonly endsWithServer: boolean;
   refuses(requirements: RuntimeRequirements): Promise<string | null>;
+  /** Why commands cannot run in such an app, or null. */
+  refusesCommands?(method: DeployMethod): string | null;
   build(job: BuildJob): Promise<Built>;
   /** Does not wait until the app is healthy; `address` is where it will listen. Idempotent for an instance ID. */
   start(job: StartJob): Promise<StartedInstance>;
@@ -55,8 +57,10 @@ export interface BuildJob {
   /** Folders in the toolchain dir, in the order of `PATH`. */
   tools?: string[];
   sourceDir: string;
-  /** Nothing of earlier builds may get into this one, because somebody reviews it by its source. */
+  /** Somebody reviews the build by its source: of earlier builds, only those that were approved may get into it. */
   isReviewed?: boolean;
+  /** If it was built for a review, it has been approved. */
+  liveDeploymentId?: string | null;
   env: Readonly<Record<string, string>>;
   limits: Limits;
   log: LogSink;
@@ -99,6 +103,8 @@ export interface StartJob {
   env: Readonly<Record<string, string>>;
   /** URLs of the platform that the app can use, whatever else it is kept from. */
   services?: readonly string[];
+  /** Runs beside the live deployment, without access to the data that the runtime stores for the app. */
+  isInReview?: boolean;
   limits: Limits;
   log: LogSink;
   signal?: AbortSignal | undefined;
@@ -160,7 +166,3 @@ export class BuildError extends Error {
 export function isToolchainName(name: unknown): name is string {
   return typeof name === 'string' && /^(?:node|npm|pnpm|yarn|bun)-\d+\.\d+\.\d+$/.test(name);
 }
-
-export const composeRunsNoCommands =
-  'A compose app has several images, and nothing says in which one a command runs. Put the command into a service of the ' +
-  'compose file, or call the app with a schedule that has a path.';

@@ -17,7 +17,14 @@ export interface SampleApp {
   deploymentId: string;
   number: number;
   sourceDir: string;
-  sample: { method: DeployMethod; plan: BuildPlan; files: Record<string, string>; isReviewed?: boolean };
+  sample: {
+    method: DeployMethod;
+    plan: BuildPlan;
+    files: Record<string, string>;
+    isReviewed?: boolean;
+    liveDeploymentId?: string;
+    isInReview?: boolean;
+  };
   build(): Promise<Built>;
   abort(reason: Error): void;
   start(built: Built, instanceId?: string, command?: string): Promise<SampleInstance>;
@@ -83,14 +90,16 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
         log,
         build() {
           writeFiles(app.sourceDir, sample.files);
-          const { plan, method, isReviewed } = sample;
+          const { plan, method, isReviewed, liveDeploymentId } = sample;
           return bench.runtime.build({
             ...common,
+            deploymentId: app.deploymentId,
             buildId: crypto.randomUUID(),
             method,
             plan,
             sourceDir: app.sourceDir,
             isReviewed,
+            liveDeploymentId,
             signal: stopping.signal,
           });
         },
@@ -99,6 +108,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
           const { handle, address } = await bench.runtime.start({
             ...common,
             method: sample.method,
+            isInReview: sample.isInReview,
             instanceId,
             artifact: built.artifact,
             command,

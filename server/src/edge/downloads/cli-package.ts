@@ -63,7 +63,7 @@ set -eu
 command -v npm >/dev/null || { echo 'Install Node.js 20 or newer first: npm is missing.' >&2; exit 1; }
 prefix=$(npm prefix --global)
 if [ ! -w "$prefix/lib" ] && [ ! -w "$prefix" ]; then prefix=$HOME/.local; fi
-npm install --global --prefix "$prefix" --no-audit --no-fund --loglevel=error '${baseUrl}/cli.tgz'
+npm install --global --prefix "$prefix" --no-audit --no-fund --no-update-notifier --loglevel=error '${baseUrl}/cli.tgz'
 "$prefix/bin/svc" version --client
 case :$PATH: in *:"$prefix/bin":*) ;; *) echo "Add $prefix/bin to your PATH." ;; esac
 echo 'Next: svc config set base-url ${baseUrl} && svc login'

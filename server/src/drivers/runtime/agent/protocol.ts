@@ -49,6 +49,7 @@ export const verbs = {
     tools: z.array(z.string()).optional(),
     sourceDir: z.string(),
     isReviewed: z.boolean().optional(),
+    liveDeploymentId: id.nullish(),
   }),
   /** Ends the request with this number. */
   abort: z.object({ request: z.number(), reason: z.string() }),

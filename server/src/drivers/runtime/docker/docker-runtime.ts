@@ -76,6 +76,10 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     endsWithServer: false,
     node: deps.node,
     refuses: async (requirements) => findUnsupported(deps, requirements) ?? deps.firewall.protect(),
+    refusesCommands: (method) =>
+      method === 'compose' && deps.swarmNode !== null
+        ? 'In a Docker Swarm, a command cannot join the network of the services of a compose app. Call the app with a schedule that has a path.'
+        : null,
     build: (job) => buildApp(deps, job),
     run: (job) => runCommand(deps, job),
     start(job) {

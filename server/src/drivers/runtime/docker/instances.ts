@@ -144,7 +144,8 @@ const graceSeconds = 10;
  */
 export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Promise<void> {
   const others = (await listAppContainers(deps, job.appId)).filter(
-    ({ Labels, State }) => Labels[labelNames.instance] !== job.instanceId && State === 'running',
+    ({ Labels, State }) =>
+      Labels[labelNames.instance] !== job.instanceId && State === 'running' && !(labelNames.review in Labels),
   );
   if (others.length === 0) return;
   job.log(
@@ -152,7 +153,9 @@ export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Pro
     'The app has volumes, which only one deployment can use: stopping the previous deployment first.',
   );
   // First the edge stops routing to it, so that visitors get a retry response instead of a connection error.
-  const instances = [...new Set(others.map(({ Labels }) => Labels[labelNames.instance] ?? ''))];
+  const instances = [
+    ...new Set(others.filter(isInstance).map(({ Labels }) => Labels[labelNames.instance] ?? '')),
+  ];
   const left = await Promise.all(instances.map((id) => deps.departures.leave(id)));
   try {
     await Promise.all(
@@ -173,14 +176,15 @@ export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Pro
 async function isWaitingForVolumes(deps: DockerDeps, { Labels }: ContainerSummary): Promise<boolean> {
   const app = Labels[labelNames.app];
   if (app === undefined || Labels['com.docker.compose.project'] === undefined) return false;
-  const all = await listAppContainers(deps, app);
+  const all = (await listAppInstances(deps, app)).filter((it) => !(labelNames.review in it.Labels));
   return all.some((other) => isOtherInstance(other, Labels));
 }
 
 export async function resumeWaiting(deps: DockerDeps, removed: ContainerSummary[]): Promise<void> {
-  const app = removed.find(({ Labels }) => 'com.docker.compose.project' in Labels)?.Labels[labelNames.app];
-  if (app === undefined) return;
-  const left = await listAppContainers(deps, app);
+  const found = removed.find(({ Labels }) => 'com.docker.compose.project' in Labels);
+  const app = found?.Labels[labelNames.app];
+  if (app === undefined || !found || !isInstance(found) || labelNames.review in found.Labels) return;
+  const left = (await listAppInstances(deps, app)).filter((it) => !(labelNames.review in it.Labels));
   const newest = left[0]?.Labels[labelNames.instance];
   for (const { Id, State, Labels } of left.reverse())
     if (State === 'exited' && Labels[labelNames.instance] === newest)
@@ -189,6 +193,13 @@ export async function resumeWaiting(deps: DockerDeps, removed: ContainerSummary[
 
 const isOtherInstance = (other: ContainerSummary, own: Record<string, string>) =>
   other.Labels[labelNames.instance] !== own[labelNames.instance];
+
+/** Not a one-off command, nor a service that runs for one. */
+const isInstance = ({ Labels }: ContainerSummary) => !(labelNames.run in Labels);
+
+/** The newest first. */
+export const listAppInstances = async (deps: DockerDeps, appId: string) =>
+  (await listAppContainers(deps, appId)).filter(isInstance);
 
 const listAppContainers = (deps: DockerDeps, appId: string) =>
   deps.engine.json<ContainerSummary[]>('GET', '/containers/json', {

@@ -10,6 +10,8 @@ export const labelNames = {
   instance: 'svc.instance',
   /** Set on a one-off command, which is not an instance. */
   run: 'svc.run',
+  /** Set on an instance of a build in review. */
+  review: 'svc.review',
   service: 'svc.service',
   port: 'svc.port',
   services: 'svc.services',
@@ -35,6 +37,7 @@ export function instanceLabels(
     [labelNames.service]: own.service,
     [labelNames.services]: JSON.stringify(deps.firewall.services(job.instanceId)),
     [labelNames.diskMb]: String(job.limits.diskMb),
+    ...(job.isInReview ? { [labelNames.review]: 'true' } : {}),
     ...(own.port === null ? {} : { [labelNames.port]: String(own.port) }),
   };
 }

@@ -1,5 +1,5 @@
 import type { DockerDeps } from './docker-deps.ts';
-import { ignoreMissing } from './engine.ts';
+import { type Engine, ignoreMissing } from './engine.ts';
 import { listContainers, listServices, resumeWaiting } from './instances.ts';
 import { filters, instanceName, labelNames } from './labels.ts';
 
@@ -38,7 +38,15 @@ export async function removeInstance(
     await Bun.sleep(20);
   }
   await removeNetworks(deps, instanceId);
+  await removeVolumes(deps, instanceId);
   await resumeWaiting(deps, containers);
+}
+
+/** Only a build in review has volumes of its own. */
+async function removeVolumes({ engine }: DockerDeps, instanceId: string): Promise<void> {
+  const query = filters({ label: [`${labelNames.instance}=${instanceId}`] });
+  const { Volumes } = await engine.json<{ Volumes: { Name: string }[] | null }>('GET', '/volumes', { query });
+  for (const { Name } of Volumes ?? []) await ignoreMissing(engine.send('DELETE', `/volumes/${Name}`));
 }
 
 async function removeNetworks({ engine }: DockerDeps, instanceId: string): Promise<void> {
@@ -54,11 +62,24 @@ async function removeNetworks({ engine }: DockerDeps, instanceId: string): Promi
       const left = await engine.json<{ Id: string }[]>('GET', '/networks', { query });
       if (left.length === 0) break;
       // A Swarm detaches tasks from a network with a delay.
-      for (const { Id } of left)
+      for (const { Id } of left) {
+        await disconnectCommands(engine, Id);
         await ignoreMissing(engine.send('DELETE', `/networks/${Id}`)).catch((error: unknown) => {
           if (Date.now() > deadline) throw error;
         });
+      }
       await Bun.sleep(50);
     }
   }
+}
+
+/** A command of a compose app may run longer than the services that it started beside. */
+async function disconnectCommands(engine: Engine, network: string): Promise<void> {
+  const found = await ignoreMissing(
+    engine.json<{ Containers?: Record<string, unknown> }>('GET', `/networks/${network}`),
+  );
+  for (const id of Object.keys(found?.Containers ?? {}))
+    await ignoreMissing(
+      engine.send('POST', `/networks/${network}/disconnect`, { body: { Container: id, Force: true } }),
+    ).catch(() => {});
 }

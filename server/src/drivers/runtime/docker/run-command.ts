@@ -1,8 +1,9 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { splitLines } from '../process/output.ts';
 import { timeLimitText } from '../process/run-command.ts';
-import { composeRunsNoCommands, type RunJob, type RunResult } from '../runtime.ts';
-import { type ImageArtifact, parseArtifact } from './artifacts.ts';
+import type { RunJob, RunResult } from '../runtime.ts';
+import { type ComposeArtifact, type ImageArtifact, parseArtifact } from './artifacts.ts';
+import { startComposeCommand } from './compose/start-compose.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { readFrames } from './engine.ts';
 import { describeEnd, inspectContainer } from './instances.ts';
@@ -12,40 +13,36 @@ import { containerVariables, hostConfig, shellWords } from './start-instance.ts'
 
 const stopGraceSeconds = 10;
 
-/** A container of the app's image, on the engine of this server also in a Swarm; removed when it ends. */
+/** A container of the app's image or main service, on the engine of this server also in a Swarm; removed when it ends. */
 export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResult> {
   const { engine } = deps;
   const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
-  if (artifact?.kind !== 'image') throw new Error(composeRunsNoCommands);
+  if (!artifact) throw new Error('A site runs no commands.');
   job.signal.throwIfAborted();
   const { runId } = job;
-  const name = instanceName(runId);
+  let container = instanceName(runId);
   const late = AbortSignal.timeout(job.timeoutMs);
   const stopping = AbortSignal.any([job.signal, late]);
   const onStop = () =>
     void engine
-      .send('POST', `/containers/${name}/stop`, {
+      .send('POST', `/containers/${container}/stop`, {
         query: { t: stopGraceSeconds },
         timeoutMs: (stopGraceSeconds + 30) * 1_000,
       })
       .catch((error: unknown) => deps.log.warn({ err: error, run: runId }, 'stop of a run failed'));
   try {
     await deps.firewall.open(runId, job.services ?? []);
-    await engine.send('POST', '/containers/create', {
-      query: { name },
-      body: await commandSpec(deps, job, artifact),
-    });
+    container = await startContainer(deps, { ...job, signal: stopping }, artifact);
     deps.diskLimits.add({ instanceId: runId, diskMb: job.limits.diskMb, log: job.log });
-    await engine.send('POST', `/containers/${name}/start`);
     stopping.addEventListener('abort', onStop, { once: true });
     if (stopping.aborted) onStop();
-    await followOutput(deps, job, name);
-    await engine.send('POST', `/containers/${name}/wait`, { timeoutMs: job.timeoutMs + 60_000 });
+    await followOutput(deps, job, container);
+    await engine.send('POST', `/containers/${container}/wait`, { timeoutMs: job.timeoutMs + 60_000 });
     job.signal.throwIfAborted();
     if (late.aborted) return { exitCode: null, how: timeLimitText(job) };
     const reason = deps.diskLimits.reason(runId);
     if (reason !== null) return { exitCode: null, how: reason };
-    const detail = await inspectContainer(engine, name);
+    const detail = await inspectContainer(engine, container);
     if (!detail) return { exitCode: null, how: 'was removed' };
     const { ExitCode: code, OOMKilled: isOutOfMemory } = detail.State;
     if (isOutOfMemory) return { exitCode: null, how: `ran out of memory (${job.limits.memoryMb} MiB)` };
@@ -56,6 +53,19 @@ export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResu
     deps.diskLimits.remove(runId);
     deps.firewall.forget(runId);
   }
+}
+
+async function startContainer(
+  deps: DockerDeps,
+  job: RunJob,
+  artifact: ImageArtifact | ComposeArtifact,
+): Promise<string> {
+  if (artifact.kind === 'compose') return startComposeCommand(deps, job, artifact);
+  const name = instanceName(job.runId);
+  const body = await commandSpec(deps, job, artifact);
+  await deps.engine.send('POST', '/containers/create', { query: { name }, body });
+  await deps.engine.send('POST', `/containers/${name}/start`);
+  return name;
 }
 
 async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifact) {

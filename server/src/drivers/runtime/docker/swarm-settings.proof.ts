@@ -56,7 +56,9 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () 
     expect(await world.engine.docker('network', 'ls', '-q', '--filter', 'label=svc.instance')).toBe('');
   });
 
-  test('a compose app is a stack and is removed completely', async () => {
+  test('a compose app is a stack, runs no commands and is removed completely', async () => {
+    expect(bench.runtime.refusesCommands?.('compose')).toContain('In a Docker Swarm');
+    expect(bench.runtime.refusesCommands?.('docker')).toBeNull();
     const app = bench.app('web');
     app.sample.method = 'compose';
     Object.assign(app.sample.plan, { composeFile: 'compose.yaml', startCommand: null });

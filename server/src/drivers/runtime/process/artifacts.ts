@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { writeDurably } from '../../os/durable-file.ts';
 import type { Artifact, BuildJob } from '../runtime.ts';
 import type { AppUser } from './app-users.ts';
+import { moveBuildCache } from './build-cache.ts';
 import { checkId, type Layout } from './layout.ts';
 import { makeOwnFolder, removeTree } from './trees.ts';
 
@@ -41,10 +42,11 @@ export async function removeArtifact(layout: Layout, buildId: string): Promise<v
 export async function discardArtifact(layout: Layout, { buildId, appId }: ProcessArtifact): Promise<void> {
   await removeArtifact(layout, buildId);
   if (listNotes(layout).some(({ note }) => note.appId === appId)) return;
-  const home = buildHome(layout, appId);
-  // Take ownership first, so that a build that still runs cannot enter.
-  if (process.getuid?.() === 0) await lchown(home, 0, 0).catch(() => {});
-  await removeTree(home);
+  for (const home of [buildHome(layout, appId), ...listReviewHomes(layout, appId)]) {
+    // Take ownership first, so that a build that still runs cannot enter.
+    if (process.getuid?.() === 0) await lchown(home, 0, 0).catch(() => {});
+    await removeTree(home);
+  }
 }
 
 export async function removeUnfinishedBuilds(layout: Layout, nodes: readonly string[]): Promise<void> {
@@ -53,20 +55,46 @@ export async function removeUnfinishedBuilds(layout: Layout, nodes: readonly str
   }
 }
 
+export interface BuildHome {
+  home: string;
+  /** The home folder whose build cache is used: another one is only read. */
+  cacheHome: string;
+}
+
+/** A build for a review has a home folder of its own. Its cache is used by later ones once it was approved. */
 export async function openBuildHome(
   layout: Layout,
-  { appId, isReviewed }: Pick<BuildJob, 'appId' | 'isReviewed'>,
+  job: Pick<BuildJob, 'appId' | 'deploymentId' | 'isReviewed' | 'liveDeploymentId'>,
   user: AppUser | null,
-): Promise<string> {
-  const home = buildHome(layout, appId);
-  const found = isReviewed ? null : await lstat(home).catch(() => null);
-  if (found && (user === null || found.uid === user.uid)) return home;
+): Promise<BuildHome> {
+  if (job.isReviewed) {
+    const cacheHome = `${buildHome(layout, job.appId)}-approved`;
+    await ensureHome(cacheHome, user);
+    const waiting = (deploymentId: string) => `${buildHome(layout, job.appId)}-${checkId(deploymentId)}`;
+    if (job.liveDeploymentId) await moveBuildCache(waiting(job.liveDeploymentId), cacheHome);
+    for (const other of listReviewHomes(layout, job.appId)) if (other !== cacheHome) await removeTree(other);
+    const home = waiting(job.deploymentId);
+    await makeOwnFolder(home, user);
+    return { home, cacheHome };
+  }
+  const home = buildHome(layout, job.appId);
+  await ensureHome(home, user);
+  return { home, cacheHome: home };
+}
+
+async function ensureHome(home: string, user: AppUser | null): Promise<void> {
+  const found = await lstat(home).catch(() => null);
+  if (found && (user === null || found.uid === user.uid)) return;
   await removeTree(home);
   await makeOwnFolder(home, user);
-  return home;
 }
 
 const buildHome = (layout: Layout, appId: string) => join(layout.homes, checkId(appId));
+
+const listReviewHomes = (layout: Layout, appId: string) =>
+  readdirSync(layout.homes)
+    .filter((name) => name.startsWith(`${appId}-`))
+    .map((name) => join(layout.homes, name));
 
 const notePath = (layout: Layout, buildId: string) => join(layout.artifacts, `${checkId(buildId)}.json`);
 

@@ -96,7 +96,8 @@ async function runCommands(deps: ProcessDeps, job: BuildJob, tree: string): Prom
     // Remaining processes of an earlier build could write into this one.
     await endTree(sandbox.tree(null));
     if (hasCommands && !publishesWholeSource(job)) await addPackageBoundary(tree);
-    const cache = openBuildCache(job, { tree, home: sandbox.folders.home });
+    const { home } = sandbox.folders;
+    const cache = openBuildCache(job, { tree, home, cacheHome: sandbox.cacheHome });
     await giveTreeToUser(tree, owner);
     const deadline = Date.now() + deps.times.buildMsMax;
     const realTree = await realpath(tree);
@@ -133,6 +134,7 @@ const outputMsMax = 2_000;
 
 interface BuildSandbox {
   folder: string;
+  cacheHome: string;
   folders: Folders;
   limits: Limits;
   user: AppUser | null;
@@ -154,7 +156,7 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
     diskMb: Math.max(buildDiskMbMin, job.limits.diskMb),
   };
   makeRunFolder(folder, { node, user });
-  const home = await openBuildHome(layout, job, user);
+  const { home, cacheHome } = await openBuildHome(layout, job, user);
   const tmp = join(folder, 'tmp');
   await makeOwnFolder(tmp, user);
   const { sandbox, egress } = deps.isolation;
@@ -164,6 +166,7 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
   const neighbours = () => listNeighbours(layout.run, { mark, user });
   return {
     folder,
+    cacheHome,
     folders: { home, tmp: sandbox ? '/tmp' : tmp },
     limits,
     user,
@@ -174,6 +177,7 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
           user,
           folders: [
             ...[tree, home].map((path) => ({ path, isWritable: true })),
+            ...(cacheHome === home ? [] : [{ path: cacheHome, isWritable: false }]),
             ...toolFolders(deps.toolchainDir, job.tools ?? []).map((path) => ({ path, isWritable: false })),
           ],
           tmp,

@@ -29,7 +29,13 @@ function openSite() {
     const read = (name: string) => readFileSync(join(filesDir ?? '', name), 'utf8');
     return { id: read('id'), builds: read('builds').split('\n').length - 1 };
   };
-  return { ...app, build };
+  /** The next build is of another deployment. Returns the one before. */
+  const renew = () => {
+    const before = app.deploymentId;
+    app.deploymentId = crypto.randomUUID();
+    return before;
+  };
+  return { ...app, build, renew };
 }
 
 describe('a build', () => {
@@ -100,10 +106,54 @@ describe('a build', () => {
     expect([next.id === first.id, next.builds]).toEqual([false, 1]);
   });
 
-  test('whose result has to be reviewed takes nothing over', async () => {
+  test('whose result has to be reviewed takes over what an approved one has stored, and nothing else', async () => {
     const app = openSite();
-    const first = await app.build();
+    const unreviewed = await app.build();
     app.sample.isReviewed = true;
+    const rejected = await app.build();
+    expect(rejected.id).not.toBe(unreviewed.id);
+    app.renew();
+    const approved = await app.build();
+    expect([approved.id === rejected.id, approved.builds]).toEqual([false, 1]);
+
+    app.sample.liveDeploymentId = app.renew();
+    expect(await app.build()).toEqual({ id: approved.id, builds: 2 });
+    expect(app.lines('platform').at(-1)).toContain('$ ');
+    expect(app.lines('platform')).toContain(
+      'The same packages as in the last approved build: restored from the cache.',
+    );
+    // That one was not approved; the approved one counts on.
+    app.renew();
+    expect(await app.build()).toEqual({ id: approved.id, builds: 2 });
+    // Approved, it keeps the packages, which it has not stored itself.
+    app.sample.liveDeploymentId = app.renew();
+    expect(await app.build()).toEqual({ id: approved.id, builds: 3 });
+  });
+
+  test('whose result has to be reviewed cannot change the cache of the approved one', async () => {
+    const app = openSite();
+    app.sample.isReviewed = true;
+    const first = await app.build();
+    app.sample.liveDeploymentId = app.renew();
+    const { buildCommand } = app.sample.plan;
+    app.sample.plan.buildCommand = `for it in "$HOME"/../*-approved/.svc-build-cache/packages-*; do
+  echo poison >"$it/node_modules/it/id" || rm -rf "$it" || chmod 777 "$it"; done; ${buildCommand}`;
+    expect((await app.build()).id).toBe(first.id);
+    app.sample.plan.buildCommand = buildCommand;
+    app.renew();
+    expect((await app.build()).id).toBe(first.id);
+  });
+
+  test('whose result has to be reviewed, and that fails with a cache, leaves none for the next one', async () => {
+    const app = openSite();
+    app.sample.isReviewed = true;
+    const first = await app.build();
+    app.sample.liveDeploymentId = app.renew();
+    const { buildCommand } = app.sample.plan;
+    app.sample.plan.buildCommand = 'false';
+    await expect(app.build()).rejects.toThrow('exit code 1');
+    app.sample.plan.buildCommand = buildCommand;
+    app.renew();
     expect((await app.build()).id).not.toBe(first.id);
   });
 });

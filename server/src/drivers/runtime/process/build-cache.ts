@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { BuildError, type BuildJob } from '../runtime.ts';
+import { removeTree } from './trees.ts';
 
 /**
  * What a build can take over from the build before: the installed packages, if nothing that decides about them changed,
- * and the caches of frameworks. Both are in the home folder of the app's builds. The scripts run in the sandbox like
+ * and the caches of frameworks. Both are in the home folder of the app's builds. A build for a review takes it from the last
+ * approved one, so that nothing of a rejected build gets into what people approve. The scripts run in the sandbox like
  * the build's own commands, because root must not walk folders that an app can write.
  */
 interface BuildCache {
@@ -18,10 +21,13 @@ interface BuildCache {
   restoreOutput: string;
   canStoreOutput(): boolean;
   storeOutput: string;
-  remove: string;
+  remove(runScript: (script: string) => Promise<unknown>): Promise<unknown>;
 }
 
-export function openBuildCache(job: BuildJob, folders: { tree: string; home: string }): BuildCache | null {
+export function openBuildCache(
+  job: BuildJob,
+  folders: { tree: string; home: string; cacheHome: string },
+): BuildCache | null {
   const { installCommand, dir } = job.plan;
   if (process.platform !== 'linux' || installCommand === null) return null;
   const inputs = findInstallInputs(folders.tree);
@@ -33,10 +39,12 @@ export function openBuildCache(job: BuildJob, folders: { tree: string; home: str
   const name = hash.digest('hex').slice(0, 32);
   const packages = `"$HOME"/${cacheFolder}/packages-${name}`;
   const output = `"$HOME"/${cacheFolder}/output`;
-  const quotedDir = `'./${dir.replaceAll("'", "'\\''")}'`;
+  const stored = join(folders.cacheHome, cacheFolder);
+  const from = (entry: string) => quote(join(stored, entry));
+  const quotedDir = quote(`./${dir}`);
   return {
-    hasPackages: existsSync(join(folders.home, cacheFolder, `packages-${name}`)),
-    restorePackages: `cp -a --reflink=auto ${packages}/. .`,
+    hasPackages: isFolder(join(stored, `packages-${name}`)),
+    restorePackages: `cp -a --reflink=auto ${from(`packages-${name}`)}/. .`,
     updateCommand:
       onlyInstalls.test(installCommand) && !inputs.some(hasInstallScript)
         ? null
@@ -46,15 +54,37 @@ export function openBuildCache(job: BuildJob, folders: { tree: string; home: str
   -o -type f \\( -name '.pnp.*' -o -path ./.yarn/install-state.gz \\) \\) -print`,
       mbMax: packagesMbMax,
     }),
-    hasOutput: existsSync(join(folders.home, cacheFolder, 'output')),
-    restoreOutput: `cd ${quotedDir} && cp -a --reflink=auto ${output}/. .`,
+    hasOutput: isFolder(join(stored, 'output')),
+    restoreOutput: `cd ${quotedDir} && cp -a --reflink=auto ${from('output')}/. .`,
     canStoreOutput: () => outputFolders.some((name) => existsSync(join(folders.tree, dir, name))),
     storeOutput: `cd ${quotedDir} && ${storeScript(output, output, {
       list: `for it in ${outputFolders.join(' ')}; do if [ -d "$it" ]; then echo "$it"; fi; done`,
       mbMax: outputMbMax,
     })}`,
-    remove: `rm -rf "$HOME"/${cacheFolder}`,
+    remove: (runScript) =>
+      folders.cacheHome === folders.home ? runScript(`rm -rf "$HOME"/${cacheFolder}`) : removeTree(stored),
   };
+}
+
+const quote = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
+
+const isFolder = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+/** Replaces what the other build has stored, too. Nothing of an app's builds runs meanwhile. */
+export async function moveBuildCache(from: string, to: string): Promise<void> {
+  const [source, target] = [join(from, cacheFolder), join(to, cacheFolder)];
+  if (!isFolder(source)) return;
+  if (!isFolder(target)) {
+    await removeTree(target);
+    await mkdir(target, { mode: 0o755 });
+  }
+  const kindOf = (name: string) => /^(?:packages(?=-[0-9a-f]{32}$)|output$)/.exec(name)?.[0];
+  for (const name of readdirSync(source)) {
+    const kind = kindOf(name);
+    if (kind === undefined || !isFolder(join(source, name))) continue;
+    for (const old of readdirSync(target)) if (kindOf(old) === kind) await removeTree(join(target, old));
+    await rename(join(source, name), join(target, name));
+  }
 }
 
 interface Runner {
@@ -78,12 +108,13 @@ export async function runCached(job: BuildJob, cache: BuildCache | null, runner:
     try {
       await runner.run(command);
     } catch (error) {
-      if (cache && usesCache && error instanceof BuildError) await runScript(cache.remove);
+      if (cache && usesCache && error instanceof BuildError) await cache.remove(runScript);
       throw error;
     }
   };
   const isRestored = cache?.hasPackages && (await runScript(cache.restorePackages));
-  if (isRestored) job.log('platform', 'The same packages as in the last build: restored from the cache.');
+  const last = job.isReviewed ? 'last approved build' : 'last build';
+  if (isRestored) job.log('platform', `The same packages as in the ${last}: restored from the cache.`);
   if (installCommand !== null && !isRestored) await runner.run(installCommand);
   if (isRestored && cache.updateCommand !== null) await run(cache.updateCommand, true);
   if (cache && !isRestored) await runScript(cache.storePackages);

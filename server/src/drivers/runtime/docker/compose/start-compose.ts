@@ -3,15 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { runProgram } from '../../../os/processes.ts';
 import { findFreePort } from '../../process/ports.ts';
-import type { StartJob } from '../../runtime.ts';
+import type { RunJob, StartJob } from '../../runtime.ts';
 import type { ComposeArtifact } from '../artifacts.ts';
 import type { DockerDeps } from '../docker-deps.ts';
-import { isMain, listContainers, stopOtherDeployments } from '../instances.ts';
-import { instanceLabels, instanceName, labelNames } from '../labels.ts';
+import { isMain, listAppInstances, listContainers, stopOtherDeployments } from '../instances.ts';
+import { buildLabels, instanceLabels, instanceName, labelNames } from '../labels.ts';
 import { composeBridge, ensureServicesNetwork } from '../networks.ts';
 import { removeInstance } from '../remove-instance.ts';
-import { logConfig, pidsMax } from '../start-instance.ts';
-import { type ComposeService, interpolateAll, withoutReferences } from './compose-app.ts';
+import { logConfig, pidsMax, shellWords } from '../start-instance.ts';
+import { type ComposeApp, type ComposeService, interpolateAll, withoutReferences } from './compose-app.ts';
 
 export const serviceNames = ({ app }: ComposeArtifact) => Object.keys(app.services);
 
@@ -22,16 +22,78 @@ export async function startCompose(
 ): Promise<number> {
   const existing = (await listContainers(deps.engine, job.instanceId)).find(isMain);
   if (existing) return Number(existing.Labels[labelNames.port]);
-  if (artifact.app.volumes.length > 0) await stopOtherDeployments(deps, job);
+  if (artifact.app.volumes.length > 0 && !job.isInReview) await stopOtherDeployments(deps, job);
   const port = await findFreePort(() => false);
+  const network = deps.swarmNode === null ? null : await ensureServicesNetwork(deps);
+  await runTool(deps, job, createComposeFile(deps, job, { artifact, port, network }));
+  return port;
+}
+
+/**
+ * A command in the main service, as `docker compose run` starts it: in the network of the app's services if they run, else with
+ * the services that the main service depends on. Returns its container.
+ */
+export async function startComposeCommand(
+  deps: DockerDeps,
+  { runId, command, ...job }: RunJob,
+  artifact: ComposeArtifact,
+): Promise<string> {
+  const { app } = artifact;
+  const network = await findProjectNetwork(deps, job);
+  const start = { ...job, instanceId: runId };
+  const whole = createComposeFile(deps, start, { artifact, port: null, network: null });
+  const required = network === null ? dependencies(app, app.main.service) : [];
+  const services = [app.main.service, ...required].map((name) => {
+    const service = whole.services[name];
+    return [name, { ...service, labels: { ...service?.labels, [labelNames.run]: runId } }] as const;
+  });
+  const content = { ...whole, services: Object.fromEntries(services) };
+  Object.assign(content.services[app.main.service] ?? {}, {
+    entrypoint: [],
+    command: withoutReferences(shellWords(command)),
+    healthcheck: { disable: true },
+    restart: 'no',
+    ...(network === null ? {} : { depends_on: {} }),
+  });
+  if (network !== null) Object.assign(content, { networks: { default: { external: true, name: network } } });
+  await runTool(deps, start, content);
+  const found = await listContainers(deps.engine, runId);
+  const container = found.find(({ Labels }) => Labels[labelNames.service] === app.main.service);
+  if (!container) throw new Error('The container of the command was removed.');
+  return container.Id;
+}
+
+/** With those of the dependencies. */
+function dependencies(app: ComposeApp, name: string, found = new Set<string>()): string[] {
+  for (const other of Object.keys(app.services[name]?.dependsOn ?? {})) {
+    if (found.has(other)) continue;
+    found.add(other);
+    dependencies(app, other, found);
+  }
+  return [...found];
+}
+
+/** Of the services that run for this deployment, or for the one before it. */
+async function findProjectNetwork(
+  deps: DockerDeps,
+  { appId, deploymentId }: Pick<StartJob, 'appId' | 'deploymentId'>,
+): Promise<string | null> {
+  const running = (await listAppInstances(deps, appId)).filter(
+    (container) => isMain(container) && container.State === 'running',
+  );
+  const found =
+    running.find(({ Labels }) => Labels[labelNames.deployment] === deploymentId) ??
+    running.find(({ Labels }) => !(labelNames.review in Labels));
+  const project = found?.Labels['com.docker.compose.project'];
+  return project === undefined ? null : `${project}_default`;
+}
+
+async function runTool(deps: DockerDeps, job: StartJob, content: object): Promise<void> {
   const folder = await mkdtemp(join(deps.scratchDir, 'compose-'));
   try {
     const file = join(folder, 'compose.json');
-    const network = deps.swarmNode === null ? null : await ensureServicesNetwork(deps);
-    const content = createComposeFile(deps, job, { artifact, port, network });
     await writeFile(file, JSON.stringify(content), { mode: 0o600 });
-    await runTool(deps, job, { file, folder });
-    return port;
+    await callTool(deps, job, { file, folder });
   } catch (error) {
     await removeInstance(deps, job.instanceId, { graceMs: 0, afterEnd: async () => {} }).catch(() => {});
     throw error;
@@ -40,7 +102,7 @@ export async function startCompose(
   }
 }
 
-async function runTool(
+async function callTool(
   { engine, path, composeTool, swarmNode }: DockerDeps,
   job: StartJob,
   { file, folder }: { file: string; folder: string },
@@ -81,18 +143,19 @@ const restartsMax = 10;
 function createComposeFile(
   deps: DockerDeps,
   job: StartJob,
-  options: { artifact: ComposeArtifact; port: number; network: string | null },
+  options: { artifact: ComposeArtifact; port: number | null; network: string | null },
 ) {
   const { app, images } = options.artifact;
   const share = Object.keys(app.services).length;
   const limits = { cpu: job.limits.cpu / share, memoryMb: Math.floor(job.limits.memoryMb / share) };
   const isSwarm = deps.swarmNode !== null;
   const services = Object.entries(app.services).map(([name, service]) => {
-    const port = name === app.main.service ? options.port : null;
+    const isMainService = name === app.main.service;
+    const port = isMainService ? options.port : null;
     const labels = instanceLabels(deps, job, { service: name, port });
     const own = {
       image: images[name]?.[isSwarm ? 'image' : 'imageId'] ?? service.image,
-      ...interpolatedFields(service, job, port === null ? null : app.main.port),
+      ...interpolatedFields(service, job, isMainService ? app.main.port : null),
       ...(service.workingDir === null ? {} : { working_dir: service.workingDir }),
       ...(service.user === null ? {} : { user: service.user }),
       expose: service.expose.map(String),
@@ -106,7 +169,7 @@ function createComposeFile(
     const rest = isSwarm
       ? swarmFields(deps, { labels, limits, service, port, target: app.main.port })
       : containerFields(deps, { limits, service, port, target: app.main.port });
-    return [name, { ...own, ...rest }];
+    return [name, { ...own, ...rest }] as const;
   });
   return withoutReferences({
     version: isSwarm ? '3.9' : '2.4',
@@ -116,8 +179,17 @@ function createComposeFile(
         ? { default: { driver_opts: composeBridge(deps, job) } }
         : // A Swarm knows the names of services only in its own kind of network, which leads nowhere here.
           { default: { internal: true }, outside: { external: true, name: options.network } },
-    volumes: Object.fromEntries(app.volumes.map((name) => [name, { name: `svc-${job.appId}-${name}` }])),
+    volumes: Object.fromEntries(app.volumes.map((name) => [name, composeVolume(deps, job, name)])),
   });
+}
+
+/** A build in review has volumes of its own, empty ones: those of the app are in use, and not its to change. */
+function composeVolume(deps: DockerDeps, job: StartJob, name: string) {
+  if (!job.isInReview) return { name: `svc-${job.appId}-${name}` };
+  return {
+    name: `svc-${job.instanceId}-${name}`,
+    labels: { ...buildLabels(deps, job), [labelNames.instance]: job.instanceId },
+  };
 }
 
 function interpolatedFields(
