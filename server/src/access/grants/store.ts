@@ -101,6 +101,26 @@ export async function lockServiceAccountForShare(tx: Db, tenantId: string, ref: 
   return rows[0];
 }
 
+/** The app, or the service account by id or as `app/name`. */
+export async function findProgram(
+  db: Db,
+  tenantId: string,
+  { kind, ref }: { kind: 'app' | 'service_account'; ref: string },
+): Promise<{ id: string; is_app_active: boolean } | undefined> {
+  const [app = '', name = ''] = ref.split('/');
+  const isActive = sql`a.record = 'active' and a.runtime <> 'suspended' as is_app_active`;
+  const found =
+    kind === 'app'
+      ? sql<{ id: string; is_app_active: boolean }>`select a.id, ${isActive} from svc.apps a
+          where a.tenant_id = ${tenantId} and a.record <> 'deleted'
+            and ${isUuid(ref) ? sql`a.id = ${ref}` : sql`a.slug = ${ref}`}`
+      : sql<{ id: string; is_app_active: boolean }>`select s.id, ${isActive}
+          from svc.service_accounts s join svc.apps a on a.id = s.app_id
+          where s.tenant_id = ${tenantId} and a.record <> 'deleted'
+            and ${isUuid(ref) ? sql`s.id = ${ref}` : sql`a.slug = ${app} and s.name = ${name}`}`;
+  return (await found.execute(db)).rows[0];
+}
+
 /** Grants that ended while waiting for the lock are left out. */
 export function lockActiveGrantRows(tx: Tx, tenantId: string, subject: Subject): Promise<GrantRow[]> {
   return selectActive(tx, tenantId, subject).orderBy('id').forUpdate().execute();

@@ -6,6 +6,7 @@ import type { Alternative } from '../rows/access.ts';
 import { ruleText } from '../rows/decide.ts';
 import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
 import { missingAttributes } from '../tables/caller-values.ts';
+import { isNever } from '../tables/conditions.ts';
 import { listWords, policyWords } from './words.ts';
 
 /** Why somebody sees nothing, and what to do about it. */
@@ -92,7 +93,7 @@ const hasReadPart = (alternatives: readonly Alternative[]) => alternatives.some(
 
 function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const policies = value.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []);
-  if (!value.access.actions.has('read')) {
+  if (isNever(value.table.view.rows)) {
     const missing = policies.filter((policy) => policy.missing.length > 0);
     const names = policyWords(missing.map(({ source }) => source.text));
     const attributes = missing.flatMap((policy) => policy.missing);

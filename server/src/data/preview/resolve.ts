@@ -118,7 +118,7 @@ function unresolvableReason(error: unknown, { isSelf }: Person, tried: Tried | u
   if (!(error instanceof Failure) || error.code !== 'policy_unresolvable') throw error;
   const cause = error.cause instanceof Failure && (!isSelf || tried) ? ` ${error.cause.detail}` : '';
   const detail = error.detail ?? error.message;
-  if (tried && detail.startsWith(`The policy ${tried.row.name} `))
+  if (tried && detail.startsWith(`The policy “${tried.row.name}” `))
     return {
       reason: `The policy “${tried.row.name}” does not fit the table.${cause}`,
       next: 'Correct the policy before you save it.',

@@ -72,7 +72,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
     if (!(cause instanceof Failure || cause instanceof FilterError)) throw cause;
     throw fail(
       'policy_unresolvable',
-      { detail: `The policy ${policy.name} does not fit the table any more. An admin must update it.` },
+      { detail: `The policy “${policy.name}” does not fit the table any more. An admin must update it.` },
       { cause },
     );
   }
@@ -80,7 +80,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
 
 /** False without a value of the caller, or with one that does not fit its column. */
 function planFilter(find: FindColumn, conditions: readonly Condition[], me: Me): PlannedCondition {
-  const filter = withCallerValues(conditions, me);
+  const filter = withCallerValues(conditions, me, (name) => find(name).type === 'uuid');
   if (!filter) return never;
   try {
     return allOf(filter.map((condition) => planCondition(find, condition)));
