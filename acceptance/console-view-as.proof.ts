@@ -49,7 +49,9 @@ describe.if(hasChromium)('View as', () => {
     await page.goto(`${server.baseUrl}/t/${slug}/admin/connectors/warehouse${query}`);
     await settled(page);
     await page.getByText(`${olga.email} sees 1 of 2 rows of warehouse/shop/orders`).waitFor();
-    await page.getByText('masked (email) by the policy “Europe”', { exact: true }).waitFor();
+    await page
+      .getByText('masked (email: such as a•••@example.com) by the policy “Europe”', { exact: true })
+      .waitFor();
     await page.getByText('e•••@example.com').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(complaints).toEqual([]);

@@ -94,7 +94,7 @@ test('a policy whose attribute a person lacks shows no rows, and says why', asyn
     expect([at, body.filter, body.reason]).toEqual([
       at,
       'no rows',
-      'The filter of the policy “Own region” compares rows with the attribute region, which you do not have.',
+      "You see no rows: the filter of the policy “Own region” compares rows with the reader's attribute region, which you do not have.",
     ]);
   }
 });
@@ -219,4 +219,36 @@ describe('a service account', () => {
       expect([at, (await send('GET')).status]).toEqual([at, 200]);
     }
   });
+});
+
+test('warnings name the policies that close a table, cover none, or narrow nothing', async () => {
+  const { path } = await orders();
+  const { admin, base, slug } = world.tenant;
+  const ada = await newMember(world.tenant);
+  const warningsOf = async (policy: string) => {
+    const { items } = await done(
+      admin.call('GET', `${base}/policy-warnings?connector=tables&policy=${policy}`),
+    );
+    return items.map(({ code, text }: { code: string; text: string }) => [code, text]);
+  };
+  const fine = await world.policy(path, { row_filter: 'region=eq.eu' });
+  const enforced = await world.policy(`${world.app.slug}/nothing`, { name: 'Nowhere', enforced: true });
+  const unfit = await world.policy(path, { name: 'Old', row_filter: 'gone=eq.1' });
+  await world.grant(ada, path, { policy_ids: [fine, unfit] });
+  expect(await warningsOf(fine)).toEqual([]);
+  expect(await warningsOf(enforced)).toEqual([
+    ['covers_no_table', `The policy “Nowhere” covers no table: there is none at ${world.app.slug}/nothing.`],
+  ]);
+  expect(await warningsOf(unfit)).toEqual([
+    [
+      'does_not_fit',
+      `The policy “Old” does not fit ${path} of tables, so nobody can read the table with it. The table has no column \`gone\`.`,
+    ],
+  ]);
+  const idle = await world.policy(path, { name: 'Idle', row_filter: 'region=eq.eu' });
+  const svc = svcFor(world.server, { token: admin.token, tenant: slug });
+  const { stdout } = await svc(['policies', 'warnings', '--policy', idle]);
+  expect(stdout).toContain(
+    'The policy “Idle” narrows nothing: it is not enforced, and no active grant names it.',
+  );
 });

@@ -278,7 +278,7 @@ async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
   }));
 }
 
-export { listGrantRowsNaming } from './store.ts';
+export { listGrantRowsNaming, listUsedPolicyIds } from './store.ts';
 
 /** Of a person and their groups. */
 export async function loadActiveGrants(db: Db, tenantId: string, userId: string) {

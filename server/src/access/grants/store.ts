@@ -41,6 +41,12 @@ export async function listActiveGrantRows(db: Db, tenantId: string, userId: stri
 }
 
 /** Active grants whose scope names the path itself, not a part of the connector above it. */
+export async function listUsedPolicyIds(db: Db, tenantId: string): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`select distinct unnest(policy_ids)::text as id from svc.grants
+    where tenant_id = ${tenantId} and ${isActiveNow}`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
 export function listGrantRowsNaming(
   db: Db,
   tenantId: string,

@@ -174,6 +174,8 @@ export interface FittingPolicy {
   masks: ReadonlyMap<string, Mask>;
   /** Attributes of the caller that its filter compares with and that they do not have: no row is visible then. */
   missing: readonly string[];
+  /** Lists of the caller that its filter compares with and that are empty. */
+  emptyLists: readonly ('roles' | 'groups')[];
 }
 
 /** Policies narrow: rows by all of their filters, columns by the strictest of their masks. */

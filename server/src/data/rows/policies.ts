@@ -4,6 +4,7 @@ import type { PolicyRow } from '../../access/policies/policies.ts';
 import { maskArgsProblem } from '../../access/policies/rules.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import {
+  emptyLists,
   type Me,
   missingAttributes,
   withCallerValues,
@@ -67,6 +68,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
       isVisible: (name) => (name === '' ? isKeyClear : isVisible(name)),
       masks,
       missing: missingAttributes(conditions, me),
+      emptyLists: emptyLists(conditions, me),
     };
   } catch (cause) {
     if (!(cause instanceof Failure || cause instanceof FilterError)) throw cause;

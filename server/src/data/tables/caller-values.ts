@@ -38,6 +38,14 @@ export function missingAttributes(conditions: readonly Condition[], me: Me): str
   return [...new Set(operands.map((operand) => operand.slice(prefix.length)))];
 }
 
+/** The lists that the conditions compare with and that have no entry. */
+export function emptyLists(conditions: readonly Condition[], me: Me): ('roles' | 'groups')[] {
+  const operands = conditions.flatMap(operandsOf);
+  return (['roles', 'groups'] as const).filter(
+    (name) => me[name].length === 0 && operands.includes(`${prefix}${name}`),
+  );
+}
+
 /** Whether the conditions are others for other callers. */
 export const namesCaller = (conditions: readonly Condition[]): boolean =>
   conditions.flatMap(operandsOf).some((operand) => operand.startsWith(prefix));

@@ -1,5 +1,5 @@
 import { sqlState } from '../../core/db.ts';
-import type { Connection, OnRow, QueryResult, Values } from './connection.ts';
+import { type Connection, ConnectionLost, type OnRow, type QueryResult, type Values } from './connection.ts';
 import type { StatementKind } from './row-pool.ts';
 
 type Shared = Pick<Connection, 'query' | 'pending' | 'headMs' | 'isOpen' | 'close'>;
@@ -32,7 +32,6 @@ export function createSharedStatements(options: {
   const reads = createSharedConnections({ connections: options.readConnections, open });
   const writes = createSharedConnections({ connections: options.writeConnections, open });
   const durations = createDurations();
-  let isClosed = false;
 
   async function runShared({ kind, text, values, receive }: Statement): Promise<QueryResult | 'too slow'> {
     const connection = (kind === 'write' ? writes : reads).next();
@@ -40,7 +39,8 @@ export function createSharedStatements(options: {
     try {
       return await (await connection).query(text, values, receive?.());
     } catch (error) {
-      if (isClosed && kind !== 'write') return 'too slow';
+      // A read can be repeated, and others do not lose a connection with it.
+      if (error instanceof ConnectionLost && kind !== 'write') return 'too slow';
       // Cancelled by the shared timeout, without effect: it can be run again.
       if (sqlState(error) !== '57014') throw error;
       durations.record(text, sharedMs);
@@ -69,9 +69,7 @@ export function createSharedStatements(options: {
         }
       });
     },
-    /** Reads in progress are run again by their `runAlone`. */
     close() {
-      isClosed = true;
       reads.close();
       writes.close();
     },
