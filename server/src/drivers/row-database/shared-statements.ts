@@ -33,14 +33,16 @@ export function createSharedStatements(options: {
   const writes = createSharedConnections({ connections: options.writeConnections, open });
   const durations = createDurations();
 
-  async function runShared({ kind, text, values, receive }: Statement): Promise<QueryResult | 'too slow'> {
+  async function runShared(statement: Statement, attempt = 1): Promise<QueryResult | 'too slow'> {
+    const { kind, text, values, receive } = statement;
     const connection = (kind === 'write' ? writes : reads).next();
     if (!connection) return 'too slow';
     try {
       return await (await connection).query(text, values, receive?.());
     } catch (error) {
-      // A read can be repeated, and others do not lose a connection with it.
-      if (error instanceof ConnectionLost && kind !== 'write') return 'too slow';
+      // A read can be repeated, and many lose a shared connection at once.
+      if (error instanceof ConnectionLost && kind !== 'write')
+        return attempt === 1 ? runShared(statement, 2) : 'too slow';
       // Cancelled by the shared timeout, without effect: it can be run again.
       if (sqlState(error) !== '57014') throw error;
       durations.record(text, sharedMs);
@@ -127,6 +129,7 @@ function createSharedConnections(options: {
 
   return {
     next() {
+      if (closed) return null;
       let best: Shared | null = null;
       let unopened: Slot | null = null;
       for (const slot of slots) {
