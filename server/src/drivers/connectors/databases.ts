@@ -109,6 +109,8 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
       statementMsMax,
       readConnections: 1,
       writeConnections: 0,
+      // Other connections are few, and the way to the server may take long.
+      blockedMs: 1_000,
     });
   const pooledMax = shared ? connectionsMax - 1 : connectionsMax;
   const pool = createPool({

@@ -56,6 +56,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     // On few cores one connection for reads is faster than several; writes wait for the disk, in parallel.
     readConnections: 1,
     writeConnections: 8,
+    blockedMs: 50,
   });
   const pool = createPool({
     connectionsMax: pooledMax,

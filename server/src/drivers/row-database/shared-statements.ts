@@ -26,11 +26,14 @@ export function createSharedStatements(options: {
   statementMsMax: number;
   readConnections: number;
   writeConnections: number;
+  /** A connection whose first statement runs for longer gets no others. */
+  blockedMs: number;
 }) {
   const sharedMs = Math.min(sharedMsMax, options.statementMsMax);
   const open = (onClose: () => void) => options.open(onClose, sharedMs);
-  const reads = createSharedConnections({ connections: options.readConnections, open });
-  const writes = createSharedConnections({ connections: options.writeConnections, open });
+  const { readConnections, writeConnections, blockedMs } = options;
+  const reads = createSharedConnections({ connections: readConnections, open, blockedMs });
+  const writes = createSharedConnections({ connections: writeConnections, open, blockedMs });
   const durations = createDurations();
 
   async function runShared(statement: Statement, attempt = 1): Promise<QueryResult | 'too slow'> {
@@ -96,10 +99,10 @@ interface Slot {
 }
 
 const sharedQueueMax = 256;
-const blockedMs = 50;
 
 function createSharedConnections(options: {
   connections: number;
+  blockedMs: number;
   open: (onClose: () => void) => Promise<Shared>;
 }): SharedConnections {
   const slots: Slot[] = Array.from({ length: options.connections }, () => ({
@@ -138,7 +141,7 @@ function createSharedConnections(options: {
           if (unopened === null || slot.waiting < unopened.waiting) unopened = slot;
           continue;
         }
-        if (connection.pending >= sharedQueueMax || connection.headMs() > blockedMs) continue;
+        if (connection.pending >= sharedQueueMax || connection.headMs() > options.blockedMs) continue;
         if (best === null || connection.pending < best.pending) best = connection;
         if (best.pending === 0) break;
       }
