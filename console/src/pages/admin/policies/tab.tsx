@@ -37,7 +37,6 @@ function PoliciesOverview() {
   return (
     <Stack gap="xl">
       <div>
-        <PolicyWarnings />
         <PolicyList />
       </div>
       <AccessCheck />
