@@ -97,7 +97,9 @@ test('a policy is tried without being saved: a changed one, a new one, and one t
   expect(ran.stdout).toContain(
     `${ada.email} sees 1 of 5 rows of warehouse/shop/orders: those where region is "ap".`,
   );
-  expect(ran.stdout).toMatch(/email +text +masked \(redact\) by the policy “Tried”/);
+  expect(ran.stdout).toMatch(
+    /email +text +masked \(redact: letters as x, digits as 0\) by the policy “Tried”/,
+  );
 });
 
 test('the preview of a policy change lists what each grant gains and loses', async () => {
@@ -156,7 +158,7 @@ describe('_access', () => {
     const ada = await newMember(t);
     const none = await world.own(ada);
     expect([none.status, none.body.actions]).toEqual([200, []]);
-    expect(none.body.reason).toBe('You have no active grant of warehouse.');
+    expect(none.body.reason).toBe('You have no active grant on the connector warehouse.');
     expect(none.body.next).toContain(
       'svc grants request --connector warehouse --preset reader --scope shop/orders',
     );
@@ -241,7 +243,7 @@ describe('_access', () => {
     expect((await ask('open')).body).toMatchObject({
       actions: ['read', 'export'],
       filter: 'n is greater than "5"',
-      reason: 'No row of lunch/open matches what you may see: n is greater than "5".',
+      reason: 'You may see rows of lunch/open where n is greater than "5", but there is none.',
     });
     expect((await ada.call('GET', `/data/${t.slug}/nothing/shut/_access`)).status).toBe(404);
     expect((await t.outsider.call('GET', `/data/${t.slug}/lunch/open/_access`)).status).toBe(404);

@@ -24,7 +24,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
     {
       name: 'no grant',
       of: (p) => world.preview(p),
-      text: (p) => `${p.email} has no active grant of warehouse. ${create(p)}`,
+      text: (p) => `${p.email} has no active grant on the connector warehouse. ${create(p)}`,
     },
     {
       name: 'a revoked grant',
@@ -34,7 +34,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} has no active grant of warehouse. The last one was revoked on ${today()}. ${create(p)}`,
+        `${p.email} has no active grant on the connector warehouse. The last one was revoked on ${today()}. ${create(p)}`,
     },
     {
       name: 'an expired grant',
@@ -46,7 +46,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} has no active grant of warehouse. The last one expired on 2026-01-02. ${create(p)}`,
+        `${p.email} has no active grant on the connector warehouse. The last one expired on 2026-01-02. ${create(p)}`,
     },
     {
       name: 'a grant for other tables',
@@ -54,7 +54,8 @@ describe('each of twenty situations gives a text that an admin understands', () 
         await world.grant(p, { scope_resource_paths: ['shop/empty'] });
         return world.preview(p);
       },
-      text: (p) => `${p.email}'s grants of warehouse cover shop/empty, not shop/orders. ${create(p)}`,
+      text: (p) =>
+        `${p.email}'s grants on the connector warehouse cover only shop/empty, not shop/orders. ${create(p)}`,
     },
     {
       name: 'a preset without read',
@@ -62,13 +63,14 @@ describe('each of twenty situations gives a text that an admin understands', () 
         await world.grant(p, { preset_id: await world.preset('only-insert', 'insert') });
         return world.preview(p);
       },
-      text: (p) => `The preset of ${p.email}'s grants allows insert, but not read. ${create(p)}`,
+      text: (p) =>
+        `${p.email}'s grants on shop/orders allow insert, but not read: their preset does not contain it. ${create(p)}`,
     },
     {
       name: 'a table that is not there',
       of: (p) => world.preview(p, { resource_path: 'shop/nothing' }),
       text: () =>
-        'warehouse has no table shop/nothing, or its schema has not been read since the table was created. Check the name; an admin can read the schema again with: svc connectors schema refresh warehouse',
+        'The connector warehouse knows no table shop/nothing. Check the name. If the table is new, an admin reads the list of tables again with: svc connectors schema refresh warehouse',
     },
     {
       name: 'everything',
@@ -77,7 +79,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} sees all 5 rows of warehouse/shop/orders. Every column is clear. Nothing can be changed or exported.`,
+        `${p.email} sees all 5 rows of warehouse/shop/orders. No column is masked or hidden. Nothing can be changed or exported.`,
     },
     {
       name: 'some rows, hidden and masked columns',
@@ -94,7 +96,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where region is "eu". email is masked (email) by the policy “Europe”; total is hidden by the policy “Europe”. Also allowed: export these rows.`,
+        `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where region is "eu". email is masked (email: such as a•••@example.com) by the policy “Europe”; total is hidden by the policy “Europe”. Also allowed: export these rows.`,
     },
     {
       name: 'a filter that matches nothing',
@@ -103,7 +105,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `None of the 5 rows of warehouse/shop/orders matches what ${p.email} may see: region is "mars". If rows are expected, compare the filter with the values in the table.`,
+        `${p.email} may see rows of warehouse/shop/orders where region is "mars", but none of its 5 rows is one of them. If rows are expected, compare the filter of the policy “Mars” with the values in the table.`,
     },
     {
       name: 'an attribute that is missing',
@@ -114,7 +116,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `The filter of the policy “Own region” compares rows with the attribute region, which ${p.email} does not have. Set it with: svc members set ${p.email} --attribute region=<value>`,
+        `${p.email} sees no rows: the filter of the policy “Own region” compares rows with the reader's attribute region, which ${p.email} does not have. Set it with: svc members set ${p.email} --attribute region=<value>`,
     },
     {
       name: 'a group that the person is not in',
@@ -125,7 +127,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `None of the 5 rows of warehouse/shop/orders matches what ${p.email} may see: region is one of an empty list. If rows are expected, compare the filter with the values in the table.`,
+        `${p.email} sees no rows: the filter of the policy “Of groups” compares rows with the reader's groups, and ${p.email} is in no group. Add them with: svc groups members add <group> --user ${p.email}`,
     },
     {
       name: 'a policy that does not fit',
@@ -134,7 +136,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: () =>
-        'The policy Old does not fit the table any more. An admin must update it. The table has no column `gone`. Update or disable the policy: svc policies update',
+        'Nobody can read the table: the policy “Old” does not fit it any more. The table has no column `gone`. Correct or disable the policy: svc policies update <id> – its id is in: svc policies list',
     },
     {
       name: 'every column hidden',
@@ -166,7 +168,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} is suspended and can use nothing in this tenant. Reactivate the account, if the person is to have access again.`,
+        `${p.email} is suspended and can use nothing in this tenant, whatever was granted. The operator of the platform can activate the account.`,
     },
     {
       name: 'a role that is missing',
@@ -184,7 +186,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'closed');
       },
       text: () =>
-        'The rules of closed let nobody who uses lunch read rows (read: app). Owners open it with: svc tables access set closed --app lunch --read …',
+        'Nobody who uses lunch can read rows of closed: its rules allow that only to the app itself. Owners open it with: svc tables access set closed --app lunch --read …',
     },
     {
       name: 'own rows, and none is theirs',
@@ -194,7 +196,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'mine');
       },
       text: (p) =>
-        `None of the 1 rows of lunch/mine matches what ${p.email} may see: by is ${p.email}. If rows are expected, compare the filter with the values in the table.`,
+        `${p.email} may see rows of lunch/mine where by is ${p.email}, but its only row is not one of them. If rows are expected, compare the filter with the values in the table.`,
     },
     {
       name: 'outside the app without a table grant',
@@ -203,7 +205,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'outside', { via: 'console' });
       },
       text: (p) =>
-        `Outside the app, rows of outside are for owners of lunch and for people with a table grant; ${p.email} is neither. Open the app, or let an owner add a table grant: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
+        `Outside the app, which means on the command line and in the console, rows of outside are for owners of lunch and for people with a table grant; ${p.email} is neither. Open the app, or let an owner add a table grant: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
     },
     {
       name: 'an app that the person may not see',
@@ -246,7 +248,7 @@ describe('the text says of rows and columns', () => {
     await done(t.admin.call('POST', `/data/${t.slug}/lunch/changes`, { by: ada.id, n: 1 }));
     const answer = await world.inApp(ada, 'changes');
     expect(textOf(answer)).toBe(
-      `${ada.email} sees all 1 rows of lunch/changes. Every column is clear. Also allowed: insert rows where by is ${ada.email}; update rows where by is ${ada.email} or n is less than "3"; export all rows.`,
+      `${ada.email} sees the only row of lunch/changes. No column is masked or hidden. Also allowed: insert rows where by is ${ada.email}; update rows where by is ${ada.email} or n is less than "3"; export all rows.`,
     );
     expect(answer.body.actions).toEqual(['read', 'insert', 'update', 'export']);
   });
@@ -265,7 +267,7 @@ describe('the text says of rows and columns', () => {
       access: 'masked',
       mask: 'null',
     });
-    expect(textOf(await world.inApp(hr, 'columns'))).toContain('Every column is clear.');
+    expect(textOf(await world.inApp(hr, 'columns'))).toContain('No column is masked or hidden.');
   });
 
   test('that a column is clear where its rule allows all visible rows', async () => {
@@ -273,7 +275,7 @@ describe('the text says of rows and columns', () => {
     const columns = { n: { read: ['own'] } };
     await world.rules('ownrows', { read: ['own'], write: ['none'], columns }, { owner_column: 'by' });
     await done(t.admin.call('POST', `/data/${t.slug}/lunch/ownrows`, { by: ada.id, n: 1 }));
-    expect(textOf(await world.inApp(ada, 'ownrows'))).toContain('Every column is clear.');
+    expect(textOf(await world.inApp(ada, 'ownrows'))).toContain('No column is masked or hidden.');
   });
 
   test('the arguments of masks, each mask once, and no case that no visible row has', async () => {
@@ -288,7 +290,7 @@ describe('the text says of rows and columns', () => {
     for (const id of policies) await world.grant(ada, { policy_ids: [id] });
     const both = /by the policies “In (Europe|America)” and “In (Europe|America)”/g;
     expect(textOf(await world.preview(ada)).replace(both, 'by both')).toContain(
-      'customer is clear where region is "us", masked (partial: first 1, last 0) where region is "eu" by the policy “In Europe”; total is masked (round to 100) by both; created_at is masked (truncate to year) by both.',
+      'customer is clear where region is "us", masked (partial: only the first 1 and the last 0 characters) where region is "eu" by the policy “In Europe”; total is masked (round to 100) by both; created_at is masked (truncate to year) by both.',
     );
   });
 });

@@ -49,7 +49,9 @@ describe.if(hasChromium)('View as', () => {
     await page.goto(`${server.baseUrl}/t/${slug}/admin/connectors/warehouse${query}`);
     await settled(page);
     await page.getByText(`${olga.email} sees 1 of 2 rows of warehouse/shop/orders`).waitFor();
-    await page.getByText('masked (email) by the policy “Europe”', { exact: true }).waitFor();
+    await page
+      .getByText('masked (email: such as a•••@example.com) by the policy “Europe”', { exact: true })
+      .waitFor();
     await page.getByText('e•••@example.com').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(complaints).toEqual([]);
@@ -67,6 +69,49 @@ describe.if(hasChromium)('View as', () => {
     // The grant of the connector opens the table there as well.
     await page.getByText(`${olga.email} sees 1 of 2 rows of shop/orders`).waitFor();
     expect(await violationsOf(page)).toEqual([]);
+    await page.close();
+  });
+
+  test('the grid marks masks and leaves out hidden columns, and policies that do not fit are pointed out', async () => {
+    const columns = ['email:text', 'secret:text'];
+    await done(ada.call('POST', `${base}/apps/shop/tables`, { name: 'clients', columns }));
+    await done(ada.call('POST', `/data/${slug}/shop/clients`, { email: 'ann@example.com', secret: 'hush' }));
+    const create = async (name: string, fields: object) =>
+      (
+        await done(
+          ada.call('POST', `${base}/access-policies`, {
+            name,
+            connector_id: 'warehouse',
+            resource_path: 'shop/clients',
+            ...fields,
+          }),
+        )
+      ).id;
+    const masks = [{ column: 'email', kind: 'email' }];
+    await create('Discreet', { enforced: true, columns: { mode: 'deny', names: ['secret'] }, masks });
+    const page = await browser.newPage();
+    const complaints = complaintsOf(page);
+    for (const path of ['apps/shop/tables/clients', 'data/warehouse/shop/clients']) {
+      await page.goto(`${server.baseUrl}/t/${slug}/${path}`);
+      await settled(page);
+      await page.getByText('a•••@example.com').waitFor();
+      await page.getByRole('columnheader', { name: /email.*masked: email/ }).waitFor();
+      expect(await page.getByRole('columnheader', { name: /secret/ }).count()).toBe(0);
+      expect(await violationsOf(page)).toEqual([]);
+    }
+    const old = await create('Old', { row_filter: 'gone=eq.1' });
+    const text = /The policy “Old” does not fit shop\/clients of warehouse, so nobody can read/;
+    for (const [path, title] of [
+      ['connectors/warehouse', 'Policies need attention'],
+      [`policies/${old}`, 'This policy needs attention'],
+    ]) {
+      await page.goto(`${server.baseUrl}/t/${slug}/admin/${path}`);
+      await settled(page);
+      await page.getByText(title!).waitFor();
+      await page.getByText(text).waitFor();
+      expect(await violationsOf(page)).toEqual([]);
+    }
+    expect(complaints).toEqual([]);
     await page.close();
   });
 });

@@ -113,7 +113,8 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'config set': () => ({ args: ['output', 'wide'], env: withoutLogin() }),
   'profiles use, profiles remove': () => ({ args: ['default'], env: withoutLogin() }),
   'profiles add': () => ({ args: ['work', '--base-url', 'http://localhost:1'], env: withoutLogin() }),
-  'audit list, connectors list, presets list, grants mine, grants tables, grants list, policies list': none,
+  'audit list, connectors list, presets list, grants mine, grants tables, grants list, policies list, policies warnings':
+    none,
   'categories list, apps list, apps mine, apps owned, apps received, apps workspace': none,
   'apps resource-presets, apps templates list, git-host accounts list': none,
   init: () => ({ args: ['Web shop', '--slug', 'web-shop'], cwd: temporaryFolder() }),

@@ -57,7 +57,8 @@ const visibleRun: Fixture = async (world, owner, letter) => {
 const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'me.get sessions.list signIns.list factors.list tenants.list tenants.get members.list audit.list pats.list':
     inTenant(),
-  'connectors.list presets.list grants.mine grants.terms grants.tables grants.list policies.list': inTenant(),
+  'connectors.list presets.list grants.mine grants.terms grants.tables grants.list policies.list policies.warnings':
+    inTenant(),
   'categories.list resourcePresets.list templates.list notifications.list apps.list': inTenant(),
   'apps.discover apps.mine apps.owned apps.received apps.workspace publications.list reviews.list':
     inTenant(),

@@ -81,7 +81,7 @@ const files = [
   ['grants', 'access', 'check'],
   ['access-log', 'access', 'log'],
   ['access-preview', 'access', 'preview'],
-  ['policies', 'policies', 'list get create update delete'],
+  ['policies', 'policies', 'list get create update delete warnings'],
   ['audit', 'audit', 'list'],
   ['deployments', '', 'metrics'],
   ['open', '', 'open'],

@@ -5,6 +5,7 @@ import {
   policyColumnsMax,
   policyMasksMax,
   policyNameCharsMax,
+  policyWarningCodes,
   rowFilterCharsMax,
 } from './access-policies.ts';
 import { resourcePath } from './grants.shapes.ts';
@@ -99,6 +100,23 @@ export const listPolicies = {
   params: tenantParams,
   query: pageQuery.extend({ connector_id: ref.optional() }),
   answer: page(AccessPolicy),
+};
+export const PolicyWarning = z.object({
+  policy_id: uuid,
+  policy_name: z.string(),
+  code: z.enum(policyWarningCodes),
+  connector_slug: z.string().meta({ description: 'Of `does_not_fit`; otherwise empty.' }),
+  path: z.string().meta({ description: '`schema/table`, of `does_not_fit`; otherwise empty.' }),
+  text: z.string(),
+});
+
+export const listPolicyWarnings = {
+  params: tenantParams,
+  query: pageQuery.extend({
+    connector: ref.optional().meta({ description: 'Only of policies for this connector, by id or slug.' }),
+    policy: uuid.optional(),
+  }),
+  answer: page(PolicyWarning),
 };
 export const createPolicy = { params: tenantParams, body: whole, answer: AccessPolicy };
 export const getPolicy = { params: policyParams, answer: AccessPolicy };

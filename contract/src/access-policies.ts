@@ -23,12 +23,25 @@ export const rowFilterCharsMax = 4000;
 export const policyColumnsMax = 200;
 export const policyMasksMax = 100;
 
+/**
+ * `does_not_fit`: names columns or values that the table does not have, so nobody can read it with the policy. `covers_no_table`:
+ * no table that is known is below its path. `not_in_use`: not enforced, and no active grant names it.
+ */
+export const policyWarningCodes = ['does_not_fit', 'covers_no_table', 'not_in_use'] as const;
+
 const collection = '/api/v1/tenants/{tenantID}/access-policies';
 
 export const listPolicies = read<typeof shapes.listPolicies>()({
   id: 'policies.list',
   path: collection,
   summary: "List the tenant's row and column access policies",
+  ...accessAdmins,
+});
+
+export const listPolicyWarnings = read<typeof shapes.listPolicyWarnings>()({
+  id: 'policies.warnings',
+  path: '/api/v1/tenants/{tenantID}/policy-warnings',
+  summary: 'List enabled policies that close a table they do not fit, cover no table, or narrow nothing',
   ...accessAdmins,
 });
 

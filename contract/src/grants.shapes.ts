@@ -3,6 +3,7 @@ import { storedType } from './columns.shapes.ts';
 import { Connector } from './connectors.shapes.ts';
 import { dataActions } from './data-scopes.ts';
 import {
+  accessReasons,
   grantSources,
   grantStatuses,
   policiesPerGrantMax,
@@ -104,6 +105,7 @@ export const GrantedTable = z.object({
       preset_name: z.string(),
       group_name: z.string().meta({ description: 'The group that has the grant; empty: you have it.' }),
       expires_at: timestamp.nullable(),
+      masked_columns: z.array(z.string()).meta({ description: 'Masked by this grant alone.' }),
     }),
   ),
   problem: z
@@ -177,7 +179,7 @@ export const AccessDecision = z.object({
   grant_ids: z.array(z.string()),
   policy_ids: z.array(z.string()),
   group_ids: z.array(z.string()).meta({ description: 'Groups that the grants were given to.' }),
-  reason: z.enum(['granted', 'no_active_grant', 'action_not_in_preset', 'out_of_scope']),
+  reason: z.enum(accessReasons),
 });
 
 export const checkAccess = {

@@ -6,6 +6,15 @@ export const grantStatuses = ['active', 'revoked', 'expired'] as const;
 export const subjectKinds = ['user', 'group', 'app', 'service_account'] as const;
 export const grantSources = ['manual', 'request', 'api', 'bootstrap'] as const;
 
+/** `subject_not_active`: a suspended or deactivated person, or a program of an app that is suspended or archived. */
+export const accessReasons = [
+  'granted',
+  'no_active_grant',
+  'action_not_in_preset',
+  'out_of_scope',
+  'subject_not_active',
+] as const;
+
 export const scopeEntriesMax = 200;
 export const policiesPerGrantMax = 50;
 export const reasonCharsMax = 1000;

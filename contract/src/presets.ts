@@ -6,13 +6,19 @@ export const actionsPerPresetMax = 50;
 
 /** Present in every tenant; their id is their name, so that scripts need no look-up. */
 export const builtInPresets = [
-  { id: 'reader', name: 'reader', actions: ['read'], description: 'May read.' },
-  { id: 'writer', name: 'writer', actions: ['read', 'write'], description: 'May read and write.' },
+  { id: 'reader', name: 'reader', actions: ['read'], description: 'May read rows.' },
+  {
+    id: 'writer',
+    name: 'writer',
+    // `write` is for connectors to outside systems.
+    actions: ['read', 'insert', 'update', 'delete', 'write'],
+    description: 'May read, insert, update and delete rows.',
+  },
   {
     id: 'admin',
     name: 'admin',
-    actions: ['read', 'write', 'delete', 'admin'],
-    description: 'May do everything the connector offers.',
+    actions: ['read', 'export', 'insert', 'update', 'delete', 'write', 'admin'],
+    description: 'May do everything the connector offers, exports included.',
   },
 ] as const;
 

@@ -50,13 +50,14 @@ async function tablesByGrant(ctx: Ctx): Promise<Map<string, string[]>> {
   const input = { params: { tenantID: await resolveTenant(ctx) }, query: { per_page: perPageMax } };
   const page = (await ctx.client()).call(listMyTables, input);
   const tables = new Map<string, string[]>();
-  for (const { path, masked_columns, grants } of await page.then(
+  for (const { path, grants } of await page.then(
     ({ items }) => items,
     () => [],
-  )) {
-    const masked = masked_columns.length > 0 ? ` (masked: ${masked_columns.join(' ')})` : '';
-    for (const { id } of grants) tables.set(id, [...(tables.get(id) ?? []), `${path}${masked}`]);
-  }
+  ))
+    for (const { id, masked_columns } of grants) {
+      const masked = masked_columns.length > 0 ? ` (masked: ${masked_columns.join(' ')})` : '';
+      tables.set(id, [...(tables.get(id) ?? []), `${path}${masked}`]);
+    }
   return tables;
 }
 

@@ -3,13 +3,14 @@ import {
   deletePolicy,
   getPolicy,
   listPolicies,
+  listPolicyWarnings,
   updatePolicy,
 } from '@svc/contract/access-policies.ts';
 import { defineCommand } from '../command.ts';
 import { checkAnyField, pageFlags } from '../inputs/common.ts';
 import { readDocument } from '../inputs/document.ts';
 import { checkMasks, policyBody, policyFlags } from '../inputs/policy.ts';
-import { policyView } from '../views/access.ts';
+import { policyView, policyWarningView } from '../views/access.ts';
 
 export const policiesList = defineCommand({
   words: 'policies list',
@@ -77,4 +78,23 @@ export const policiesDelete = defineCommand({
   positionals: [{ name: 'policy', summary: 'Policy id' }],
   endpoint: deletePolicy,
   examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Delete it' },
+});
+
+export const policiesWarnings = defineCommand({
+  words: 'policies warnings',
+  summary: 'List enabled policies that close a table they do not fit, cover no table, or narrow nothing',
+  kind: 'read',
+  flags: {
+    connector: {
+      type: 'string',
+      placeholder: 'connector',
+      summary: 'Only of policies for this connector, by id or slug',
+    },
+    policy: { type: 'string', placeholder: 'policy', summary: 'Only of this policy, by id' },
+    ...pageFlags,
+  },
+  endpoint: listPolicyWarnings,
+  input: ({ flags }) => ({ query: { connector: flags.connector, policy: flags.policy } }),
+  view: policyWarningView,
+  examples: { '--connector warehouse': 'Look for policies that a change of the tables has broken' },
 });

@@ -168,6 +168,11 @@ export const policyView: View = {
   ],
 };
 
+export const policyWarningView: View = {
+  columns: ['policy_name', 'code', 'connector_slug', 'path', 'text', 'policy_id'],
+  empty: () => 'No warnings.',
+};
+
 export const presetView: View = { columns: ['id', 'name', 'actions', 'built_in', 'description'] };
 
 export const tenantView: View = { columns: ['id', 'slug', 'name', 'role', 'max_resource_tier'] };

@@ -22,6 +22,7 @@ import type { Form } from '../../components/use-form.ts';
 import { ConnectorAccess } from './connector-access.tsx';
 import { ConnectorViewAs } from './connector-view-as.tsx';
 import { AdminItem, AdminList, AdminRoutes, adminPath, FormPage, useAdminForm } from './form-page.tsx';
+import { PolicyWarnings } from './policy-warnings.tsx';
 
 export default function ConnectorsTab() {
   return <AdminRoutes list={ConnectorList} create={NewConnector} item={ConnectorPage} />;
@@ -47,6 +48,7 @@ function ConnectorPage({ id }: { id: string }) {
     <AdminItem tab="connectors" what="connector" answer={answer}>
       {(connector) => (
         <Stack gap="md">
+          <PolicyWarnings connector={connector.id} />
           <EditConnector connector={connector} />
           <ConnectorAccess connector={connector} />
           <ConnectorViewAs connector={connector} />

@@ -17,6 +17,7 @@ import { EmptyState, PageHead, SmallLink } from '../../components/page-layout.ts
 import { ProblemAlert } from '../../components/problem-alert.tsx';
 import { Loading, QueryView } from '../../components/query-view.tsx';
 import { CellValue, cellClass } from '../app/tables/data/cell-editor.tsx';
+import { ColumnType } from '../app/tables/data/data-grid.tsx';
 import { FilterBar } from '../app/tables/data/data-tools.tsx';
 import { FilterDialog } from '../app/tables/data/filter-dialog.tsx';
 import {
@@ -108,7 +109,7 @@ function Rows({ table }: { table: MyTable }) {
         </ActionButton>
         {masked_columns.length > 0 && (
           <Badge variant="light" tt="none">
-            Masked: {masked_columns.join(', ')}
+            {maskedText(columns)}
           </Badge>
         )}
         {expires_at !== null && (
@@ -155,6 +156,9 @@ function Rows({ table }: { table: MyTable }) {
   );
 }
 
+const maskedText = (columns: readonly Column[]) =>
+  `Masked: ${columns.flatMap(({ name, mask }) => (mask === null ? [] : [`${name} (${mask})`])).join(', ')}`;
+
 interface RowTableProps {
   label: string;
   columns: readonly Column[];
@@ -184,7 +188,7 @@ function RowTable({ label, columns, rows, query: { sort }, setQuery }: RowTableP
                       setQuery({ sort: toggleSort(sort, name, event.shiftKey ? 'added' : 'alone') })
                     }
                   >
-                    <span>{name}</span> <span className="grid-type">{mask ? `${type}, masked` : type}</span>
+                    <span>{name}</span> <ColumnType type={type} mask={mask} />
                     {key && <Arrow size={14} aria-hidden />}
                     <VisuallyHidden>, sort</VisuallyHidden>
                   </UnstyledButton>

@@ -123,7 +123,7 @@ describe('grants', () => {
     const terms = await getMyGrantTerms(membersContext(t));
     expect(terms.connectors.map(({ id }) => id)).toEqual([held]);
     expect(terms.presets).toEqual([
-      { id: 'reader', name: 'reader', actions: ['read'], description: 'May read.' },
+      { id: 'reader', name: 'reader', actions: ['read'], description: 'May read rows.' },
     ]);
   });
 

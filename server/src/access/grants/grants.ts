@@ -19,6 +19,7 @@ import { actionsByPreset, describePresets, lockPresetForShare } from '../presets
 import { canReplaceScope, decideAccess, isInScope } from './rules.ts';
 import {
   findGrantRow,
+  findProgram,
   type GrantRow,
   grantRecord,
   insertGrantRow,
@@ -219,17 +220,14 @@ export function requireAdminOrSelf(
 
 export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAccessShape.body>) {
   requireAdminOrSelf(ctx, input);
-  const rows = await activeGrantsOf(ctx, input);
+  const none = { allowed: false, grant_ids: [], policy_ids: [], group_ids: [] };
+  const subject = await findSubject(ctx, input);
   const connectorId = await findConnectorId(ctx.db, ctx.tenant.id, input.connector_id);
-  if (!rows || !connectorId) {
-    return {
-      allowed: false,
-      grant_ids: [],
-      policy_ids: [],
-      group_ids: [],
-      reason: 'no_active_grant' as const,
-    };
-  }
+  if (!subject || !connectorId) return { ...none, reason: 'no_active_grant' as const };
+  const isRead = input.action === 'read' || input.action === 'export';
+  if (!(isRead ? subject.canRead : subject.canWrite))
+    return { ...none, reason: 'subject_not_active' as const };
+  const rows = await subject.grants();
   const grants = await grantFacts(ctx.db, ctx.tenant.id, rows);
   const policies = await loadPolicyFacts(ctx.db, ctx.tenant.id, [
     ...new Set(rows.flatMap((row) => row.policy_ids)),
@@ -240,19 +238,30 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
   return { ...decision, group_ids: groupIdsOf(deciding) };
 }
 
-/** Null if there is no such subject. */
-async function activeGrantsOf(
+/** Whoever cannot act has no access, whatever was granted. Null if there is no such subject. */
+async function findSubject(
   { db, tenant }: TenantCtx,
-  { subject_id, subject_kind }: Pick<z.output<typeof checkAccessShape.body>, 'subject_id' | 'subject_kind'>,
-): Promise<GrantRow[] | null> {
-  if (subject_kind === 'user') {
+  { subject_id, subject_kind: kind }: z.output<typeof checkAccessShape.body>,
+): Promise<{ canRead: boolean; canWrite: boolean; grants: () => Promise<GrantRow[]> } | null> {
+  if (kind === 'user') {
     const member = await findMember(db, tenant.id, subject_id);
-    // A former or suspended member has no access, whatever was granted.
-    return member?.status === 'active' ? listActiveGrantRows(db, tenant.id, member.userId) : null;
+    const isActive = member?.status === 'active';
+    return (
+      member && {
+        canRead: isActive,
+        canWrite: isActive,
+        grants: () => listActiveGrantRows(db, tenant.id, member.userId),
+      }
+    );
   }
-  const find = subject_kind === 'app' ? lockAppForShare : lockServiceAccountForShare;
-  const subject = await find(db, tenant.id, subject_id);
-  return subject ? listActiveGrantRowsOf(db, tenant.id, { kind: subject_kind, id: subject.id }) : null;
+  const subject = await findProgram(db, tenant.id, { kind, ref: subject_id });
+  if (!subject) return null;
+  return {
+    // The tokens of service accounts still read while their app is suspended.
+    canRead: subject.is_app_active || kind === 'service_account',
+    canWrite: subject.is_app_active,
+    grants: () => listActiveGrantRowsOf(db, tenant.id, { kind, id: subject.id }),
+  };
 }
 
 async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
@@ -269,7 +278,7 @@ async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
   }));
 }
 
-export { listGrantRowsNaming } from './store.ts';
+export { listGrantRowsNaming, listUsedPolicyIds } from './store.ts';
 
 /** Of a person and their groups. */
 export async function loadActiveGrants(db: Db, tenantId: string, userId: string) {

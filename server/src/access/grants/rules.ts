@@ -1,4 +1,4 @@
-import { type GrantStatus, grantStates } from '@svc/contract/grants.ts';
+import { type accessReasons, type GrantStatus, grantStates } from '@svc/contract/grants.ts';
 
 export function canReplaceScope(status: GrantStatus): boolean {
   return (grantStates.replaceScope as readonly GrantStatus[]).includes(status);
@@ -40,7 +40,7 @@ export interface PolicyFacts {
   enabled: boolean;
 }
 
-export type AccessReason = 'granted' | 'no_active_grant' | 'action_not_in_preset' | 'out_of_scope';
+export type AccessReason = (typeof accessReasons)[number];
 
 /** Grants are additive: one matching grant is enough. The result names the matching grants and policies. */
 export function decideAccess(

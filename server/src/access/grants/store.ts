@@ -41,6 +41,12 @@ export async function listActiveGrantRows(db: Db, tenantId: string, userId: stri
 }
 
 /** Active grants whose scope names the path itself, not a part of the connector above it. */
+export async function listUsedPolicyIds(db: Db, tenantId: string): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`select distinct unnest(policy_ids)::text as id from svc.grants
+    where tenant_id = ${tenantId} and ${isActiveNow}`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
 export function listGrantRowsNaming(
   db: Db,
   tenantId: string,
@@ -99,6 +105,26 @@ export async function lockServiceAccountForShare(tx: Db, tenantId: string, ref: 
     from svc.service_accounts s join svc.apps a on a.id = s.app_id
     where s.tenant_id = ${tenantId} and ${isNamed} and a.record <> 'deleted' for key share of s`.execute(tx);
   return rows[0];
+}
+
+/** The app, or the service account by id or as `app/name`. */
+export async function findProgram(
+  db: Db,
+  tenantId: string,
+  { kind, ref }: { kind: 'app' | 'service_account'; ref: string },
+): Promise<{ id: string; is_app_active: boolean } | undefined> {
+  const [app = '', name = ''] = ref.split('/');
+  const isActive = sql`a.record = 'active' and a.runtime <> 'suspended' as is_app_active`;
+  const found =
+    kind === 'app'
+      ? sql<{ id: string; is_app_active: boolean }>`select a.id, ${isActive} from svc.apps a
+          where a.tenant_id = ${tenantId} and a.record <> 'deleted'
+            and ${isUuid(ref) ? sql`a.id = ${ref}` : sql`a.slug = ${ref}`}`
+      : sql<{ id: string; is_app_active: boolean }>`select s.id, ${isActive}
+          from svc.service_accounts s join svc.apps a on a.id = s.app_id
+          where s.tenant_id = ${tenantId} and a.record <> 'deleted'
+            and ${isUuid(ref) ? sql`s.id = ${ref}` : sql`a.slug = ${app} and s.name = ${name}`}`;
+  return (await found.execute(db)).rows[0];
 }
 
 /** Grants that ended while waiting for the lock are left out. */

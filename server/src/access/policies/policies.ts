@@ -239,6 +239,7 @@ export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly st
 export type { PolicyRow } from './store.ts';
 export {
   findPolicyRows as loadPolicies,
+  listEnabledPolicyRows as loadEnabledPolicies,
   listEnforcedPolicyRows as loadEnforcedPolicies,
   listPolicyRowsOf as loadPoliciesOf,
 } from './store.ts';

@@ -67,6 +67,10 @@ export function findPolicyRowByName(db: Db, tenantId: string, name: string): Pro
   return selectPolicies(db, tenantId).where('name', '=', name).executeTakeFirst();
 }
 
+export function listEnabledPolicyRows(db: Db, tenantId: string): Promise<PolicyRow[]> {
+  return selectPolicies(db, tenantId).where('enabled', '=', true).orderBy('name').execute();
+}
+
 export async function insertPolicyRow(tx: Tx, row: PolicyRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('access_policies').values(toStored(row)).execute();
 }

@@ -1,5 +1,4 @@
 import { connectorTarget, findConnectorRow } from '../../access/connectors/connectors.ts';
-import { loadActiveGrants, loadActiveGrantsOf } from '../../access/grants/grants.ts';
 import { isInScope } from '../../access/grants/rules.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { TaggedCache } from '../../core/cache.ts';
@@ -9,9 +8,10 @@ import type { LiveKey } from '../../core/keys.ts';
 import type { Failure } from '../../core/problem.ts';
 import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
-import { type Alternative, combine, type RowAction } from '../rows/access.ts';
+import { type Alternative, combine, limitUpdates, type RowAction } from '../rows/access.ts';
 import type { RowsPath } from '../rows/context.ts';
 import { hasParts } from '../rows/decide.ts';
+import { loadCallerGrants, loadOwnApp } from '../rows/governance.ts';
 import { callerTables, type TableAccess } from '../rows/table-access.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
@@ -69,6 +69,7 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
     governanceTag(tenant.id),
     ...(connector.kind === 'tables' ? [appTag(value.app.id), tableTag(value.table.catalogue.id)] : []),
     ...(through?.appIds ?? []).map(appTag),
+    ...(caller.ownApp ? [appTag(caller.ownApp.appId)] : []),
   ];
   return { value, tags };
 }
@@ -106,7 +107,7 @@ export async function decideConnectorAccess(
   const through = throughApp === undefined ? null : await loadThroughApp(db, tenant, caller, table);
   if (!connector || (throughApp !== undefined && !through)) return null;
   const refusal = through ? await refuseThrough(deps, through, { tenant, table }) : undefined;
-  const active = await loadCallerGrants(db, tenant, caller);
+  const active = await loadCallerGrants(db, tenant.id, caller);
   const grants = active.filter(({ connectorId }) => connectorId === connector.id);
   const inScope = grants.filter((grant) => isInScope(grant.scope, path));
   const source = inScope.length === 0 ? null : await openSource(deps, tenant, connector, ref);
@@ -117,7 +118,7 @@ export async function decideConnectorAccess(
 }
 
 interface GrantedTable extends Pick<ConnectorDecision, 'connector' | 'path' | 'me' | 'grants' | 'refusal'> {
-  caller: Pick<Caller, 'scope'>;
+  caller: Pick<Caller, 'scope' | 'ownApp'>;
   through?: ThroughApp | null;
   source: TableSource;
 }
@@ -131,8 +132,10 @@ export async function accessByGrants(
   const facts = await loadGrantFacts(deps.db, tenant, me, grants);
   const siblingIds = await listSiblingIds(deps.db, tenant, connector);
   const alternatives = grantAlternatives(facts, grants, { connector, siblingIds, path, catalogue });
-  const usable = alternatives
-    .map((alternative) => limit(alternative, { caller, connector, through }))
+  const ownApp = await loadOwnApp(deps.db, caller);
+  const canWrite = connector.writable && ownApp?.canWrite !== false;
+  const usable = limitUpdates(alternatives, catalogue)
+    .map((alternative) => limit(alternative, { caller, canWrite, through }))
     .filter(hasParts);
   const access = combine(usable);
   if (!access) return null;
@@ -153,20 +156,14 @@ export async function accessByGrants(
   };
 }
 
-function loadCallerGrants(db: Db, { id }: TenantAccess, { kind, userId }: Caller) {
-  return kind === 'app' || kind === 'service_account'
-    ? loadActiveGrantsOf(db, id, { kind, id: userId })
-    : loadActiveGrants(db, id, userId);
-}
-
 /** A token does what it was issued for, an app what it has scopes for; rows of a read-only connector do not change. */
 function limit(
   alternative: Alternative,
   {
     caller: { scope },
-    connector: { writable },
+    canWrite,
     through,
-  }: { caller: Pick<Caller, 'scope'>; connector: ConnectorRow; through: ThroughApp | null },
+  }: { caller: Pick<Caller, 'scope'>; canWrite: boolean; through: ThroughApp | null },
 ): Alternative {
   const may = (action: 'read' | 'write') => !scope || scope.actions.includes(action);
   const scoped = <T extends object>(parts: T): T =>
@@ -176,7 +173,7 @@ function limit(
   return {
     ...alternative,
     reads: may('read') ? scoped(alternative.reads) : {},
-    changes: may('write') && writable ? scoped(alternative.changes) : {},
+    changes: may('write') && canWrite ? scoped(alternative.changes) : {},
   };
 }
 

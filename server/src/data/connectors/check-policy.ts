@@ -2,6 +2,7 @@ import { findConnectorRow, listAllConnectorRows } from '../../access/connectors/
 import { loadPoliciesOf, type PolicyRow } from '../../access/policies/policies.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { Failure, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { ForeignTable } from '../../drivers/connectors/types.ts';
@@ -26,13 +27,13 @@ export async function checkSavedPolicy(
   // A policy that does not fit any more can still be renamed and disabled.
   if (!policy.enabled || (before?.enabled && isDeepEqual(whatFits(before), whatFits(policy)))) return;
   const unfit: string[] = [];
-  for await (const { path, catalogue } of tablesOf(ctx, policy)) {
+  for await (const { label, catalogue } of tablesOf(ctx.db, policy)) {
     for (const mask of policy.masks) {
       const column = catalogue.columns.find(({ name }) => name === mask.column);
       const problem = column && maskProblem(mask, column.type);
-      if (problem) throw validationError('masks', `${mask.column} of ${path}: ${problem}`);
+      if (problem) throw validationError('masks', `${mask.column} of ${label}: ${problem}`);
     }
-    if (!fits(policy, catalogue)) unfit.push(path);
+    if (unfitReason(policy, catalogue) !== null) unfit.push(label);
   }
   if (unfit.length > 0)
     ctx.warn(
@@ -62,23 +63,25 @@ export async function listUnfitPolicies(
       const path = `${table.schema}/${table.name}`;
       const isUnfit =
         appliesTo(policy, { connectorId: id, path }) &&
-        !fits(policy, foreignCatalogue(table, { id, tenantId, kind }));
+        unfitReason(policy, foreignCatalogue(table, { id, tenantId, kind })) !== null;
       return isUnfit ? [`${policy.name}: ${path}`] : [];
     }),
   );
 }
 
-function fits(policy: PolicyRow, catalogue: TableCatalogue): boolean {
+/** Null if the policy fits the table. */
+export function unfitReason(policy: PolicyRow, catalogue: TableCatalogue): string | null {
   try {
     fitPolicy(policy, catalogue, nobody);
-    return true;
+    return null;
   } catch (error) {
-    if (error instanceof Failure) return false;
-    throw error;
+    if (!(error instanceof Failure)) throw error;
+    return error.cause instanceof Failure ? (error.cause.detail ?? '') : '';
   }
 }
 
-async function* tablesOf({ db }: MutationCtx, policy: PolicyRow) {
+/** The tables that a policy covers. */
+export async function* tablesOf(db: Db, policy: PolicyRow) {
   const tenantId = policy.tenant_id;
   const one = policy.connector_id && (await findConnectorRow(db, tenantId, policy.connector_id));
   const connectors = policy.connector_id ? (one ? [one] : []) : await listAllConnectorRows(db, tenantId);
@@ -88,14 +91,15 @@ async function* tablesOf({ db }: MutationCtx, policy: PolicyRow) {
       const app = await findAppById({ db }, { id: app_id });
       for (const { catalogue } of app ? await loadAppTables(db, { tenantId, appId: app_id }) : []) {
         const path = `${app?.slug}/${catalogue.name}`;
-        if (isCovered(path)) yield { path, catalogue };
+        if (isCovered(path)) yield { connector: { id, slug }, path, label: path, catalogue };
       }
     }
     if (kind !== 'postgres' && kind !== 'mysql') continue;
     for (const table of await listAllConnectorTables(db, { tenantId, connectorId: id })) {
       const path = `${table.schema}/${table.name}`;
-      if (isCovered(path))
-        yield { path: `${slug}:${path}`, catalogue: foreignCatalogue(table, { id, tenantId, kind }) };
+      if (!isCovered(path)) continue;
+      const catalogue = foreignCatalogue(table, { id, tenantId, kind });
+      yield { connector: { id, slug }, path, label: `${slug}:${path}`, catalogue };
     }
   }
 }

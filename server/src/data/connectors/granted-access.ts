@@ -3,7 +3,7 @@ import type { loadActiveGrants } from '../../access/grants/grants.ts';
 import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { listGroupIdsOf } from '../../people/groups/groups.ts';
+import { listGroupsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import type { Alternative } from '../rows/access.ts';
 import { grantAlternative } from '../rows/decide.ts';
@@ -29,7 +29,7 @@ export async function loadMe(
     id: userId,
     email,
     roles: [],
-    groups: await listGroupIdsOf(db, tenant.id, userId),
+    groups: await listGroupsOf(db, tenant.id, userId),
     attributes: await loadMemberAttributes(db, tenant.id, userId),
   };
 }

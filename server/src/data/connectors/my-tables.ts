@@ -9,7 +9,7 @@ import type { TenantCtx } from '../../core/context.ts';
 import { paginate } from '../../core/paging.ts';
 import { Failure } from '../../core/problem.ts';
 import { findGroups } from '../../people/groups/groups.ts';
-import { combine, rowActions, viewOf } from '../rows/access.ts';
+import { combine, limitUpdates, rowActions, viewOf } from '../rows/access.ts';
 import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
@@ -112,22 +112,26 @@ function tableRecord(facts: GrantFacts, names: Names, table: OpenTable): TableRe
     connector_name: connector.name,
     path,
     ...visible,
-    masked_columns: visible.columns.flatMap(({ name, mask }) => (mask === null ? [] : [name])),
+    masked_columns: maskedColumns(visible),
     expires_at: last === null ? null : new Date(last).toISOString(),
-    grants: grants.map(({ id, presetId, groupId, expiresAt }) => ({
-      id,
-      preset_name: names.presets.get(presetId) ?? presetId,
-      group_name: groupId === null ? '' : (names.groups.get(groupId) ?? groupId),
-      expires_at: expiresAt?.toISOString() ?? null,
+    grants: grants.map((grant) => ({
+      id: grant.id,
+      preset_name: names.presets.get(grant.presetId) ?? grant.presetId,
+      group_name: grant.groupId === null ? '' : (names.groups.get(grant.groupId) ?? grant.groupId),
+      expires_at: grant.expiresAt?.toISOString() ?? null,
+      masked_columns: maskedColumns(describeAccess(facts, { ...table, grants: [grant] })),
     })),
   };
 }
+
+const maskedColumns = ({ columns }: Visible) =>
+  columns.flatMap(({ name, mask }) => (mask === null ? [] : [name]));
 
 type Visible = Pick<TableRecord, 'actions' | 'columns' | 'problem'>;
 
 function describeAccess(facts: GrantFacts, table: OpenTable): Visible {
   try {
-    const access = combine(grantAlternatives(facts, table.grants, table));
+    const access = combine(limitUpdates(grantAlternatives(facts, table.grants, table), table.catalogue));
     if (!access) return { actions: [], columns: [], problem: null };
     const { writable } = table.connector;
     const isPossible = (action: string) => writable || action === 'read' || action === 'export';

@@ -1,3 +1,5 @@
+import * as policyShapes from '@svc/contract/access-policies.shapes.ts';
+import * as policies from '@svc/contract/access-policies.ts';
 import * as shapes from '@svc/contract/connectors.shapes.ts';
 import * as endpoints from '@svc/contract/connectors.ts';
 import * as grantShapes from '@svc/contract/grants.shapes.ts';
@@ -12,6 +14,7 @@ import {
   testConnector,
 } from './connectors.ts';
 import { listMyTables } from './my-tables.ts';
+import { listPolicyWarnings } from './policy-warnings.ts';
 
 export const connectorDataRoutes = (deps: ConnectorsDeps): Route[] => [
   ...routes(endpoints, shapes, {
@@ -20,6 +23,9 @@ export const connectorDataRoutes = (deps: ConnectorsDeps): Route[] => [
       listConnectorTables(ctx, { connector: params.connectorID, query }),
   }),
   route(grants.listMyTables, grantShapes.listMyTables, (ctx, { query }) => listMyTables(ctx, query)),
+  route(policies.listPolicyWarnings, policyShapes.listPolicyWarnings, (ctx, { query }) =>
+    listPolicyWarnings(ctx, query),
+  ),
   route(
     endpoints.refreshConnectorSchema,
     shapes.refreshConnectorSchema,

@@ -85,16 +85,22 @@ function maskWords(mask: Mask | null): string {
 function argumentWords(mask: Mask): string {
   const { kind, args } = mask;
   switch (kind) {
+    case 'null':
+      return ': always empty';
     case 'constant':
-      return ` ${JSON.stringify(constantText(mask))}`;
+      return `: always ${JSON.stringify(constantText(mask))}`;
+    case 'redact':
+      return ': letters as x, digits as 0';
+    case 'hash':
+      return ': equal values stay equal';
     case 'partial':
-      return `: first ${countArg(args.first)}, last ${countArg(args.last)}`;
+      return `: only the first ${countArg(args.first)} and the last ${countArg(args.last)} characters`;
+    case 'email':
+      return ': such as a•••@example.com';
     case 'round':
       return ` to ${countArg(args.to)}`;
     case 'truncate':
       return ` to ${truncateUnitOf(args)}`;
-    default:
-      return '';
   }
 }
 

@@ -100,6 +100,7 @@ async function describeOwn(
       filter,
       rows: { visible: rows.length, all: null },
       label: targetLabel(target),
+      value,
     });
   }
   const columns = value && catalogue ? describeColumns(catalogue, value, disclosure) : [];

@@ -142,7 +142,7 @@ const unfittingText =
 
 async function meOf(db: Db, tenant: TenantAccess, { kind, id, name }: Granted['subject']): Promise<Me> {
   if (kind === 'user') return loadMe(db, tenant, { userId: id, email: name });
-  return { id, email: '', roles: [], groups: kind === 'group' ? [id] : [], attributes: {} };
+  return { id, email: '', roles: [], groups: kind === 'group' ? [{ id, name }] : [], attributes: {} };
 }
 
 function differsByPerson({ row_filter }: { row_filter: string }): boolean {

@@ -142,7 +142,7 @@ async function describe(
         sample = await sampleFor(ctx, { input, target, person, resolved }, deps);
       }
     }
-    reason ??= emptyReason(person, { filter, rows, label });
+    reason ??= emptyReason(person, { filter, rows, label, value });
   } catch (error) {
     reason = unreadableReason(error, target);
   }

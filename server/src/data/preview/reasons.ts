@@ -3,9 +3,9 @@ import { findEndedGrant } from '../../access/grants/grants.ts';
 import type { Db } from '../../core/db.ts';
 import type { ConnectorDecision } from '../connectors/access.ts';
 import type { Alternative } from '../rows/access.ts';
-import { ruleText } from '../rows/decide.ts';
 import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
 import { missingAttributes } from '../tables/caller-values.ts';
+import { isNever } from '../tables/conditions.ts';
 import { listWords, policyWords } from './words.ts';
 
 /** Why somebody sees nothing, and what to do about it. */
@@ -23,15 +23,20 @@ export interface Person {
 
 const subject = ({ isSelf, email }: Person) => (isSelf ? 'You' : email);
 const has = ({ isSelf }: Person) => (isSelf ? 'have' : 'has');
+const sees = ({ isSelf }: Person) => (isSelf ? 'see' : 'sees');
 const does = ({ isSelf }: Person) => (isSelf ? 'do' : 'does');
 const whose = ({ isSelf, email }: Person) => (isSelf ? 'your' : `${email}'s`);
 const whoseFirst = ({ isSelf, email }: Person) => (isSelf ? 'Your' : `${email}'s`);
 
 export type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
 
+/** The operator suspends accounts; the directory of the tenant deactivates memberships. */
 export const suspended = (person: Person, status: string): Reason => ({
-  reason: `${subject(person)} is ${status} and can use nothing in this tenant.`,
-  next: 'Reactivate the account, if the person is to have access again.',
+  reason: `${subject(person)} is ${status} and can use nothing in this tenant, whatever was granted.`,
+  next:
+    status === 'suspended'
+      ? 'The operator of the platform can activate the account.'
+      : 'The directory that manages the members of this tenant can activate them.',
 });
 
 /** The same for tables that do not exist and tables that are closed to the person. */
@@ -60,8 +65,8 @@ export async function connectorReason(
 ): Promise<Reason | null> {
   const { connector, path, grants, inScope, value } = decision;
   const noTable = {
-    reason: `${connector.slug} has no table ${path}, or its schema has not been read since the table was created.`,
-    next: `Check the name; an admin can read the schema again with: svc connectors schema refresh ${connector.slug}`,
+    reason: `The connector ${connector.slug} knows no table ${path}.`,
+    next: `Check the name. If the table is new, an admin reads the list of tables again with: svc connectors schema refresh ${connector.slug}`,
   };
   if (!tableExists && knowsTables) return noTable;
   const next = requestNext(person, decision);
@@ -72,16 +77,22 @@ export async function connectorReason(
     const last = ended
       ? ` The last one ${ended.status === 'revoked' ? 'was revoked' : 'expired'}${day}.`
       : '';
-    return { reason: `${subject(person)} ${has(person)} no active grant of ${connector.slug}.${last}`, next };
+    return {
+      reason: `${subject(person)} ${has(person)} no active grant on the connector ${connector.slug}.${last}`,
+      next,
+    };
   }
   if (inScope.length === 0) {
     const scope = listWords(grants.flatMap((grant) => grant.scope));
-    return { reason: `${whoseFirst(person)} grants of ${connector.slug} cover ${scope}, not ${path}.`, next };
+    return {
+      reason: `${whoseFirst(person)} grants on the connector ${connector.slug} cover only ${scope}, not ${path}.`,
+      next,
+    };
   }
   if (!tableExists) return noTable;
   const actions = listWords(inScope.flatMap((grant) => grant.actions));
   const presetReason = {
-    reason: `The preset of ${whose(person)} grants allows ${actions || 'nothing'}, but not read.`,
+    reason: `${whoseFirst(person)} grants on ${path} allow ${actions || 'nothing'}, but not read: their preset does not contain it.`,
     next,
   };
   if (!value) return presetReason;
@@ -92,13 +103,13 @@ const hasReadPart = (alternatives: readonly Alternative[]) => alternatives.some(
 
 function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const policies = value.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []);
-  if (!value.access.actions.has('read')) {
+  if (isNever(value.table.view.rows)) {
     const missing = policies.filter((policy) => policy.missing.length > 0);
     const names = policyWords(missing.map(({ source }) => source.text));
     const attributes = missing.flatMap((policy) => policy.missing);
-    if (missing.length > 0) return missingReason(`The filter of ${names}`, attributes, person);
+    if (missing.length > 0) return missingReason(`the filter of ${names}`, attributes, person);
     return {
-      reason: `The filter of ${policyWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
+      reason: `${subject(person)} ${sees(person)} no rows: the filter of ${policyWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
       next: `An admin can compare the filter with ${whose(person)} groups, roles and attributes.`,
     };
   }
@@ -122,7 +133,7 @@ function missingReason(what: string, attributes: readonly string[], person: Pers
   const [first = ''] = attributes;
   const { isSelf, email } = person;
   return {
-    reason: `${what} compares rows with the attribute ${names}, which ${isSelf ? 'you' : email} ${does(person)} not have.`,
+    reason: `${subject(person)} ${sees(person)} no rows: ${what} compares rows with the reader's attribute ${names}, which ${isSelf ? 'you' : email} ${does(person)} not have.`,
     next: isSelf
       ? `Ask an admin to set the attribute ${names} for you.`
       : `Set it with: svc members set ${email} --attribute ${first}=<value>`,
@@ -146,7 +157,7 @@ export function tableReason(decision: TableDecision, person: Person): Reason | n
       next: `Owners add it with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
     };
   return {
-    reason: `Outside the app, rows of ${name} are for owners of ${app.slug} and for people with a table grant; ${isSelf ? 'you are' : `${email} is`} neither.`,
+    reason: `Outside the app, which means on the command line and in the console, rows of ${name} are for owners of ${app.slug} and for people with a table grant; ${isSelf ? 'you are' : `${email} is`} neither.`,
     next: `Open the app, or let an owner add a table grant: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
   };
 }
@@ -159,7 +170,7 @@ function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Pe
   const isFor = ({ who }: (typeof parsed)[number]) =>
     who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && me.roles.includes(who.role));
   const missing = parsed.filter(isFor).flatMap(({ where }) => missingAttributes(where, me));
-  if (missing.length > 0) return missingReason(`A rule of ${name}`, missing, person);
+  if (missing.length > 0) return missingReason(`a rule of ${name}`, missing, person);
   const roles = parsed.flatMap(({ who }) =>
     who.kind === 'role' && !me.roles.includes(who.role) ? [who.role] : [],
   );
@@ -177,9 +188,15 @@ function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Pe
       next: `Compare the rules with the attributes: svc members get ${email}`,
     };
   return {
-    reason: `The rules of ${name} let nobody who uses ${app.slug} read rows (read: ${ruleText(rules.read)}).`,
+    reason: `Nobody who uses ${app.slug} can read rows of ${name}: its rules allow that only to ${readersWords(rules.read)}.`,
     next: `Owners open it with: ${set}`,
   };
+}
+
+/** Of rules that apply to no user of the app. */
+function readersWords(read: TableDecision['catalogue']['rules']['read']): string {
+  const isApp = read.some((each) => parseAlternative(each).who.kind === 'app');
+  return isApp ? 'the app itself' : 'owners, outside the app';
 }
 
 /** Of a table that can be read. */
@@ -189,16 +206,39 @@ export function emptyReason(
     filter,
     rows,
     label,
-  }: { filter: string; rows: { visible: number | null; all: number | null }; label: string },
+    value,
+  }: {
+    filter: string;
+    rows: { visible: number | null; all: number | null };
+    label: string;
+    value: TableAccess | null;
+  },
 ): Reason | null {
   if (rows.visible !== 0) return null;
   if (rows.all === 0 || filter === 'all rows')
     return { reason: `${label} has no rows.`, next: 'There is nothing to change about the access.' };
-  const which = rows.all === null ? 'No row' : `None of the ${rows.all} rows`;
+  const policies = value?.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []) ?? [];
+  const inNone = policies.filter(({ emptyLists }) => emptyLists.includes('groups'));
+  const who = person.isSelf ? 'you' : person.email;
+  if (inNone.length > 0)
+    return {
+      reason: `${subject(person)} ${sees(person)} no rows: the filter of ${policyWords(inNone.map(({ source }) => source.text))} compares rows with the reader's groups, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
+      next: person.isSelf
+        ? 'Ask an admin to add you to a group.'
+        : `Add them with: svc groups members add <group> --user ${person.email}`,
+    };
+  const none =
+    rows.all === null
+      ? 'there is none'
+      : rows.all === 1
+        ? 'its only row is not one of them'
+        : `none of its ${rows.all} rows is one of them`;
+  const names = [...new Set(policies.map(({ source }) => source.text))];
+  const compared = names.length === 0 ? 'the filter' : `the filter of ${policyWords(names)}`;
   return {
-    reason: `${which} of ${label} matches what ${person.isSelf ? 'you' : person.email} may see: ${filter}.`,
+    reason: `${subject(person)} may see rows of ${label} where ${filter}, but ${none}.`,
     next: person.isSelf
       ? 'If you expect rows here, ask an admin or an owner to look at the filter.'
-      : 'If rows are expected, compare the filter with the values in the table.',
+      : `If rows are expected, compare ${compared} with the values in the table.`,
   };
 }

@@ -118,15 +118,17 @@ function unresolvableReason(error: unknown, { isSelf }: Person, tried: Tried | u
   if (!(error instanceof Failure) || error.code !== 'policy_unresolvable') throw error;
   const cause = error.cause instanceof Failure && (!isSelf || tried) ? ` ${error.cause.detail}` : '';
   const detail = error.detail ?? error.message;
-  if (tried && detail.startsWith(`The policy ${tried.row.name} `))
+  if (tried && detail.startsWith(`The policy “${tried.row.name}” `))
     return {
       reason: `The policy “${tried.row.name}” does not fit the table.${cause}`,
       next: 'Correct the policy before you save it.',
     };
+  if (isSelf) return { reason: `${detail}${cause}`, next: 'Tell an admin the name of the policy.' };
+  const [policy] = detail.split(' does not fit');
   return {
-    reason: `${detail}${cause}`,
-    next: isSelf
-      ? 'Tell an admin the name of the policy.'
-      : 'Update or disable the policy: svc policies update',
+    reason: `Nobody can read the table: ${lowerFirst(policy ?? '')} does not fit it any more.${cause}`,
+    next: 'Correct or disable the policy: svc policies update <id> – its id is in: svc policies list',
   };
 }
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);

@@ -38,6 +38,8 @@ export interface ReadPart {
   columns: ReadonlyMap<string, ColumnPart> | null;
   /** Those that narrowed this part, for explanations. */
   policies?: readonly FittingPolicy[];
+  /** Policies leave no row: the action is allowed and finds nothing. */
+  isEmptied?: boolean;
 }
 
 export interface ColumnPart {
@@ -50,6 +52,7 @@ export interface ChangePart {
   where: PlannedCondition;
   /** Null: all columns. */
   writable: ReadonlyMap<string, PlannedCondition> | null;
+  isEmptied?: boolean;
 }
 
 export interface Access {
@@ -62,16 +65,17 @@ export interface Access {
 export function combine(alternatives: readonly Alternative[]): Access | null {
   if (alternatives.length === 0) return null;
   const insertsOwn = alternatives.every(
-    (alternative) => alternative.insertsOwn || !isPossible(alternative.changes.insert),
+    ({ insertsOwn, changes }) => insertsOwn || isNever(changes.insert?.where ?? never),
   );
   return { actions: new Set(alternatives.flatMap(actionsOf)), alternatives, insertsOwn };
 }
 
-const isPossible = (part: { where: PlannedCondition } | undefined) => !!part && !isNever(part.where);
+const isAllowed = (part: ReadPart | ChangePart | undefined) =>
+  !!part && (part.isEmptied === true || !isNever(part.where));
 
 export function actionsOf({ reads, changes }: Alternative): RowAction[] {
   return rowActions.filter((action) =>
-    isPossible(action === 'read' || action === 'export' ? reads[action] : changes[action]),
+    isAllowed(action === 'read' || action === 'export' ? reads[action] : changes[action]),
   );
 }
 
@@ -95,9 +99,7 @@ export function isWritable({ alternatives }: Access, action: 'insert' | 'update'
   return alternatives.some(({ changes }) => {
     const part = changes[action];
     return (
-      !!part &&
-      !isNever(part.where) &&
-      !isNever(part.writable?.get(column) ?? (part.writable ? never : always))
+      !!part && isAllowed(part) && !isNever(part.writable?.get(column) ?? (part.writable ? never : always))
     );
   });
 }
@@ -108,9 +110,9 @@ export function viewOf(
   catalogue: TableCatalogue,
   keys: HashKeys,
 ): TableView {
-  const parts = alternatives
-    .flatMap(({ reads }) => reads[action] ?? [])
-    .filter((part) => !isNever(part.where));
+  const allowed = alternatives.flatMap(({ reads }) => reads[action] ?? []).filter(isAllowed);
+  const matching = allowed.filter((part) => !isNever(part.where));
+  const parts = matching.length > 0 ? matching : allowed;
   const rows = anyOf(parts.map(({ where }) => where));
   if (parts.length > 0 && parts.every(({ columns }) => columns === null))
     return { rows, columns: null, keys };
@@ -172,6 +174,8 @@ export interface FittingPolicy {
   masks: ReadonlyMap<string, Mask>;
   /** Attributes of the caller that its filter compares with and that they do not have: no row is visible then. */
   missing: readonly string[];
+  /** Lists of the caller that its filter compares with and that are empty. */
+  emptyLists: readonly ('roles' | 'groups')[];
 }
 
 /** Policies narrow: rows by all of their filters, columns by the strictest of their masks. */
@@ -216,7 +220,12 @@ function narrowRead(
     );
     return [[name, { when: column.when, mask }] as const];
   });
-  return { where, columns: new Map(entries), policies: [...(part.policies ?? []), ...policies] };
+  return {
+    where,
+    columns: new Map(entries),
+    policies: [...(part.policies ?? []), ...policies],
+    isEmptied: isAllowed(part) && isNever(where),
+  };
 }
 
 function narrowChange(
@@ -231,5 +240,44 @@ function narrowChange(
     const when = part.writable ? part.writable.get(name) : always;
     return isClear && when ? [[name, when] as const] : [];
   });
-  return { where, writable: new Map(entries) };
+  return { where, writable: new Map(entries), isEmptied: isAllowed(part) && isNever(where) };
+}
+
+/**
+ * A column that policies mask or hide in what the caller reads can be changed only in rows where one of the alternatives
+ * shows it, whichever of them allows the change.
+ */
+export function limitUpdates(
+  alternatives: readonly Alternative[],
+  { columns }: Pick<TableCatalogue, 'columns'>,
+): Alternative[] {
+  const reads = alternatives.flatMap(({ reads: { read } }) => read ?? []);
+  const clearRows = new Map(
+    columns.flatMap(({ name }) => {
+      const isLimited = reads.some(({ policies = [] }) =>
+        policies.some((policy) => !policy.isVisible(name) || policy.masks.has(name)),
+      );
+      return isLimited ? [[name, rowsWhereClear(name, reads)] as const] : [];
+    }),
+  );
+  if (clearRows.size === 0) return [...alternatives];
+  return alternatives.map((alternative) => {
+    const { update } = alternative.changes;
+    if (!update) return alternative;
+    const writable = columns.flatMap(({ name }) => {
+      const when = update.writable ? update.writable.get(name) : always;
+      return when ? [[name, allOf([when, clearRows.get(name) ?? always])] as const] : [];
+    });
+    const changes = { ...alternative.changes, update: { ...update, writable: new Map(writable) } };
+    return { ...alternative, changes };
+  });
+}
+
+function rowsWhereClear(name: string, reads: readonly ReadPart[]): PlannedCondition {
+  return anyOf(
+    reads.map(({ where, columns }) => {
+      const part = columns ? columns.get(name) : { when: always, mask: null };
+      return part && part.mask === null ? allOf([where, part.when]) : never;
+    }),
+  );
 }

@@ -31,6 +31,7 @@ function decided(facts: AccessFacts): RowAccess | null {
 const facts: AccessFacts = {
   me: { id: 'u1', email: 'u1@example.test', roles: [], groups: [], attributes: {} },
   isApp: false,
+  ownApp: null,
   catalogue,
   rules: catalogue.rules,
   grants: [],

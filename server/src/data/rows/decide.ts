@@ -30,6 +30,7 @@ import {
   type ColumnPart,
   combine,
   type FittingPolicy,
+  limitUpdates,
   narrow,
   rowActions,
 } from './access.ts';
@@ -43,6 +44,8 @@ export interface AccessFacts {
   /** The app itself, with its own identity. */
   isApp: boolean;
   scope: TokenScope | null;
+  /** Whose token an app or a service account uses. */
+  ownApp: OwnApp | null;
   app: Pick<AppOfTenant, 'id' | 'relation' | 'record' | 'runtime'>;
   catalogue: TableCatalogue;
   rules: TableRules;
@@ -52,6 +55,11 @@ export interface AccessFacts {
   /** Grants on a connector of the app's tables, with the policies that narrow each. */
   grants: readonly GrantFacts[];
   enforced: readonly FittingPolicy[];
+}
+
+export interface OwnApp {
+  id: string;
+  canWrite: boolean;
 }
 
 export interface GrantFacts {
@@ -70,7 +78,7 @@ export function decideAccess(facts: AccessFacts): Access | null {
     ...facts.grants.map((grant) => grantAlternative(catalogue, grant)).filter(hasParts),
   ];
   const narrowed = found.map((alternative) => narrow(alternative, enforced, catalogue));
-  return combine(limitToScope(facts, narrowed));
+  return combine(limitToScope(facts, limitUpdates(narrowed, catalogue)));
 }
 
 function ownAlternatives(facts: AccessFacts): Alternative[] {
@@ -200,7 +208,10 @@ export function compileRule(
       const whom = applies(facts, alternative);
       if (whom === 'nobody') return never;
       const who = whom === 'own' ? ownRows(facts) : always;
-      const filter = withCallerValues(parseAlternative(alternative).where, facts.me);
+      const { where } = parseAlternative(alternative);
+      const filter = withCallerValues(where, facts.me, (name) =>
+        facts.catalogue.columns.some((column) => column.name === name && column.type === 'uuid'),
+      );
       if (!filter) return never;
       const planned = planFilter(facts.catalogue, filter);
       return planned ? allOf([who, ...planned]) : never;
@@ -238,17 +249,25 @@ function applies(
   }
 }
 
-function limitToScope({ scope, app }: AccessFacts, alternatives: readonly Alternative[]): Alternative[] {
+function limitToScope(
+  { scope, ownApp, app }: AccessFacts,
+  alternatives: readonly Alternative[],
+): Alternative[] {
   if (!scope) return [...alternatives];
   const { apps, actions } = scope;
-  if (apps.length > 0 && !apps.includes(app.id)) return [];
+  const isOfApp = apps.length === 0 || apps.includes(app.id);
+  // Apps and service accounts use their grants in other apps too.
+  const usable = isOfApp ? alternatives : ownApp ? alternatives.filter(isGrant) : [];
   // Tokens that programs of a suspended app still use elsewhere may not write. An archived app refuses everybody anyway.
   const isSuspended = app.runtime === 'suspended' && app.record === 'active';
-  const limited = alternatives.map((alternative) => ({
+  const canWrite = actions.includes('write') && (isOfApp || ownApp?.canWrite !== false);
+  const limited = usable.map((alternative) => ({
     ...alternative,
     reads: actions.includes('read') ? alternative.reads : {},
-    changes: actions.includes('write') ? alternative.changes : {},
+    changes: canWrite ? alternative.changes : {},
   }));
-  const usable = limited.filter(hasActions);
-  return isSuspended ? usable.map((alternative) => ({ ...alternative, changes: {} })) : usable;
+  const open = limited.filter(hasActions);
+  return isSuspended ? open.map((alternative) => ({ ...alternative, changes: {} })) : open;
 }
+
+const isGrant = ({ because }: Alternative) => because.some(({ kind }) => kind === 'grant');

@@ -1,13 +1,14 @@
 import { type findConnectorRow, listConnectorsOfApp } from '../../access/connectors/connectors.ts';
-import { loadActiveGrants } from '../../access/grants/grants.ts';
+import { loadActiveGrants, loadActiveGrantsOf } from '../../access/grants/grants.ts';
 import { isInScope } from '../../access/grants/rules.ts';
 import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
+import { findAppById } from '../../apps/record/find-app.ts';
 import type { AppAccess, Caller } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import type { Access, FittingPolicy } from './access.ts';
-import type { GrantFacts } from './decide.ts';
+import type { GrantFacts, OwnApp } from './decide.ts';
 import type { GovernedTable } from './governed-read.ts';
 import { fitPolicies } from './policies.ts';
 
@@ -37,12 +38,25 @@ export async function loadGovernance(
   // An app does not get the grants of the people who use it.
   const grants =
     caller.throughApp === undefined
-      ? (await loadActiveGrants(db, tenantId, caller.userId)).filter(isOfConnectors)
+      ? (await loadCallerGrants(db, tenantId, caller)).filter(isOfConnectors)
       : [];
   const policyIds = [...new Set(grants.flatMap((grant) => grant.policyIds))];
   const policies = policyIds.length > 0 ? await loadPolicies(db, tenantId, policyIds) : [];
   const enforced = await loadEnforcedPolicies(db, tenantId);
   return governanceOf({ tenantId, app, connectors, grants, policies, enforced, me });
+}
+
+export function loadCallerGrants(db: Db, tenantId: string, { kind, userId }: Caller): Promise<ActiveGrant[]> {
+  return kind === 'app' || kind === 'service_account'
+    ? loadActiveGrantsOf(db, tenantId, { kind, id: userId })
+    : loadActiveGrants(db, tenantId, userId);
+}
+
+/** Programs of an app that is suspended or archived change nothing. Null for people. */
+export async function loadOwnApp(db: Db, { ownApp }: Pick<Caller, 'ownApp'>): Promise<OwnApp | null> {
+  if (!ownApp) return null;
+  const app = await findAppById({ db }, { id: ownApp.appId });
+  return { id: ownApp.appId, canWrite: app?.record === 'active' && app.runtime !== 'suspended' };
 }
 
 function governanceOf({ tenantId, app, connectors, grants, policies, enforced, me }: Governed) {

@@ -4,6 +4,7 @@ import type { PolicyRow } from '../../access/policies/policies.ts';
 import { maskArgsProblem } from '../../access/policies/rules.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import {
+  emptyLists,
   type Me,
   missingAttributes,
   withCallerValues,
@@ -67,12 +68,13 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
       isVisible: (name) => (name === '' ? isKeyClear : isVisible(name)),
       masks,
       missing: missingAttributes(conditions, me),
+      emptyLists: emptyLists(conditions, me),
     };
   } catch (cause) {
     if (!(cause instanceof Failure || cause instanceof FilterError)) throw cause;
     throw fail(
       'policy_unresolvable',
-      { detail: `The policy ${policy.name} does not fit the table any more. An admin must update it.` },
+      { detail: `The policy “${policy.name}” does not fit the table any more. An admin must update it.` },
       { cause },
     );
   }
@@ -80,7 +82,7 @@ export function fitPolicy(policy: PolicyRow, catalogue: TableCatalogue, me: Me):
 
 /** False without a value of the caller, or with one that does not fit its column. */
 function planFilter(find: FindColumn, conditions: readonly Condition[], me: Me): PlannedCondition {
-  const filter = withCallerValues(conditions, me);
+  const filter = withCallerValues(conditions, me, (name) => find(name).type === 'uuid');
   if (!filter) return never;
   try {
     return allOf(filter.map((condition) => planCondition(find, condition)));

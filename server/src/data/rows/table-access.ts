@@ -10,7 +10,7 @@ import type { Failure } from '../../core/problem.ts';
 import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
-import { listGroupIdsOf } from '../../people/groups/groups.ts';
+import { listGroupsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import type { Me } from '../tables/caller-values.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
@@ -19,7 +19,7 @@ import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { type Access, isWritable, type RowAction, viewOf } from './access.ts';
 import type { RowsPath } from './context.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
-import { loadGovernance } from './governance.ts';
+import { loadGovernance, loadOwnApp } from './governance.ts';
 import type { GovernedTable } from './governed-read.ts';
 import { tenantHashKeys } from './masks.ts';
 import { type RowTable, rowTable } from './row-table.ts';
@@ -87,6 +87,7 @@ async function resolveTableAccess(deps: TableAccessDeps, caller: Caller, ref: Ta
     governanceTag(tenant.id),
     tableTag(found.catalogue.id),
     ...found.apps.map(({ id }) => appTag(id)),
+    ...(caller.ownApp ? [appTag(caller.ownApp.appId)] : []),
   ];
   return { value: found.value, tags };
 }
@@ -101,7 +102,10 @@ export async function decideTableAccess(
   const { db } = deps;
   if (!isTableRef(ref.table) || (caller.scope && caller.scope.tenantId !== tenant.id)) return null;
   const { userId, ownApp } = caller;
-  const app = await findAppOfTenant(db, tenant.id, { ref: ref.app, userId, ownApp });
+  const app =
+    (await findAppOfTenant(db, tenant.id, { ref: ref.app, userId, ownApp })) ??
+    // Other apps too: a grant may open their tables.
+    (ownApp ? await findAppOfTenant(db, tenant.id, { ref: ref.app, userId }) : null);
   const catalogue = app && (await loadCatalogue(db, appRef({ tenant, app }), ref.table));
   if (!app || !catalogue) return null;
   const tableGrants = await listTableGrantEntries(db, catalogue.id);
@@ -145,7 +149,7 @@ export async function prepareAccessDecision(
 ) {
   const { userId, throughApp } = caller;
   const relatedApps = await findRelatedApps(db, tenant.id, caller, grants);
-  const groups = await listGroupIdsOf(db, tenant.id, userId);
+  const groups = await listGroupsOf(db, tenant.id, userId);
   const apps = [app, ...relatedApps];
   const through = apps.find(({ id }) => id === throughApp);
   const me: Me = {
@@ -169,9 +173,10 @@ export async function prepareAccessDecision(
             visible: !!through && isVisibleTo(through.visibility, through.relation, 'tenant_member'),
           },
     scope: caller.scope ?? null,
+    ownApp: await loadOwnApp(db, caller),
     app,
     ownedApps: new Set(relatedApps.filter(({ relation }) => ownsApp(relation)).map(({ id }) => id)),
-    groups: new Set(groups),
+    groups: new Set(groups.map(({ id }) => id)),
   };
   const governance = await loadGovernance(db, { tenantId: tenant.id, app, caller, me });
   return {

@@ -5,15 +5,22 @@ export interface Me {
   id: string;
   email: string;
   roles: readonly string[];
-  groups: readonly string[];
+  groups: readonly { id: string; name: string }[];
   attributes: Readonly<Record<string, string>>;
 }
 
 const prefix = '@me.';
 
+/** Whether a column holds ids. */
+type IsUuidColumn = (column: string) => boolean;
+
 /** Null if a value is missing: the whole filter is then false, negated or not. */
-export function withCallerValues(conditions: readonly Condition[], me: Me): Condition[] | null {
-  const resolved = conditions.map((condition) => resolveCondition(condition, me));
+export function withCallerValues(
+  conditions: readonly Condition[],
+  me: Me,
+  isUuidColumn: IsUuidColumn,
+): Condition[] | null {
+  const resolved = conditions.map((condition) => resolveCondition(condition, me, isUuidColumn));
   return resolved.every((condition) => condition !== null) ? resolved : null;
 }
 
@@ -31,6 +38,14 @@ export function missingAttributes(conditions: readonly Condition[], me: Me): str
   return [...new Set(operands.map((operand) => operand.slice(prefix.length)))];
 }
 
+/** The lists that the conditions compare with and that have no entry. */
+export function emptyLists(conditions: readonly Condition[], me: Me): ('roles' | 'groups')[] {
+  const operands = conditions.flatMap(operandsOf);
+  return (['roles', 'groups'] as const).filter(
+    (name) => me[name].length === 0 && operands.includes(`${prefix}${name}`),
+  );
+}
+
 /** Whether the conditions are others for other callers. */
 export const namesCaller = (conditions: readonly Condition[]): boolean =>
   conditions.flatMap(operandsOf).some((operand) => operand.startsWith(prefix));
@@ -38,23 +53,24 @@ export const namesCaller = (conditions: readonly Condition[]): boolean =>
 const operandsOf = (condition: Condition): string[] =>
   condition.kind === 'test' ? [condition.operand].flat() : condition.parts.flatMap(operandsOf);
 
-function resolveCondition(condition: Condition, me: Me): Condition | null {
-  if (condition.kind === 'test') return resolveTest(condition, me);
-  const parts = withCallerValues(condition.parts, me);
+function resolveCondition(condition: Condition, me: Me, isUuidColumn: IsUuidColumn): Condition | null {
+  if (condition.kind === 'test') return resolveTest(condition, me, isUuidColumn(condition.column));
+  const parts = withCallerValues(condition.parts, me, isUuidColumn);
   return parts && { ...condition, parts };
 }
 
-function resolveTest(test: Test, me: Me): Test | null {
+function resolveTest(test: Test, me: Me, isUuid: boolean): Test | null {
   if (test.op === 'is') return test;
+  const valuesFor = (operand: string) => valuesOf(operand, me, isUuid);
   if (test.op === 'in') {
-    const items = test.operand.map((item) => valuesOf(item, me));
+    const items = test.operand.map((item) => valuesFor(item));
     return items.includes(null) ? null : { ...test, operand: items.flatMap((values) => values ?? []) };
   }
   if (test.op === 'between') {
-    const [from, to] = test.operand.map((item) => single(valuesOf(item, me)));
+    const [from, to] = test.operand.map((item) => single(valuesFor(item)));
     return from === undefined || to === undefined ? null : { ...test, operand: [from, to] };
   }
-  const values = valuesOf(test.operand, me);
+  const values = valuesFor(test.operand);
   if (values === null) return null;
   if (!isList(test.operand)) return { ...test, operand: values[0] ?? '' };
   const { column, negated } = test;
@@ -67,11 +83,13 @@ function resolveTest(test: Test, me: Me): Test | null {
 const isList = (operand: string) => operand === '@me.roles' || operand === '@me.groups';
 const single = (values: string[] | null) => (values?.length === 1 ? values[0] : undefined);
 
-function valuesOf(operand: string, me: Me): string[] | null {
+function valuesOf(operand: string, me: Me, isUuid = false): string[] | null {
   if (!operand.startsWith(prefix)) return [operand];
   const name = operand.slice(prefix.length);
   if (name === 'id' || name === 'email') return [me[name]];
-  if (name === 'roles' || name === 'groups') return [...me[name]];
+  if (name === 'roles') return [...me.roles];
+  // A name is no value for a column of ids.
+  if (name === 'groups') return me.groups.flatMap(({ id, name }) => (isUuid ? [id] : [id, name]));
   const value = Object.hasOwn(me.attributes, name) ? me.attributes[name] : undefined;
   return value === undefined ? null : [value];
 }

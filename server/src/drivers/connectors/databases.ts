@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
-import { Failure, fail } from '../../core/problem.ts';
+import { fail } from '../../core/problem.ts';
+import type { QueryResult } from '../row-database/connection.ts';
 import { createPool, PoolExhausted } from '../row-database/connection-pool.ts';
 import type { AppRows, Transaction } from '../row-database/row-pool.ts';
+import { createSharedStatements } from '../row-database/shared-statements.ts';
 import { mysqlDriver } from './mysql.ts';
 import type { ConnectorNetworks } from './networks.ts';
 import { postgresDriver } from './postgres.ts';
@@ -11,6 +13,7 @@ import {
   type ForeignConnection,
   type ForeignDatabase,
   type ForeignDriver,
+  type OpenOptions,
 } from './types.ts';
 
 const connectionsMax = 4;
@@ -82,11 +85,14 @@ export function createConnectorDatabases(options: DatabasesOptions): ConnectorDa
 function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }: DatabasesOptions) {
   const driver = drivers[target.kind];
   let failed: { until: number; error: unknown } | null = null;
-  const open = async (onClose: () => void): Promise<ForeignConnection> => {
+  const connect = async <C>(
+    open: (options: OpenOptions) => Promise<C>,
+    options: Pick<OpenOptions, 'onClose' | 'statementMsMax'>,
+  ): Promise<C> => {
     if (failed && Date.now() < failed.until) throw failed.error;
     try {
       const address = await networks.resolve(target.settings.host, target.settings.port);
-      const connection = await driver.open({ target, address, statementMsMax, connectMsMax, onClose });
+      const connection = await open({ target, address, connectMsMax, ...options });
       failed = null;
       return connection;
     } catch (error) {
@@ -95,23 +101,42 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
       throw error;
     }
   };
-  const pool = createPool({ connectionsMax, perAppMax: connectionsMax, waitMsMax, waitersMax, open });
+  const { openPipelined } = driver;
+  const shared =
+    openPipelined &&
+    createSharedStatements({
+      open: (onClose, statementMsMax) => connect(openPipelined, { onClose, statementMsMax }),
+      statementMsMax,
+      readConnections: 1,
+      writeConnections: 0,
+      // Other connections are few, and the way to the server may take long.
+      blockedMs: 1_000,
+    });
+  const pooledMax = shared ? connectionsMax - 1 : connectionsMax;
+  const pool = createPool({
+    connectionsMax: pooledMax,
+    perAppMax: pooledMax,
+    waitMsMax,
+    waitersMax,
+    open: (onClose) => connect(driver.open, { onClose, statementMsMax }),
+  });
   const use = <T>(work: (connection: ForeignConnection) => Promise<T>): Promise<T> =>
     pool.use('', work).catch((error: unknown) => {
       throw unavailableError(error) ?? error;
     });
-  // Whoever reads rows does not learn where the server is.
-  const useForRows: typeof use = (work) =>
-    use(work).catch((error: unknown) => {
-      if (!(error instanceof Failure && error.cause instanceof ConnectorError)) throw error;
-      throw fail('connector_unavailable', { detail: 'The data source does not answer.' }, { cause: error });
-    });
 
   const rows = (mode: 'read' | 'write'): AppRows => ({
-    run: (_, text, values, receive) =>
-      useForRows((connection) => connection.query(text, values, receive?.())),
-    transaction: (work) =>
-      useForRows(async (connection) => {
+    run: (kind, text, values, receive) => {
+      const runAlone = (work: (connection: Pick<ForeignConnection, 'query'>) => Promise<QueryResult>) =>
+        pool.use('', work);
+      const result =
+        shared && mode === 'read' && kind !== 'write'
+          ? shared.run({ kind, text, values, receive }, runAlone)
+          : runAlone((connection) => connection.query(text, values, receive?.()));
+      return result.catch(throwForRows);
+    },
+    transaction: (work) => {
+      const result = pool.use('', async (connection) => {
         await connection.begin(mode);
         let isFinished = false;
         try {
@@ -122,7 +147,9 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
         } finally {
           if (!isFinished) await connection.query('rollback', []).catch(() => connection.close());
         }
-      }),
+      });
+      return result.catch(throwForRows);
+    },
   });
 
   const database: ForeignDatabase = {
@@ -137,7 +164,19 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
       }),
     listTables: () => use((connection) => driver.listTables(connection)),
   };
-  return { database, close: () => pool.close() };
+  const close = () => {
+    shared?.close();
+    pool.close();
+  };
+  return { database, close };
+}
+
+/** Whoever reads rows does not learn where the server is. */
+function throwForRows(error: unknown): never {
+  const known = unavailableError(error);
+  if (known?.cause instanceof ConnectorError)
+    throw fail('connector_unavailable', { detail: 'The data source does not answer.' }, { cause: known });
+  throw known ?? error;
 }
 
 function transactionOn({ query, cursor }: ForeignConnection): Transaction {

@@ -1,33 +1,16 @@
 import { isIP } from 'node:net';
 import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
 import type { ClientConfig } from 'pg';
-import { connect } from '../row-database/connection.ts';
+import { type Connection, connect } from '../row-database/connection.ts';
 import { withCursor } from '../row-database/row-pool.ts';
 import { openError } from './open-errors.ts';
 import type { ConnectorTarget, ForeignDriver, ForeignTable, OpenOptions } from './types.ts';
 
 export const postgresDriver: ForeignDriver = {
+  openPipelined: openConnection,
+
   async open(options) {
-    const { statementMsMax, onClose } = options;
-    const connection = await connect({
-      client: clientConfig(options),
-      settings: {
-        timezone: 'UTC',
-        datestyle: 'ISO',
-        intervalstyle: 'iso_8601',
-        bytea_output: 'hex',
-        extra_float_digits: '1',
-        client_encoding: 'UTF8',
-        standard_conforming_strings: 'on',
-        default_transaction_read_only: 'on',
-        statement_timeout: String(statementMsMax),
-        idle_in_transaction_session_timeout: '60000',
-      },
-      answerMsMax: statementMsMax + 2_000,
-      onClose,
-    }).catch((error: unknown) => {
-      throw openError(error, options.target);
-    });
+    const connection = await openConnection(options);
     const { cursor } = withCursor(connection);
     return {
       query: connection.query,
@@ -63,6 +46,29 @@ export const postgresDriver: ForeignDriver = {
     return [...tables.values()];
   },
 };
+
+function openConnection(options: OpenOptions): Promise<Connection> {
+  const { statementMsMax, onClose } = options;
+  return connect({
+    client: clientConfig(options),
+    settings: {
+      timezone: 'UTC',
+      datestyle: 'ISO',
+      intervalstyle: 'iso_8601',
+      bytea_output: 'hex',
+      extra_float_digits: '1',
+      client_encoding: 'UTF8',
+      standard_conforming_strings: 'on',
+      default_transaction_read_only: 'on',
+      statement_timeout: String(statementMsMax),
+      idle_in_transaction_session_timeout: '60000',
+    },
+    answerMsMax: statementMsMax + 2_000,
+    onClose,
+  }).catch((error: unknown) => {
+    throw openError(error, options.target);
+  });
+}
 
 /** Exports read for longer than one statement may take, always with the same snapshot. */
 const modes = { read: 'isolation level repeatable read read only', write: 'read write' };

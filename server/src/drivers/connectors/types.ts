@@ -1,6 +1,6 @@
 import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
 import type { DatabaseKind, TlsMode } from '@svc/contract/connectors.ts';
-import type { OnRow, QueryResult, Values } from '../row-database/connection.ts';
+import type { Connection, OnRow, QueryResult, Values } from '../row-database/connection.ts';
 import type { AppRows, Cursor } from '../row-database/row-pool.ts';
 
 export interface ConnectorTarget {
@@ -43,6 +43,8 @@ export interface OpenOptions {
 
 export interface ForeignDriver {
   open(options: OpenOptions): Promise<ForeignConnection>;
+  /** For short statements of several callers at once, if the server's protocol allows that. */
+  openPipelined?: (options: OpenOptions) => Promise<Connection>;
   probe(connection: ForeignConnection): Promise<Omit<ForeignServer, 'tls' | 'latency_ms'>>;
   listTables(connection: ForeignConnection): Promise<ForeignTable[]>;
 }

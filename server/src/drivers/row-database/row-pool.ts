@@ -1,6 +1,6 @@
-import { sqlState } from '../../core/db.ts';
 import { type Connection, connect, type OnRow, type QueryResult, type Values } from './connection.ts';
 import { createPool } from './connection-pool.ts';
+import { createSharedStatements } from './shared-statements.ts';
 
 export interface RowPool {
   of(app: string): AppRows;
@@ -33,17 +33,9 @@ export interface RowPoolOptions {
   waitMsMax?: number;
 }
 
-/** Statement timeout on shared connections, which bounds the wait of the statements behind it. */
-const sharedMsMax = 250;
-/** Larger ones would delay the statements behind them. */
-const sharedBytesMax = 64 * 1024;
 const pooledMax = 16;
 const pooledPerAppMax = 8;
 
-/**
- * A statement uses a shared, pipelined connection only while statements with the same text have been fast. A
- * slow one is cancelled and run again on a pooled connection.
- */
 export function createRowPool(options: RowPoolOptions): RowPool {
   const open = (onClose: () => void, statementMsMax: number, answerMsMax: number) =>
     connect({
@@ -58,58 +50,20 @@ export function createRowPool(options: RowPoolOptions): RowPool {
       answerMsMax,
       onClose,
     });
-  const sharedMs = Math.min(sharedMsMax, options.statementMsMax);
-  const openShared = (onClose: () => void) => open(onClose, sharedMs, sharedMs + 2_000);
-  // On few cores one connection for reads is faster than several; writes wait for the disk, in parallel.
-  const reads = createSharedConnections({ connections: 1, open: openShared });
-  const writes = createSharedConnections({ connections: 8, open: openShared });
+  const shared = createSharedStatements({
+    open: (onClose, statementMsMax) => open(onClose, statementMsMax, statementMsMax + 2_000),
+    statementMsMax: options.statementMsMax,
+    // On few cores one connection for reads is faster than several; writes wait for the disk, in parallel.
+    readConnections: 1,
+    writeConnections: 8,
+    blockedMs: 50,
+  });
   const pool = createPool({
     connectionsMax: pooledMax,
     perAppMax: pooledPerAppMax,
     waitMsMax: options.waitMsMax ?? 5_000,
     open: (onClose) => open(onClose, options.statementMsMax, options.transactionStatementMsMax + 2_000),
   });
-  const durations = createDurations();
-
-  async function shared(
-    connections: SharedConnections,
-    text: string,
-    values: Values,
-    receive: (() => OnRow) | undefined,
-  ): Promise<QueryResult | 'too slow'> {
-    const connection = connections.next();
-    if (!connection) return 'too slow';
-    try {
-      return await (await connection).query(text, values, receive?.());
-    } catch (error) {
-      // Cancelled by the shared timeout, without effect: it can be run again.
-      if (sqlState(error) !== '57014') throw error;
-      durations.record(text, sharedMs);
-      return 'too slow';
-    }
-  }
-
-  const run = async (
-    app: string,
-    kind: StatementKind,
-    text: string,
-    values: Values,
-    receive?: () => OnRow,
-  ): Promise<QueryResult> => {
-    if (isSmall(values) && durations.isFast(text, kind)) {
-      const result = await shared(kind === 'write' ? writes : reads, text, values, receive);
-      if (result !== 'too slow') return result;
-    }
-    return pool.use(app, async (connection) => {
-      const startedAt = performance.now();
-      try {
-        return await connection.query(text, values, receive?.());
-      } finally {
-        durations.record(text, performance.now() - startedAt);
-      }
-    });
-  };
-
   const transaction = <T>(
     app: string,
     work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>,
@@ -130,12 +84,12 @@ export function createRowPool(options: RowPoolOptions): RowPool {
 
   return {
     of: (app) => ({
-      run: (kind, text, values, receive) => run(app, kind, text, values, receive),
+      run: (kind, text, values, receive) =>
+        shared.run({ kind, text, values, receive }, (work) => pool.use(app, work)),
       transaction: (work) => transaction(app, work),
     }),
     close() {
-      reads.close();
-      writes.close();
+      shared.close();
       pool.close();
     },
   };
@@ -152,94 +106,6 @@ export function withCursor(connection: Pick<Connection, 'query' | 'copy'>): Tran
         fetch: async (rowsMax, onRow) =>
           void (await connection.query(`fetch ${rowsMax} from fetched`, [], onRow)),
       };
-    },
-  };
-}
-
-function isSmall(values: Values): boolean {
-  let bytes = 0;
-  for (const value of values) bytes += value?.length ?? 0;
-  return bytes <= sharedBytesMax;
-}
-
-interface SharedConnections {
-  next(): Promise<Connection> | null;
-  close(): void;
-}
-
-interface Slot {
-  connection: Connection | null;
-  opening: Promise<Connection> | null;
-  waiting: number;
-}
-
-const sharedQueueMax = 256;
-const blockedMs = 50;
-
-function createSharedConnections(options: {
-  connections: number;
-  open: (onClose: () => void) => Promise<Connection>;
-}): SharedConnections {
-  const slots: Slot[] = Array.from({ length: options.connections }, () => ({
-    connection: null,
-    opening: null,
-    waiting: 0,
-  }));
-  let closed = false;
-
-  function openSlot(slot: Slot): Promise<Connection> {
-    slot.waiting++;
-    slot.opening ??= options
-      .open(() => {
-        slot.connection = null;
-      })
-      .then((connection) => {
-        if (closed) connection.close();
-        slot.connection = connection.isOpen ? connection : null;
-        return connection;
-      })
-      .finally(() => {
-        slot.opening = null;
-        slot.waiting = 0;
-      });
-    return slot.opening;
-  }
-
-  return {
-    next() {
-      let best: Connection | null = null;
-      let unopened: Slot | null = null;
-      for (const slot of slots) {
-        const { connection } = slot;
-        if (!connection) {
-          if (unopened === null || slot.waiting < unopened.waiting) unopened = slot;
-          continue;
-        }
-        if (connection.pending >= sharedQueueMax || connection.headMs() > blockedMs) continue;
-        if (best === null || connection.pending < best.pending) best = connection;
-        if (best.pending === 0) break;
-      }
-      if (unopened && (best === null || best.pending > 0)) return openSlot(unopened);
-      return best ? Promise.resolve(best) : null;
-    },
-    close() {
-      closed = true;
-      for (const slot of slots) slot.connection?.close();
-    },
-  };
-}
-
-const fastMs = 15;
-const textsMax = 2_000;
-
-function createDurations() {
-  const times = new Map<string, number>();
-  return {
-    isFast: (text: string, kind: StatementKind) =>
-      (times.get(text) ?? (kind === 'read' ? Number.POSITIVE_INFINITY : 0)) < fastMs,
-    record(text: string, ms: number) {
-      if (!times.has(text) && times.size >= textsMax) times.clear();
-      times.set(text, ms);
     },
   };
 }

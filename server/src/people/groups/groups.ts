@@ -106,6 +106,8 @@ export async function saveGroup(
   if (isDeepEqual(auditedFields(row), auditedFields(after))) return { ...row, changed: false };
   const { name, display_name, description, external_id } = after;
   await updateGroupRow(ctx.db, row, { name, display_name, description, external_id, updated_at: ctx.now });
+  // Row filters compare with the names of groups (`@me.groups`).
+  if (name !== row.name) ctx.invalidate(governanceTag(row.tenant_id));
   return { ...after, updated_at: ctx.now, changed: true };
 }
 
@@ -156,9 +158,9 @@ export {
   findGroupRow as findGroup,
   findGroupRows as findGroups,
   type GroupMemberRow,
-  listGroupIdsOf,
   listGroupMemberRows as listMembersOfGroup,
   listGroupRows as listGroupsWhere,
+  listGroupsOf,
   lockGroupForShare,
   lockGroupRow as lockGroup,
   lockTenantGroups,

@@ -25,10 +25,14 @@ export function currentGroupIds(tenantId: string | RawBuilder<unknown>, userId: 
     where gm.tenant_id = ${tenantId} and gm.user_id = ${userId} and mine.deactivated_at is null)`;
 }
 
-export async function listGroupIdsOf(db: Db, tenantId: string, userId: string): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select id from svc.groups where id in ${currentGroupIds(tenantId, userId)}`.execute(db);
-  return rows.map(({ id }) => id);
+export async function listGroupsOf(
+  db: Db,
+  tenantId: string,
+  userId: string,
+): Promise<{ id: string; name: string }[]> {
+  const { rows } = await sql<{ id: string; name: string }>`
+    select id, name from svc.groups where id in ${currentGroupIds(tenantId, userId)}`.execute(db);
+  return rows;
 }
 
 const columns = sql`g.id, g.tenant_id, g.name, g.display_name, g.description, g.source, g.external_id, g.created_at,

@@ -24,6 +24,7 @@ import { usePage } from '../../../components/url-state.ts';
 import { useTenantNames } from '../fields.tsx';
 import { AdminItem, AdminList, AdminRoutes, adminPath, useAdminForm } from '../form-page.tsx';
 import { GrantTable } from '../grants/grant-table.tsx';
+import { PolicyWarnings } from '../policy-warnings.tsx';
 import { AccessCheck } from './access-check.tsx';
 import { emptyPolicy, type Policy, policyBody, policyDraft, policyErrors } from './policy-draft.ts';
 import { PolicyForm } from './policy-form.tsx';
@@ -162,6 +163,7 @@ function EditPolicy({ policy }: { policy: Policy }) {
   const inUse = count === 0 ? null : `${grantCount(count)} it. Revoke ${count === 1 ? 'it' : 'them'} first.`;
   return (
     <Stack>
+      <PolicyWarnings policy={policy.id} />
       <PolicyForm
         title={policy.name}
         savedFilter={policy.row_filter}

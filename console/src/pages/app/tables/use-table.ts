@@ -7,6 +7,8 @@ import { useApp } from '../use-app.tsx';
 
 type TableView = Answer<NonNullable<typeof getTable.shape>>;
 export type ColumnView = TableView['columns'][number];
+/** With the mask that applies to the reader. */
+export type SeenColumn = ColumnView & { mask?: string | null };
 
 const TableContext = createContext<TableView | null>(null);
 export const TableProvider = TableContext.Provider;
@@ -28,7 +30,7 @@ export function useTable() {
 
 export function isChangeable(
   { owner_column }: Pick<TableView, 'owner_column'>,
-  { name, generated }: ColumnView,
+  { name, generated, mask }: SeenColumn,
 ) {
-  return !generated && name !== 'id' && name !== owner_column;
+  return !generated && !mask && name !== 'id' && name !== owner_column;
 }

@@ -1,8 +1,8 @@
-import { Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { Badge, Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import type { RawRow } from '@svc/contract/json.ts';
-import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import { IconArrowDown, IconArrowUp, IconEyeOff } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
-import { type ColumnView, isChangeable, useTable } from '../use-table.ts';
+import { isChangeable, type SeenColumn, useTable } from '../use-table.ts';
 import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
 import { formatCell } from './cell-value.ts';
 import { displayValue, type Edits, type RowEdit } from './edits.ts';
@@ -11,7 +11,7 @@ import { type SortKey, toggleSort } from './grid-query.ts';
 
 interface DataGridProps {
   label: string;
-  columns: readonly ColumnView[];
+  columns: readonly SeenColumn[];
   rows: readonly RawRow[];
   /** Of the people in the owner column, by id. */
   names: ReadonlyMap<string, string>;
@@ -160,7 +160,7 @@ function GridHeader({
   onSort,
   onSelectAll,
 }: {
-  columns: readonly ColumnView[];
+  columns: readonly SeenColumn[];
   sort: readonly SortKey[];
   activeAt: number;
   isAllSelected: boolean;
@@ -179,7 +179,7 @@ function GridHeader({
             tabIndex={activeAt === 0 ? 0 : -1}
           />
         </th>
-        {columns.map(({ name, type }, at) => {
+        {columns.map(({ name, type, mask = null }, at) => {
           const key = sort.find(({ column }) => column === name);
           const direction = key ? (key.descending ? 'descending' : 'ascending') : 'none';
           return (
@@ -189,7 +189,7 @@ function GridHeader({
                 tabIndex={activeAt === at + 1 ? 0 : -1}
                 onClick={(event) => onSort(toggleSort(sort, name, event.shiftKey ? 'added' : 'alone'))}
               >
-                <span>{name}</span> <span className="grid-type">{type}</span>
+                <span>{name}</span> <ColumnType type={type} mask={mask} />
                 {key &&
                   (key.descending ? (
                     <IconArrowDown size={14} aria-hidden />
@@ -206,10 +206,30 @@ function GridHeader({
   );
 }
 
+/** The type of a column, and how its values are masked for the reader. */
+export function ColumnType({ type, mask }: { type: string; mask: string | null }) {
+  return (
+    <>
+      <span className="grid-type">{type}</span>
+      {mask !== null && (
+        <Badge
+          size="xs"
+          variant="light"
+          color="yellow"
+          tt="none"
+          leftSection={<IconEyeOff size={10} aria-hidden />}
+        >
+          masked: {mask}
+        </Badge>
+      )}
+    </>
+  );
+}
+
 interface GridRowProps {
   row: RawRow;
   id: string;
-  columns: readonly ColumnView[];
+  columns: readonly SeenColumn[];
   names: ReadonlyMap<string, string>;
   edit: RowEdit | undefined;
   isSelected: boolean;
@@ -268,7 +288,7 @@ function OpenCell({
   value,
   onApply,
   onClose,
-}: GridRowProps & { column: ColumnView; value: string }) {
+}: GridRowProps & { column: SeenColumn; value: string }) {
   const { table, whyNotWrite } = useTable();
   const why = isChangeable(table, column) ? whyNotWrite : readOnlyReason(column, table.owner_column);
   return (
@@ -307,8 +327,9 @@ function OpenCell({
   );
 }
 
-function readOnlyReason({ name }: ColumnView, ownerColumn: string | null): string {
+function readOnlyReason({ name, mask }: SeenColumn, ownerColumn: string | null): string {
   if (name === 'id') return 'The id of a row cannot be changed.';
   if (name === ownerColumn) return 'The owner of a row cannot be changed.';
+  if (mask) return 'A policy masks this value, so it cannot be changed.';
   return 'The service generates this value.';
 }

@@ -73,6 +73,19 @@ export async function fetchNames(
   return names;
 }
 
+/** What the caller sees of a table: hidden columns are absent. */
+export async function fetchSeenColumns(
+  path: string,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, { mask: string | null }>> {
+  const { text } = await rowsAt(`${path}/_access`).call({ signal });
+  const { actions, columns } = JSON.parse(text) as {
+    actions: string[];
+    columns: { name: string; mask: string | null }[];
+  };
+  return new Map(actions.includes('read') ? columns.map(({ name, mask }) => [name, { mask }]) : []);
+}
+
 export async function fetchRow(path: string, id: string): Promise<VersionedRow> {
   return readRow(await rowsAt(path).call({ of: rowRef(id) }));
 }

@@ -9,7 +9,7 @@ import { EmptyState } from '../../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { Loading } from '../../../../components/query-view.tsx';
 import { Hint } from '../../../../components/text.tsx';
-import { type ColumnView, useTable } from '../use-table.ts';
+import { type ColumnView, type SeenColumn, useTable } from '../use-table.ts';
 import { formatCell, parseCell, sqlNull } from './cell-value.ts';
 import { DataGrid } from './data-grid.tsx';
 import { DataTools, FilterBar } from './data-tools.tsx';
@@ -18,13 +18,14 @@ import { type GridQuery, pageSearch, perPageChoices, useGridQuery, visibleColumn
 import { GroupTools, GroupView } from './group-view.tsx';
 import { useGrouping } from './grouping.ts';
 import { ChangeBar } from './review-dialog.tsx';
-import { fetchNames, fetchPage, fetchRow, type VersionedRow } from './rows-api.ts';
+import { fetchNames, fetchPage, fetchRow, fetchSeenColumns, type VersionedRow } from './rows-api.ts';
 
 export function RowsView() {
   const { table, path } = useTable();
   const queries = useQueryClient();
-  const [query, setQuery] = useGridQuery(table.columns);
-  const visible = visibleColumns(table.columns, query);
+  const columns = useSeenColumns();
+  const [query, setQuery] = useGridQuery(columns);
+  const visible = visibleColumns(columns, query);
   const answer = useRows(query, visible);
   const [edits, setEdits] = useEdits(table.id);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -63,7 +64,7 @@ export function RowsView() {
     [setEdits],
   );
 
-  const [grouping, setGrouping] = useGrouping(table.columns);
+  const [grouping, setGrouping] = useGrouping(columns);
   const rows = answer.data?.rows ?? [];
   const names = useOwnerNames(rows);
   const isFiltered = query.filters.length > 0;
@@ -81,7 +82,7 @@ export function RowsView() {
         onStored={() => void refresh()}
         rows={rows}
       />
-      <FilterBar columns={table.columns} path={path} query={query} setQuery={setQuery} />
+      <FilterBar columns={columns} path={path} query={query} setQuery={setQuery} />
       <GroupTools grouping={grouping} setGrouping={setGrouping} />
       <ProblemAlert error={problem} />
       {answer.data?.note && (
@@ -112,8 +113,10 @@ export function RowsView() {
           />
           <Hint>
             Enter, F2 or a double click opens a cell; arrow keys move between cells; Space selects a row.
-            {visible.length < table.columns.length &&
-              ` ${visible.length} of ${table.columns.length} columns are visible.`}
+            {visible.length < columns.length &&
+              ` ${visible.length} of ${columns.length} columns are visible.`}
+            {columns.length < table.columns.length &&
+              ` A policy hides ${listNames(table.columns.filter(({ name }) => !columns.some((seen) => seen.name === name)))}.`}
           </Hint>
         </>
       )}
@@ -128,6 +131,24 @@ export function RowsView() {
       <ChangeBar edits={edits} setEdits={setEdits} onSaved={() => void refresh()} />
     </Stack>
   );
+}
+
+const listNames = (columns: readonly { name: string }[]) => columns.map(({ name }) => name).join(', ');
+
+/** Without those that a policy hides, also from owners; with the masks of others. */
+function useSeenColumns(): readonly SeenColumn[] {
+  const { table, path } = useTable();
+  const answer = useQuery({
+    queryKey: ['rows.access', path],
+    queryFn: ({ signal }) => fetchSeenColumns(path, signal),
+    staleTime: 10_000,
+  });
+  const seen = answer.data;
+  if (!seen || seen.size === 0) return table.columns;
+  return table.columns.flatMap((column) => {
+    const access = seen.get(column.name);
+    return access ? [{ ...column, mask: access.mask }] : [];
+  });
 }
 
 const noNames: ReadonlyMap<string, string> = new Map();

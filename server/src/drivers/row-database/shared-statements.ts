@@ -1,0 +1,171 @@
+import { sqlState } from '../../core/db.ts';
+import { type Connection, ConnectionLost, type OnRow, type QueryResult, type Values } from './connection.ts';
+import type { StatementKind } from './row-pool.ts';
+
+type Shared = Pick<Connection, 'query' | 'pending' | 'headMs' | 'isOpen' | 'close'>;
+type Open = (onClose: () => void, statementMsMax: number) => Promise<Shared>;
+
+/** Statement timeout on shared connections, which bounds the wait of the statements behind it. */
+const sharedMsMax = 250;
+/** Larger ones would delay the statements behind them. */
+const sharedBytesMax = 64 * 1024;
+
+interface Statement {
+  kind: StatementKind;
+  text: string;
+  values: Values;
+  receive?: (() => OnRow) | undefined;
+}
+
+/**
+ * A statement uses a shared, pipelined connection only while statements with the same text have been fast. A
+ * slow one is cancelled, and `runAlone` runs it again.
+ */
+export function createSharedStatements(options: {
+  open: Open;
+  statementMsMax: number;
+  readConnections: number;
+  writeConnections: number;
+  /** A connection whose first statement runs for longer gets no others. */
+  blockedMs: number;
+}) {
+  const sharedMs = Math.min(sharedMsMax, options.statementMsMax);
+  const open = (onClose: () => void) => options.open(onClose, sharedMs);
+  const { readConnections, writeConnections, blockedMs } = options;
+  const reads = createSharedConnections({ connections: readConnections, open, blockedMs });
+  const writes = createSharedConnections({ connections: writeConnections, open, blockedMs });
+  const durations = createDurations();
+
+  async function runShared(statement: Statement, attempt = 1): Promise<QueryResult | 'too slow'> {
+    const { kind, text, values, receive } = statement;
+    const connection = (kind === 'write' ? writes : reads).next();
+    if (!connection) return 'too slow';
+    try {
+      return await (await connection).query(text, values, receive?.());
+    } catch (error) {
+      // A read can be repeated, and many lose a shared connection at once.
+      if (error instanceof ConnectionLost && kind !== 'write')
+        return attempt === 1 ? runShared(statement, 2) : 'too slow';
+      // Cancelled by the shared timeout, without effect: it can be run again.
+      if (sqlState(error) !== '57014') throw error;
+      durations.record(text, sharedMs);
+      return 'too slow';
+    }
+  }
+
+  return {
+    async run(
+      statement: Statement,
+      runAlone: (
+        work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>,
+      ) => Promise<QueryResult>,
+    ): Promise<QueryResult> {
+      const { kind, text, values, receive } = statement;
+      if (isSmall(values) && durations.isFast(text, kind)) {
+        const result = await runShared(statement);
+        if (result !== 'too slow') return result;
+      }
+      return runAlone(async (connection) => {
+        const startedAt = performance.now();
+        try {
+          return await connection.query(text, values, receive?.());
+        } finally {
+          durations.record(text, performance.now() - startedAt);
+        }
+      });
+    },
+    close() {
+      reads.close();
+      writes.close();
+    },
+  };
+}
+
+function isSmall(values: Values): boolean {
+  let bytes = 0;
+  for (const value of values) bytes += value?.length ?? 0;
+  return bytes <= sharedBytesMax;
+}
+
+interface SharedConnections {
+  next(): Promise<Shared> | null;
+  close(): void;
+}
+
+interface Slot {
+  connection: Shared | null;
+  opening: Promise<Shared> | null;
+  waiting: number;
+}
+
+const sharedQueueMax = 256;
+
+function createSharedConnections(options: {
+  connections: number;
+  blockedMs: number;
+  open: (onClose: () => void) => Promise<Shared>;
+}): SharedConnections {
+  const slots: Slot[] = Array.from({ length: options.connections }, () => ({
+    connection: null,
+    opening: null,
+    waiting: 0,
+  }));
+  let closed = false;
+
+  function openSlot(slot: Slot): Promise<Shared> {
+    slot.waiting++;
+    slot.opening ??= options
+      .open(() => {
+        slot.connection = null;
+      })
+      .then((connection) => {
+        if (closed) connection.close();
+        slot.connection = connection.isOpen ? connection : null;
+        return connection;
+      })
+      .finally(() => {
+        slot.opening = null;
+        slot.waiting = 0;
+      });
+    return slot.opening;
+  }
+
+  return {
+    next() {
+      if (closed) return null;
+      let best: Shared | null = null;
+      let unopened: Slot | null = null;
+      for (const slot of slots) {
+        const { connection } = slot;
+        if (!connection) {
+          if (unopened === null || slot.waiting < unopened.waiting) unopened = slot;
+          continue;
+        }
+        if (connection.pending >= sharedQueueMax || connection.headMs() > options.blockedMs) continue;
+        if (best === null || connection.pending < best.pending) best = connection;
+        if (best.pending === 0) break;
+      }
+      if (unopened && (best === null || best.pending > 0)) return openSlot(unopened);
+      return best ? Promise.resolve(best) : null;
+    },
+    close() {
+      closed = true;
+      for (const slot of slots) slot.connection?.close();
+    },
+  };
+}
+
+const fastMs = 15;
+const textsMax = 2_000;
+
+function createDurations() {
+  const times = new Map<string, number>();
+  return {
+    isFast: (text: string, kind: StatementKind) =>
+      (times.get(text) ?? (kind === 'read' ? Number.POSITIVE_INFINITY : 0)) < fastMs,
+    record(text: string, ms: number) {
+      if (!times.has(text) && times.size >= textsMax) times.clear();
+      times.set(text, ms);
+    },
+  };
+}
