@@ -2,7 +2,7 @@ import * as shapes from '@svc/contract/tables.shapes.ts';
 import * as endpoints from '@svc/contract/tables.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { getTableAccess, setTableAccess } from './access.ts';
-import { applyTables, exportTables } from './apply-tables.ts';
+import { applyTables, checkTables, exportTables } from './apply-tables.ts';
 import { addColumn, dropColumn } from './columns.ts';
 import { issueTableGrant, listTableGrants, revokeTableGrant } from './grants.ts';
 import { addIndex, dropIndex, listIndexes } from './indexes.ts';
@@ -13,6 +13,7 @@ export const tableRoutes: Route[] = routes(endpoints, shapes, {
   listTables: (ctx, { query }) => listTables(ctx, query),
   exportTables: (ctx) => exportTables(ctx),
   applyTables: (ctx, { body }) => applyTables(ctx, body),
+  checkTables: (ctx, { body }) => checkTables(ctx, body),
   createTable: (ctx, { body }) => createTable(ctx, body),
   getTable: (ctx, { params: { table } }) => getTable(ctx, { table }),
   getTableAccess: (ctx, { params: { table } }) => getTableAccess(ctx, { table }),
