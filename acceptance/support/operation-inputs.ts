@@ -257,7 +257,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
   'tables.export': of(fixtures.privateApp),
-  'tables.apply': of(fixtures.privateApp, {
+  'tables.apply tables.check': of(fixtures.privateApp, {
     tables: { menu: { columns: ['dish:text'], access: 'read-only' } },
   }),
   'tables.setAccess': of(fixtures.table, { read: ['any'], write: ['role:manager'] }),

@@ -60,6 +60,8 @@ const withoutCommand: Record<string, string> = {
   'storage.copy': 'apps storage cp asks for it, and does more than one call',
   'storage.delete': 'apps storage rm asks for it, and names the key that it deleted',
   'storage.list': 'apps storage ls asks for it, and shows objects and prefixes as one list',
+  'tables.apply': 'apply asks for it, or for a comparison with --check',
+  'tables.check': 'apply --check asks for it',
   'tables.export': 'tables export asks for it, and prints YAML',
   'storage.signUpload': 'apps storage put asks for it, and does more than one call',
 };

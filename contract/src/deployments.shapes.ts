@@ -122,6 +122,14 @@ export const createDeployment = {
       description:
         'With `dry_run` alone: of source that is yet to be uploaded; the plan is that of the deployment.',
     }),
+    prune: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Drop tables, columns and indexes that `tables` of svc.yaml does not name.' }),
+    allow_destructive: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Allow changes of tables that lose values; a review allows those that it shows.' }),
   }),
   answer: Deployment,
 };

@@ -12,6 +12,7 @@ import {
 } from './review.ts';
 import { chars, page, pageQuery, ref, tenantParams, text, timestamp, unchanged, uuid } from './shapes.ts';
 import { fileChanges } from './static-sites.ts';
+import { SchemaStep } from './tables.shapes.ts';
 
 export const PublicationRequest = z.object({
   id: uuid,
@@ -127,6 +128,10 @@ export const ReviewDiff = z.object({
     })
     .nullable()
     .meta({ description: 'Files of the release, or of the source; null if they are not stored.' }),
+  tables: z.array(SchemaStep).nullable().meta({
+    description:
+      'What the deployment changes in the tables; approving it allows the destructive steps. Null if svc.yaml has no tables.',
+  }),
 });
 
 const ChangedReview = Review.extend({ changed: unchanged });

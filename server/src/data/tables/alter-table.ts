@@ -53,7 +53,7 @@ export async function rebuildTable(
 }
 
 /** Of PostgreSQL: data exceptions, and values that are the same after the conversion but must be unique. */
-const isConversionError = (state: string | undefined) =>
+const isConversionError = (state: string | null) =>
   state?.startsWith('22') === true || state === '23505' || state === '42846' || state === '54000';
 
 export async function alterTable(

@@ -3,6 +3,7 @@ import type { AppAccess, AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { notifySql } from '../../core/invalidation.ts';
 import { fail } from '../../core/problem.ts';
+import { approvedChanges, plannedTableSteps } from './apply-tables.ts';
 import { endDeploymentRow } from './artifacts.ts';
 import { abandonInstances } from './instances-store.ts';
 import { markOpened } from './reconcile-store.ts';
@@ -12,6 +13,7 @@ import { findWaitingDeployment, lockDeploymentRow, lockOpenRows, updateDeploymen
 
 /** For other slices, which must not import the store. */
 export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingDeployment;
+export const findTableSteps: typeof plannedTableSteps = plannedTableSteps;
 export const findSourceChanges: typeof listSourceChanges = listSourceChanges;
 
 /** Starts what a reviewer looks at, and lets it run a while longer. */
@@ -34,6 +36,7 @@ export async function startReviewedDeployment(
     });
   await updateDeploymentRow(ctx.db, row, {
     reviewed_visibility: visibility,
+    table_changes: await approvedChanges(ctx.db, row),
     ended_at: null,
     attempts: 0,
     lease_holder: null,
