@@ -139,7 +139,9 @@ describe('svc apply', () => {
     const { app, owner, svc, write, file } = await newLunch();
     const apply = (...more: string[]) => svc(['apply', '--app', app.slug, '--file', file, ...more]);
     expect((await apply('--execute')).code).toBe(0);
-    write('tables: { dishes: { was: menu, columns: [{ name: title, type: text, was: dish }], indexes: [title:unique] } }');
+    write(
+      'tables: { dishes: { was: menu, columns: [{ name: title, type: text, was: dish }], indexes: [title:unique] } }',
+    );
     const preview = await apply('--prune');
     expect([preview.code, preview.stdout]).toEqual([
       0,
@@ -171,7 +173,17 @@ describe('svc apply', () => {
     expect(missing.stderr).toContain('schema_differs');
     await apply('--execute');
     expect((await apply('--check')).code).toBe(0);
-    await svc(['tables', 'columns', 'add', 'menu', '--app', app.slug, '--column', 'extra:int:nullable', '--execute']);
+    await svc([
+      'tables',
+      'columns',
+      'add',
+      'menu',
+      '--app',
+      app.slug,
+      '--column',
+      'extra:int:nullable',
+      '--execute',
+    ]);
     const drifted = await apply('--check');
     expect([drifted.code, drifted.stdout]).toEqual([6, 'drop column menu.extra (destructive)\n']);
     expect((await apply('--check', '--execute')).code).toBe(2);

@@ -42,6 +42,7 @@ const withoutCommand: Record<string, string> = {
   'runs.create': 'run asks for it, and follows the output',
   'runs.logs': 'run and runs logs ask for it, page by page',
   'schedules.run': 'schedules run asks for it, and follows the output',
+  'deployments.tableDrift': 'the console asks for it; apply --check compares with a file',
   'grants.terms': 'the console asks for it, to show grants by name; grants mine shows the ids',
   'members.set': 'members set changes role and attributes in one request',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',

@@ -23,6 +23,7 @@ import { gitRef } from './git-host.shapes.ts';
 import { instancesMax } from './manifest.ts';
 import { publicationStatuses, reviewKinds } from './review.ts';
 import { page, pageQuery, text, timestamp, unchanged, uuid, wholeNumber } from './shapes.ts';
+import { SchemaStep } from './tables.shapes.ts';
 
 const deploymentParams = appParams.extend({ deployment: uuid });
 
@@ -129,7 +130,9 @@ export const createDeployment = {
     allow_destructive: z
       .boolean()
       .optional()
-      .meta({ description: 'Allow changes of tables that lose values; a review allows those that it shows.' }),
+      .meta({
+        description: 'Allow changes of tables that lose values; a review allows those that it shows.',
+      }),
   }),
   answer: Deployment,
 };
@@ -162,6 +165,18 @@ export const AppProcess = z.object({
       '`manifest`: svc.yaml. `scale`: `apps.scale`, until a deployment whose svc.yaml says how many.',
   }),
 });
+export const getTableDrift = {
+  params: appParams,
+  answer: z.object({
+    deployment: Deployment.pick({ id: true, seq: true })
+      .nullable()
+      .meta({ description: 'The live one; null if nothing is live.' }),
+    declared: z.boolean().meta({ description: 'Its svc.yaml has tables.' }),
+    steps: z
+      .array(SchemaStep)
+      .meta({ description: 'What would make the tables as declared, drops included.' }),
+  }),
+};
 export const listInstances = {
   params: appParams,
   query: pageQuery,

@@ -303,7 +303,9 @@ const ExportedTable = z.object({
   description: z.string().optional(),
   owner_column: z.string().optional(),
   columns: z.array(z.union([z.string(), Column.omit({ generated: true })])),
-  indexes: z.array(Index.pick({ name: true, columns: true, unique: true }).partial({ unique: true })).optional(),
+  indexes: z
+    .array(Index.pick({ name: true, columns: true, unique: true }).partial({ unique: true }))
+    .optional(),
   access: tableAccess,
 });
 export const AppSchema = z.object({
@@ -343,9 +345,7 @@ export const applyTables = {
     rules: z.array(z.string()).meta({ description: 'The existing tables whose rules were changed.' }),
     changed: z.boolean(),
     steps: z.array(SchemaStep).meta({ description: 'What was done, in this order.' }),
-    left: z
-      .array(SchemaStep)
-      .meta({ description: 'What is not declared and stays; `prune` would drop it.' }),
+    left: z.array(SchemaStep).meta({ description: 'What is not declared and stays; `prune` would drop it.' }),
   }),
 };
 export const checkTables = {

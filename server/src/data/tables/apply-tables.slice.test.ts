@@ -53,7 +53,12 @@ describe('a declared schema', () => {
     await t.apply({ a: { columns: ['x:int', 'y:text'], indexes: ['x'], access: { read: ['x=gt.1'] } } });
     const { id: tableId } = (await t.call('GET', '/a')).body;
     const renamed = {
-      b: { was: 'a', columns: [{ name: 'z', type: 'int', was: 'x' }, 'y:text'], indexes: ['z'], access: { read: ['z=gt.1'] } },
+      b: {
+        was: 'a',
+        columns: [{ name: 'z', type: 'int', was: 'x' }, 'y:text'],
+        indexes: ['z'],
+        access: { read: ['z=gt.1'] },
+      },
     };
     expect(steps(await t.check(renamed))).toEqual(['rename table a to b', 'rename column b.x to z']);
     expect((await t.apply(renamed)).status).toBe(200);
@@ -75,7 +80,11 @@ describe('a declared schema', () => {
     ]);
     const before = await t.state();
     const refused = await t.apply(less, { prune: true });
-    expect([refused.status, refused.body.code, refused.body.errors.length]).toEqual([409, 'destructive_change', 2]);
+    expect([refused.status, refused.body.code, refused.body.errors.length]).toEqual([
+      409,
+      'destructive_change',
+      2,
+    ]);
     expect(await t.state()).toEqual(before);
     expect((await t.apply(less, all)).status).toBe(200);
     expect(await t.exported()).toEqual({ a: { columns: ['x:int'], access: 'read-only' } });
@@ -83,13 +92,19 @@ describe('a declared schema', () => {
 
   test('changes types, checks, defaults and nullability; a value that cannot be converted stops all of it', async () => {
     const t = await newSchema();
-    await t.apply({ a: { columns: ['x:text', 'y:text:nullable'] }, z: { columns: ['n:text', 'y:text:nullable'] } });
+    await t.apply({
+      a: { columns: ['x:text', 'y:text:nullable'] },
+      z: { columns: ['n:text', 'y:text:nullable'] },
+    });
     const a = (await t.call('GET', '/a')).body;
     const z = (await t.call('GET', '/z')).body;
     await insertRow(database, t, a, { 1: id(1), 2: '12', 3: 'one', ...times });
     await insertRow(database, t, z, { 1: id(1), 2: 'many', 3: null, ...times });
     const before = await t.state();
-    const toInt = { a: { columns: ['x:int(min=1)', 'y:text'] }, z: { columns: ['n:int', 'y:text:nullable'] } };
+    const toInt = {
+      a: { columns: ['x:int(min=1)', 'y:text'] },
+      z: { columns: ['n:int', 'y:text:nullable'] },
+    };
     expect((await t.apply(toInt)).body.code).toBe('destructive_change');
     const failed = await t.apply(toInt, all);
     expect([failed.body.code, failed.body.detail]).toEqual([

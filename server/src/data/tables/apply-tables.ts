@@ -1,6 +1,10 @@
 import { type ColumnSpec, columnSpecText, parseColumnSpec } from '@svc/contract/column-spec.ts';
 import { presetOf, rolesOfRules, type TableRules } from '@svc/contract/table-rules.ts';
-import type { AppSchema, checkTables as checkShape, applyTables as shape } from '@svc/contract/tables.shapes.ts';
+import type {
+  AppSchema,
+  checkTables as checkShape,
+  applyTables as shape,
+} from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import { type AppCtx, type AppMutationCtx, type AppRef, appRef } from '../../core/context.ts';
 import { type Db, sqlState } from '../../core/db.ts';
@@ -32,7 +36,11 @@ export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSche
       ...(owner_column && { owner_column }),
       columns: columns.map(shortColumn),
       ...(indexes.length > 0 && {
-        indexes: indexes.map(({ name = '', columns, unique }) => ({ name, columns, ...(unique && { unique }) })),
+        indexes: indexes.map(({ name = '', columns, unique }) => ({
+          name,
+          columns,
+          ...(unique && { unique }),
+        })),
       }),
       access: presetOf(rules) ?? rulesOnly(rules),
     };

@@ -159,7 +159,8 @@ function planIndexes(
       ? [step.after.name]
       : [],
   );
-  const late = (index: DeclaredIndex) => index.columns.some((name) => converted.includes(name)) && { isLate: true };
+  const late = (index: DeclaredIndex) =>
+    index.columns.some((name) => converted.includes(name)) && { isLate: true };
   // By name first: an index without a name must not take one that another names.
   const named = (declared ?? []).filter((index) => index.name !== undefined);
   const unnamed = (declared ?? []).filter((index) => index.name === undefined);
@@ -196,7 +197,10 @@ function planCreation(created: readonly (readonly [string, DeclaredTable])[]): S
     });
     for (const column of awaited) steps.push({ kind: 'add_column', table: name, column: withoutWas(column) });
     if (access !== undefined && !isWhole) {
-      const all = withServiceColumns(parseColumns(columns)).map((column, at) => ({ number: at + 1, ...column }));
+      const all = withServiceColumns(parseColumns(columns)).map((column, at) => ({
+        number: at + 1,
+        ...column,
+      }));
       const before = newTableRules(all, { access: undefined, owner_column });
       const after = newTableRules(all, { access, owner_column });
       steps.push({ kind: 'set_access', table: name, before, after });

@@ -1,12 +1,21 @@
+import type { getTableDrift as driftShape } from '@svc/contract/deployments.shapes.ts';
+import type { z } from 'zod';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
-import type { AppMutationCtx, MutationCtx } from '../../core/context.ts';
+import { type AppCtx, type AppMutationCtx, appRef, type MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
 import { applySchema, schemaDrift, undoSchema } from '../../data/tables/apply-tables.ts';
-import { isDestructive, isDrop, isExpanding, type SchemaStep, stepText } from '../../data/tables/schema-steps.ts';
+import {
+  isDestructive,
+  isDrop,
+  isExpanding,
+  type SchemaStep,
+  stepRecord,
+  stepText,
+} from '../../data/tables/schema-steps.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { type ClaimedWork, DeploymentFailure, withLease } from './claimed-work.ts';
-import { type DeploymentRow, toAppRef, updateDeploymentRow } from './store.ts';
+import { type DeploymentRow, findLiveDeploymentRow, toAppRef, updateDeploymentRow } from './store.ts';
 
 type Tables = NonNullable<DeploymentRow['start_with']>['tables'];
 
@@ -50,8 +59,7 @@ export async function applyDeclaredTables(
       const rest = await schemaDrift(ctx.db, toAppRef(row), tables);
       return { steps, later: rest.filter((step) => !isExpanding(step) && (options.prune || !isDrop(step))) };
     });
-    if (steps.length > 0)
-      work.log.sink('platform', `Tables of svc.yaml: ${steps.map(doneText).join('; ')}.`);
+    if (steps.length > 0) work.log.sink('platform', `Tables of svc.yaml: ${steps.map(doneText).join('; ')}.`);
     if (later.length > 0)
       work.log.sink('platform', `When the new version is healthy: ${later.map(stepText).join('; ')}.`);
   } catch (error) {
@@ -130,7 +138,10 @@ export async function undoAppliedTables(work: LeasedWork): Promise<void> {
     left = undone.failed;
     if (left.length === 0) return;
   }
-  work.log.sink('platform', `The tables keep changes of this deployment. Left to do: ${left.map(stepText).join('; ')}.`);
+  work.log.sink(
+    'platform',
+    `The tables keep changes of this deployment. Left to do: ${left.map(stepText).join('; ')}.`,
+  );
 }
 
 /** What a rollback to this build does not undo; null if its tables are those of today. */
@@ -148,6 +159,17 @@ export async function describeKeptTables(db: Db, row: DeploymentRow): Promise<st
     if (!(error instanceof Failure)) throw error;
     return `${stay}, and those of that version cannot be compared: ${error.detail ?? error.message}`;
   }
+}
+
+export async function getTableDrift(ctx: AppCtx): Promise<z.output<typeof driftShape.answer>> {
+  const live = await findLiveDeploymentRow(ctx.db, appRef(ctx));
+  const tables = live?.start_with?.tables;
+  const steps = tables === undefined ? [] : await schemaDrift(ctx.db, appRef(ctx), tables);
+  return {
+    deployment: live ? { id: live.id, seq: live.seq } : null,
+    declared: tables !== undefined,
+    steps: steps.map(stepRecord),
+  };
 }
 
 /** What a deployment would change when it is released. */

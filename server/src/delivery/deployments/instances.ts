@@ -177,7 +177,9 @@ export function deploymentRequest(
 ): DeploymentRequest {
   const { ref, upload_id: uploadId, upload_pending: isPending, prune, allow_destructive } = body;
   const tableChanges: TableChanges | null =
-    prune || allow_destructive ? { prune: prune === true, ...(allow_destructive && { allowed: 'all' }) } : null;
+    prune || allow_destructive
+      ? { prune: prune === true, ...(allow_destructive && { allowed: 'all' }) }
+      : null;
   if (isPending === undefined) return { ref, uploadId, tableChanges };
   if (mode === 'execute')
     throw validationError('upload_pending', 'is only for a dry run: upload the source first');

@@ -58,7 +58,7 @@ async function tableSteps(db: Db, ref: AppRef, content: Content): Promise<Diff['
       ? content.release_id && (await findReleaseDeployment(db, ref, content.release_id))
       : await findDeployment(db, ref, content.deployment_id);
   const steps = deployment ? await findTableSteps(db, deployment) : null;
-  return steps && steps.map(stepRecord);
+  return steps?.map(stepRecord) ?? null;
 }
 
 async function compareFiles(
