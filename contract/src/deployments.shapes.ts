@@ -127,12 +127,9 @@ export const createDeployment = {
       .boolean()
       .optional()
       .meta({ description: 'Drop tables, columns and indexes that `tables` of svc.yaml does not name.' }),
-    allow_destructive: z
-      .boolean()
-      .optional()
-      .meta({
-        description: 'Allow changes of tables that lose values; a review allows those that it shows.',
-      }),
+    allow_destructive: z.boolean().optional().meta({
+      description: 'Allow changes of tables that lose values; a review allows those that it shows.',
+    }),
   }),
   answer: Deployment,
 };

@@ -264,7 +264,7 @@ export const Manifest = z
       .optional()
       .meta(
         says(
-          'Tables by name, with columns and rules. A deployment creates tables, adds columns and sets rules; it drops nothing.',
+          'Tables by name, with columns, indexes and rules. svc apply and deployments make them so; nothing is dropped without --prune.',
         ),
       ),
     env: z

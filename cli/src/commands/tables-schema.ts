@@ -35,10 +35,10 @@ const applyOptions = {
     },
   },
   examples: {
-    '--app lunch': 'Preview what the nearest svc.yaml would change',
+    '--app lunch --file tables.yaml': 'Preview what the file would change',
     '--app lunch --file tables.yaml --execute': 'Change it',
-    '--app lunch --prune --allow-destructive --execute': 'Also drop what the file does not name',
-    '--app lunch --check': 'Compare, for example in CI',
+    '--app lunch --file tables.yaml --prune --allow-destructive --execute':
+      'Also drop what the file does not name',
   },
   view: appliedTablesView,
   output: async () => (await import('@svc/contract/tables.shapes.ts')).applyTables.answer,
