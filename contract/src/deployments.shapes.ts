@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { deployMethods } from './apps.ts';
+import { SchemaStep } from './declared-tables.shapes.ts';
 import {
   deploymentFailureCodes,
   deploymentKinds,
@@ -23,7 +24,6 @@ import { gitRef } from './git-host.shapes.ts';
 import { instancesMax } from './manifest.ts';
 import { publicationStatuses, reviewKinds } from './review.ts';
 import { page, pageQuery, text, timestamp, unchanged, uuid, wholeNumber } from './shapes.ts';
-import { SchemaStep } from './tables.shapes.ts';
 
 const deploymentParams = appParams.extend({ deployment: uuid });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { visibilities } from './apps.ts';
+import { SchemaStep } from './declared-tables.shapes.ts';
 import { LogPage, logQuery } from './deployments.shapes.ts';
 import {
   publicationFilters,
@@ -12,7 +13,6 @@ import {
 } from './review.ts';
 import { chars, page, pageQuery, ref, tenantParams, text, timestamp, unchanged, uuid } from './shapes.ts';
 import { fileChanges } from './static-sites.ts';
-import { SchemaStep } from './tables.shapes.ts';
 
 export const PublicationRequest = z.object({
   id: uuid,

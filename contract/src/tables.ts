@@ -1,32 +1,7 @@
-import {
-  act,
-  change,
-  owners,
-  ownersOrAdmin,
-  read,
-  remove,
-  replace,
-  tableOwners,
-  update,
-} from './endpoint.ts';
+import { change, owners, ownersOrAdmin, read, remove, replace, tableOwners, update } from './endpoint.ts';
 import type * as shapes from './tables.shapes.ts';
 
 export const tableActions = ['read', 'write'] as const;
-/** The last three drop something; `change_column` loses values where the type does not hold them all. */
-export const schemaStepKinds = [
-  'rename_table',
-  'rename_column',
-  'create_table',
-  'add_column',
-  'change_column',
-  'update_table',
-  'set_access',
-  'add_index',
-  'replace_index',
-  'drop_index',
-  'drop_column',
-  'drop_table',
-] as const;
 export const principalTypes = ['user', 'app', 'role', 'group'] as const;
 
 const collection = '/api/v1/tenants/{tenantID}/apps/{app}/tables';
@@ -37,42 +12,6 @@ export const listTables = read<typeof shapes.listTables>()({
   id: 'tables.list',
   path: collection,
   summary: "List the app's tables",
-  ...tableOwners,
-});
-
-/** What `tables` and `roles` of svc.yaml say. */
-export const exportTables = read<typeof shapes.exportTables>()({
-  id: 'tables.export',
-  path: '/api/v1/tenants/{tenantID}/apps/{app}/schema',
-  summary: 'Get the tables of the app with their columns and rules, as svc.yaml has them',
-  ...tableOwners,
-});
-
-export const applyTables = act<typeof shapes.applyTables>()({
-  id: 'tables.apply',
-  path: '/api/v1/tenants/{tenantID}/apps/{app}/schema',
-  summary: 'Make the tables as declared: one transaction; drops only with `prune`',
-  ...tableOwners,
-  errors: [
-    ...shapeErrors,
-    'unique_violation',
-    'limit_reached',
-    'not_null_violation',
-    'immutable_field',
-    'check_violation',
-    'type_change_refused',
-    'column_in_use',
-    'table_in_use',
-    'destructive_change',
-  ],
-});
-
-/** Changes nothing. */
-export const checkTables = read<typeof shapes.checkTables>()({
-  id: 'tables.check',
-  method: 'POST',
-  path: '/api/v1/tenants/{tenantID}/apps/{app}/schema/check',
-  summary: 'Compare the tables with declared ones',
   ...tableOwners,
 });
 

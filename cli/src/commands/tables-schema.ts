@@ -1,6 +1,9 @@
+import type {
+  applyTables as ApplyShape,
+  checkTables as CheckShape,
+} from '@svc/contract/declared-tables.shapes.ts';
+import { applyTables, checkTables, exportTables } from '@svc/contract/declared-tables.ts';
 import type { Input } from '@svc/contract/endpoint.ts';
-import type { applyTables as ApplyShape, checkTables as CheckShape } from '@svc/contract/tables.shapes.ts';
-import { applyTables, checkTables, exportTables } from '@svc/contract/tables.ts';
 import type { z } from 'zod';
 import { defineCommand, describeCall, objectSchema, type Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
@@ -41,7 +44,7 @@ const applyOptions = {
       'Also drop what the file does not name',
   },
   view: appliedTablesView,
-  output: async () => (await import('@svc/contract/tables.shapes.ts')).applyTables.answer,
+  output: async () => (await import('@svc/contract/declared-tables.shapes.ts')).applyTables.answer,
 } as const;
 
 interface ApplyFlags {

@@ -1,10 +1,10 @@
 import { type ColumnSpec, columnSpecText, parseColumnSpec } from '@svc/contract/column-spec.ts';
-import { presetOf, rolesOfRules, type TableRules } from '@svc/contract/table-rules.ts';
 import type {
   AppSchema,
   checkTables as checkShape,
   applyTables as shape,
-} from '@svc/contract/tables.shapes.ts';
+} from '@svc/contract/declared-tables.shapes.ts';
+import { presetOf, rolesOfRules, type TableRules } from '@svc/contract/table-rules.ts';
 import type { z } from 'zod';
 import { type AppCtx, type AppMutationCtx, type AppRef, appRef } from '../../core/context.ts';
 import { type Db, sqlState } from '../../core/db.ts';

@@ -1,6 +1,6 @@
 import type { ColumnSpec } from '@svc/contract/column-spec.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
-import type { declaredTable } from '@svc/contract/tables.shapes.ts';
+import type { declaredTable } from '@svc/contract/declared-tables.shapes.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import type { z } from 'zod';
 import { fail } from '../../core/problem.ts';

@@ -1,6 +1,7 @@
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
+import type { SchemaStep as StepRecord } from '@svc/contract/declared-tables.shapes.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
-import type { addIndex, createTable, SchemaStep as StepRecord } from '@svc/contract/tables.shapes.ts';
+import type { addIndex, createTable } from '@svc/contract/tables.shapes.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx } from '../../core/context.ts';
