@@ -67,7 +67,7 @@ describe('svc tables apply', () => {
       columns: { note: { read: ['own'], write: ['own'] } },
     });
     const second = await apply('--execute');
-    expect(JSON.parse(second.stdout)).toEqual({ created: [], columns: [], rules: [], changed: false });
+    expect(JSON.parse(second.stdout)).toMatchObject({ created: [], columns: [], rules: [], changed: false });
     const exported = await svc(['tables', 'export', '--app', app.slug]);
     expect(parse(exported.stdout)).toMatchObject({
       roles: ['manager'],
@@ -96,11 +96,12 @@ describe('svc tables apply', () => {
     await apply('--execute');
     write('tables: { menu: { columns: [dish:text, "vegan:bool:false"], access: read-only } }');
     const changed = await apply('--execute');
-    expect(JSON.parse(changed.stdout)).toEqual({
+    expect(JSON.parse(changed.stdout)).toMatchObject({
       created: [],
       columns: ['menu.vegan'],
       rules: ['menu'],
       changed: true,
+      left: [{ text: 'drop column menu.price' }, { text: 'drop table orders' }],
     });
     const menu = await done(owner.call('GET', `${app.base}/tables/menu`));
     expect(menu.columns.map(({ name }: { name: string }) => name)).toContain('price');
@@ -108,7 +109,7 @@ describe('svc tables apply', () => {
     expect((await done(owner.call('GET', `${app.base}/tables/menu/access`))).preset).toBe('read-only');
   });
 
-  test('refuses another type, another owner column, an unknown role and a file without tables', async () => {
+  test('refuses a type that loses values, another owner column, an unknown role and a file without tables', async () => {
     const { apply, write } = await newLunch();
     await apply('--execute');
     const codes: unknown[] = [];
@@ -124,11 +125,67 @@ describe('svc tables apply', () => {
       codes.push([code, /"code": ?"(\w+)"/.exec(stderr)?.[1]]);
     }
     expect(codes).toEqual([
-      [7, 'validation_failed'],
+      [6, 'destructive_change'],
       [6, 'immutable_field'],
       [7, 'validation_failed'],
       [7, 'validation_failed'],
       [2, 'usage'],
     ]);
+  });
+});
+
+describe('svc apply', () => {
+  test('shows destructive steps in the plan, and executes them only if that is allowed', async () => {
+    const { app, owner, svc, write, file } = await newLunch();
+    const apply = (...more: string[]) => svc(['apply', '--app', app.slug, '--file', file, ...more]);
+    expect((await apply('--execute')).code).toBe(0);
+    write(
+      'tables: { dishes: { was: menu, columns: [{ name: title, type: text, was: dish }], indexes: [title:unique] } }',
+    );
+    const preview = await apply('--prune');
+    expect([preview.code, preview.stdout]).toEqual([
+      0,
+      expect.stringContaining('Destructive: drop column dishes.price.'),
+    ]);
+    expect(preview.stdout).toContain('Destructive: drop table orders.');
+    const refused = await apply('--prune', '--execute');
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('drop column dishes.price')]);
+    expect((await owner.call('GET', `${app.base}/tables/menu`)).status).toBe(200);
+    const done = await apply('--prune', '--allow-destructive', '--execute', '--json');
+    expect(JSON.parse(done.stdout).steps.map(({ text }: { text: string }) => text)).toEqual([
+      'rename table menu to dishes',
+      'rename column dishes.dish to title',
+      'add to dishes the unique index (title)',
+      'drop column dishes.price',
+      'drop table orders',
+    ]);
+    expect((await owner.call('GET', `${app.base}/tables/orders`)).status).toBe(404);
+  });
+
+  test('reports differences with --check and exit code 6, and changes nothing', async () => {
+    const { app, svc, file } = await newLunch();
+    const apply = (...more: string[]) => svc(['apply', '--app', app.slug, '--file', file, ...more]);
+    const missing = await apply('--check', '--json');
+    expect([missing.code, JSON.parse(missing.stdout)]).toMatchObject([
+      6,
+      { differs: true, steps: [{ text: 'create table menu' }, { text: 'create table orders' }] },
+    ]);
+    expect(missing.stderr).toContain('schema_differs');
+    await apply('--execute');
+    expect((await apply('--check')).code).toBe(0);
+    await svc([
+      'tables',
+      'columns',
+      'add',
+      'menu',
+      '--app',
+      app.slug,
+      '--column',
+      'extra:int:nullable',
+      '--execute',
+    ]);
+    const drifted = await apply('--check');
+    expect([drifted.code, drifted.stdout]).toEqual([6, 'drop column menu.extra (destructive)\n']);
+    expect((await apply('--check', '--execute')).code).toBe(2);
   });
 });

@@ -3,6 +3,7 @@ import { svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { done, newApp, newTenant, type Tenant } from './support/people.ts';
 import { folderOf } from './support/server.ts';
+import { type Deployed, newRunningApp, tablesAfter, tablesBefore } from './support/tables-deploy.ts';
 
 let tenant: Tenant;
 beforeAll(async () => {
@@ -14,12 +15,6 @@ const closedMenu =
   'tables: { menu: { columns: [dish:text], access: { read: [any], write: [role:manager] } } }\n';
 const openMenu = 'tables: { menu: { columns: [dish:text, "vegan:bool:false"], access: read-write } }\n';
 
-interface Deployed {
-  id: string;
-  state: string;
-  failure: { code: string; step: string; detail: string } | null;
-}
-
 async function newSite() {
   const { member: owner, server } = tenant;
   const app = await newApp(tenant, { owner }, { deploy_method: 'static' });
@@ -27,9 +22,18 @@ async function newSite() {
   return {
     app,
     svc,
-    deploy: async (tables: string) => {
+    deploy: async (tables: string, ...flags: string[]) => {
       const folder = folderOf({ 'index.html': '<p>', 'svc.yaml': site + tables });
-      const ran = await svc(['deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json']);
+      const ran = await svc([
+        'deploy',
+        '--app',
+        app.id,
+        '--from-dir',
+        folder,
+        '--execute',
+        '--json',
+        ...flags,
+      ]);
       return { ...ran, json: () => ran.json<Deployed>() };
     },
     menu: async () => (await done(owner.call('GET', `${app.base}/schema`))).tables.menu,
@@ -63,9 +67,9 @@ describe('tables of svc.yaml', () => {
     const { deploy, menu } = await newSite();
     await deploy(closedMenu);
     const before = await menu();
-    const failed = await deploy('tables: { menu: { columns: [dish:int] } }\n');
+    const failed = await deploy('tables: { menu: { columns: [dish:int] }, more: { columns: [x:int] } }\n');
     expect(failed.json()).toMatchObject({ state: 'failed', failure: { code: 'release_failed' } });
-    expect(failed.json().failure?.detail).toContain('dish has the type text, which cannot change to int');
+    expect(failed.json().failure?.detail).toContain('change column menu.dish from text to int');
     const unreadable = await deploy('tables: { menu: { access: { write: [everybody] } } }\n');
     expect([unreadable.code, unreadable.stderr]).toEqual([7, expect.stringContaining('svc.yaml:4:37')]);
     expect(await menu()).toEqual(before);
@@ -106,4 +110,16 @@ describe('tables of svc.yaml', () => {
     await done(tenant.admin.call('POST', `${tenant.base}/reviews/${review.id}/approve`, {}));
     expect(await menu()).toMatchObject({ access: 'read-write' });
   });
+});
+
+test('tables of a running app go back when a later step of the deployment fails', async () => {
+  const { app, owner, deploy, schema, rows, drift } = await newRunningApp(tenant);
+  await deploy(tablesBefore);
+  await done(owner.call('POST', `/data/${tenant.slug}/${app.slug}/menu`, { dish: 'soup', price: 4 }));
+  const before = [await schema(), await rows('menu')];
+  const failing = `release: node -e "process.exit(1)"\n${tablesAfter}`;
+  const failed = await deploy(failing, { flags: ['--prune', '--allow-destructive'] });
+  expect([failed.code, failed.json().failure?.code]).toEqual([9, 'release_failed']);
+  expect([await schema(), await rows('menu')]).toEqual(before);
+  expect(await drift()).toMatchObject({ declared: true, deployment: { seq: 1 }, steps: [] });
 });

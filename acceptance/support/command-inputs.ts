@@ -327,7 +327,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
     tableFile,
   ),
   'tables export': line('--app {app}', privateApp),
-  'tables apply': line('--app {app} --file {file}', privateApp, schemaFile),
+  'apply, tables apply': line('--app {app} --file {file}', privateApp, schemaFile),
   'tables access get': line('{table} --app {app}', table),
   'tables access set': line('{table} --app {app} --read any --write role:manager', table),
   'apps roles list': line('--app {app}', privateApp),

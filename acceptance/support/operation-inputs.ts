@@ -257,8 +257,8 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access': of(fixtures.table),
   'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
-  'tables.export': of(fixtures.privateApp),
-  'tables.apply': of(fixtures.privateApp, {
+  'tables.export deployments.tableDrift': of(fixtures.privateApp),
+  'tables.apply tables.check': of(fixtures.privateApp, {
     tables: { menu: { columns: ['dish:text'], access: 'read-only' } },
   }),
   'tables.setAccess': of(fixtures.table, { read: ['any'], write: ['role:manager'] }),

@@ -359,7 +359,7 @@ test('these tests call every endpoint of the contract', () => {
   for (const { endpoint } of contract)
     if (called.some((text) => text === `${endpoint.method} ${endpoint.path}`)) met.add(endpoint.id);
   expect(contract.filter(({ endpoint }) => !met.has(endpoint.id)).map(({ endpoint }) => endpoint.id)).toEqual(
-    // The console alone asks for grants.terms and releases.file, and adds second factors. The commands of reviews have the
+    // The console alone asks for grants.terms, releases.file and deployments.tableDrift, and adds second factors. The commands of reviews have the
     // endpoints for all kinds of requests.
     [
       'factors.addPasskey',
@@ -371,6 +371,7 @@ test('these tests call every endpoint of the contract', () => {
       'grants.terms',
       'policies.replace',
       'releases.file',
+      'deployments.tableDrift',
       'publications.approve',
       'publications.get',
       'publications.list',

@@ -42,6 +42,7 @@ const withoutCommand: Record<string, string> = {
   'runs.create': 'run asks for it, and follows the output',
   'runs.logs': 'run and runs logs ask for it, page by page',
   'schedules.run': 'schedules run asks for it, and follows the output',
+  'deployments.tableDrift': 'the console asks for it; apply --check compares with a file',
   'grants.terms': 'the console asks for it, to show grants by name; grants mine shows the ids',
   'members.set': 'members set changes role and attributes in one request',
   'policies.replace': 'policies update changes single fields; a whole new policy is policies create',
@@ -60,6 +61,8 @@ const withoutCommand: Record<string, string> = {
   'storage.copy': 'apps storage cp asks for it, and does more than one call',
   'storage.delete': 'apps storage rm asks for it, and names the key that it deleted',
   'storage.list': 'apps storage ls asks for it, and shows objects and prefixes as one list',
+  'tables.apply': 'apply asks for it, or for a comparison with --check',
+  'tables.check': 'apply --check asks for it',
   'tables.export': 'tables export asks for it, and prints YAML',
   'storage.signUpload': 'apps storage put asks for it, and does more than one call',
 };

@@ -62,6 +62,7 @@ const files = [
   ['git-host', 'git-host repos', 'delete'],
   ['git-host', 'git-host', 'link complete'],
   ['categories', 'categories', 'list get create update delete'],
+  ['tables-schema', '', 'apply'],
   ['tables', 'tables', 'list get create update rename drop types'],
   ['tables-schema', 'tables', 'apply export'],
   ['columns', 'tables columns', 'add rename update drop'],
@@ -175,7 +176,7 @@ export const svc: Program<Command> = {
     'Build and run apps':
       'apps deploy deployments previews logs run runs schedules metrics env git-host service-accounts',
     Publish: 'publish review categories',
-    Data: 'tables rows',
+    Data: 'apply tables rows',
     Access: 'grants access connectors presets policies',
     'Your organisation': 'tenants members groups audit',
     'Your account': 'account sessions pats notifications',

@@ -23,6 +23,8 @@ import * as categoryShapes from './categories.shapes.ts';
 import * as categories from './categories.ts';
 import * as connectorShapes from './connectors.shapes.ts';
 import * as connectors from './connectors.ts';
+import * as declaredTableShapes from './declared-tables.shapes.ts';
+import * as declaredTables from './declared-tables.ts';
 import * as deploymentShapes from './deployments.shapes.ts';
 import * as deployments from './deployments.ts';
 import * as domainShapes from './domains.shapes.ts';
@@ -112,6 +114,7 @@ const controlPlane: readonly [endpoints: Record<string, unknown>, shapes: Record
   [serviceAccounts, serviceAccountShapes],
   [inspection, inspectionShapes],
   [tables, tableShapes],
+  [declaredTables, declaredTableShapes],
   [storage, storageShapes],
   [staticSites, staticSiteShapes],
   [rawDb, rawDbShapes],

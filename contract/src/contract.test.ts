@@ -106,6 +106,7 @@ describe('endpoints', () => {
       'indexes.drop',
       'indexes.list',
       'tables.apply',
+      'tables.check',
       'tables.create',
       'tables.drop',
       'tables.export',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { deployMethods } from './apps.ts';
+import { SchemaStep } from './declared-tables.shapes.ts';
 import {
   deploymentFailureCodes,
   deploymentKinds,
@@ -122,6 +123,13 @@ export const createDeployment = {
       description:
         'With `dry_run` alone: of source that is yet to be uploaded; the plan is that of the deployment.',
     }),
+    prune: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Drop tables, columns and indexes that `tables` of svc.yaml does not name.' }),
+    allow_destructive: z.boolean().optional().meta({
+      description: 'Allow changes of tables that lose values; a review allows those that it shows.',
+    }),
   }),
   answer: Deployment,
 };
@@ -154,6 +162,18 @@ export const AppProcess = z.object({
       '`manifest`: svc.yaml. `scale`: `apps.scale`, until a deployment whose svc.yaml says how many.',
   }),
 });
+export const getTableDrift = {
+  params: appParams,
+  answer: z.object({
+    deployment: Deployment.pick({ id: true, seq: true })
+      .nullable()
+      .meta({ description: 'The live one; null if nothing is live.' }),
+    declared: z.boolean().meta({ description: 'Its svc.yaml has tables.' }),
+    steps: z
+      .array(SchemaStep)
+      .meta({ description: 'What would make the tables as declared, drops included.' }),
+  }),
+};
 export const listInstances = {
   params: appParams,
   query: pageQuery,

@@ -124,6 +124,13 @@ export const restartApp = change<typeof shapes.restartApp>()({
   errors: ['app_not_active', 'app_suspended', 'nothing_deployed', 'runtime_unsupported'],
 });
 
+export const getTableDrift = read<typeof shapes.getTableDrift>()({
+  id: 'deployments.tableDrift',
+  path: `${app}/schema/drift`,
+  summary: 'Compare the tables with svc.yaml of the live build',
+  ...owners,
+});
+
 export const listInstances = read<typeof shapes.listInstances>()({
   id: 'apps.instances',
   path: `${app}/instances`,

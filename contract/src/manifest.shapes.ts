@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { createApp } from './apps.shapes.ts';
 import { deployMethods } from './apps.ts';
+import { declaredRoles, declaredTables, refuseUndeclaredRoles } from './declared-tables.shapes.ts';
 import { issueText } from './issue-text.ts';
 import {
   durationMs,
@@ -26,7 +27,6 @@ import { ManifestFaults } from './manifest-faults.ts';
 import { branchPatternPattern, branchPatternsMax, previewTtlHours, previewTtlPattern } from './previews.ts';
 import { ref, text } from './shapes.ts';
 import { draft7Schema, folderPath as path, SiteConfig, says } from './site-config.shapes.ts';
-import { declaredRoles, declaredTables, refuseUndeclaredRoles } from './tables.shapes.ts';
 
 const command = text.min(1).max(2_000);
 const step = z.union([command, z.literal(false)], { error: 'must be a command or false' });
@@ -264,7 +264,7 @@ export const Manifest = z
       .optional()
       .meta(
         says(
-          'Tables by name, with columns and rules. A deployment creates tables, adds columns and sets rules; it drops nothing.',
+          'Tables by name, with columns, indexes and rules. svc apply and deployments make them so; nothing is dropped without --prune.',
         ),
       ),
     env: z

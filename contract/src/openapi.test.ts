@@ -141,7 +141,7 @@ const paths = resolvedPaths as Described;
 test('every POST accepts an Idempotency-Key and lists its error codes', () => {
   const posts = everything.filter(({ endpoint }) => endpoint.method === 'POST');
   expect(posts.filter(({ endpoint }) => endpoint.kind === 'read').map(({ endpoint }) => endpoint.id)).toEqual(
-    ['connectors.test', 'access.check', 'access.preview', 'icons.preCreate', 'icons.sign'],
+    ['connectors.test', 'access.check', 'access.preview', 'tables.check', 'icons.preCreate', 'icons.sign'],
   );
   for (const { endpoint } of posts) {
     const operation = paths[endpoint.path]?.post;

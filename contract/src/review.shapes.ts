@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { visibilities } from './apps.ts';
+import { SchemaStep } from './declared-tables.shapes.ts';
 import { LogPage, logQuery } from './deployments.shapes.ts';
 import {
   publicationFilters,
@@ -127,6 +128,10 @@ export const ReviewDiff = z.object({
     })
     .nullable()
     .meta({ description: 'Files of the release, or of the source; null if they are not stored.' }),
+  tables: z.array(SchemaStep).nullable().meta({
+    description:
+      'What the deployment changes in the tables; approving it allows the destructive steps. Null if svc.yaml has no tables.',
+  }),
 });
 
 const ChangedReview = Review.extend({ changed: unchanged });

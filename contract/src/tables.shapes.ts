@@ -10,7 +10,6 @@ import {
   namePattern,
   reservedNames,
   tableDescriptionBytesMax,
-  tablesPerAppMax,
   writeParameters,
 } from './columns.ts';
 import { chars, empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
@@ -19,8 +18,6 @@ import {
   accessPresets,
   alternativesMax,
   parseAlternative,
-  roleNamePattern,
-  rolesOfRules,
   ruleActions,
   ruleFilterCharsMax,
 } from './table-rules.ts';
@@ -71,37 +68,39 @@ const changedChecks = z
   .partial()
   .meta({ description: 'What is absent stays as it is; null removes a check.' });
 
-const columnObject = z
-  .strictObject({
-    name: columnName,
-    type: columnType,
-    nullable: z.boolean().default(false),
-    default: columnDefault.default(null),
-    checks: checksInput.optional(),
-  })
-  .transform(({ checks: given = {}, ...column }, ctx) => {
-    const type = parseColumnType(column.type);
-    if (typeof type !== 'string') return z.NEVER;
-    const literal = literalText(type, column.default);
-    if (!literal.ok) ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
-    const parsed = parseChecks(type, given);
-    if (!parsed.ok) ctx.addIssue({ code: 'custom', path: ['checks', parsed.check], message: parsed.detail });
-    if (!literal.ok || !parsed.ok) return z.NEVER;
-    const hasChecks = checkNames.some((name) => parsed.checks[name] !== undefined);
-    return { ...column, type, default: literal.text, ...(hasChecks && { checks: parsed.checks }) };
-  });
-export const columnInput = z.union([
-  columnObject,
-  text.max(columnDefaultBytesMax + 20_000).transform((spec, ctx) => {
-    const parsed = parseColumnSpec(spec);
-    const wrong = typeof parsed === 'string' ? parsed : columnName.safeParse(parsed.name).error?.issues[0];
-    if (typeof parsed !== 'string' && wrong === undefined) return parsed;
-    ctx.addIssue({ code: 'custom', message: typeof wrong === 'string' ? wrong : `name ${wrong?.message}` });
-    return z.NEVER;
-  }),
-]);
+export const columnFields = z.strictObject({
+  name: columnName,
+  type: columnType,
+  nullable: z.boolean().default(false),
+  default: columnDefault.default(null),
+  checks: checksInput.optional(),
+});
 
-const description = text.refine((value) => Buffer.byteLength(value) <= tableDescriptionBytesMax, {
+export function parsedColumn<C extends z.output<typeof columnFields>>(
+  { checks: given = {}, ...column }: C,
+  ctx: z.RefinementCtx,
+) {
+  const type = parseColumnType(column.type);
+  if (typeof type !== 'string') return z.NEVER;
+  const literal = literalText(type, column.default);
+  if (!literal.ok) ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
+  const parsed = parseChecks(type, given);
+  if (!parsed.ok) ctx.addIssue({ code: 'custom', path: ['checks', parsed.check], message: parsed.detail });
+  if (!literal.ok || !parsed.ok) return z.NEVER;
+  const hasChecks = checkNames.some((name) => parsed.checks[name] !== undefined);
+  return { ...column, type, default: literal.text, ...(hasChecks && { checks: parsed.checks }) };
+}
+
+export const columnText = text.max(columnDefaultBytesMax + 20_000).transform((spec, ctx) => {
+  const parsed = parseColumnSpec(spec);
+  const wrong = typeof parsed === 'string' ? parsed : columnName.safeParse(parsed.name).error?.issues[0];
+  if (typeof parsed !== 'string' && wrong === undefined) return parsed;
+  ctx.addIssue({ code: 'custom', message: typeof wrong === 'string' ? wrong : `name ${wrong?.message}` });
+  return z.NEVER;
+});
+export const columnInput = z.union([columnFields.transform(parsedColumn), columnText]);
+
+export const description = text.refine((value) => Buffer.byteLength(value) <= tableDescriptionBytesMax, {
   error: `must be at most ${tableDescriptionBytesMax} bytes`,
 });
 
@@ -210,68 +209,12 @@ const tableParams = appParams.extend({ table: ref });
 const columnParams = tableParams.extend({ column: ref });
 const indexName = name.meta({ description: 'Derived from the columns when absent.' });
 
-const tableAccess = z.union([preset, tableRules]);
-/** A table in svc.yaml. */
-export const declaredTable = z.strictObject({
-  description: description.optional().meta({ description: 'What the table is for.' }),
-  owner_column: columnName.optional().meta({ description: "The column with each row's owner." }),
-  columns: z
-    .array(columnInput)
-    .max(columnsPerTableMax)
-    .optional()
-    .meta({ description: '`name:type[:nullable][:default]`, or an object with these.' }),
-  access: tableAccess.optional().meta({
-    description: 'A preset or rules. By default `own` with an owner column, otherwise `read-only`.',
-  }),
+export const tableAccess = z.union([preset, tableRules]);
+export const indexFields = z.strictObject({
+  name: indexName.optional(),
+  columns: z.array(columnName).min(1).max(columnsPerIndexMax),
+  unique: z.boolean().default(false),
 });
-export const declaredTables = z
-  .record(tableName, declaredTable)
-  .refine((all) => Object.keys(all).length <= tablesPerAppMax, `must be at most ${tablesPerAppMax} tables`);
-export const declaredRoles = z.array(
-  z.string().regex(roleNamePattern, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter'),
-);
-
-/** Where roles are declared, a rule with another one is a typing error. */
-export function refuseUndeclaredRoles(
-  { tables = {}, roles }: { tables?: z.output<typeof declaredTables>; roles?: string[] | undefined },
-  refuse: (path: string[], detail: string) => void,
-): void {
-  if (roles === undefined) return;
-  for (const [table, { access }] of Object.entries(tables)) {
-    if (access === undefined || typeof access === 'string') continue;
-    for (const role of rolesOfRules(access))
-      if (!roles.includes(role))
-        refuse(['tables', table, 'access'], `names the role ${role}, which roles does not`);
-  }
-}
-
-const ExportedTable = z.object({
-  description: z.string().optional(),
-  owner_column: z.string().optional(),
-  columns: z.array(z.union([z.string(), Column.omit({ generated: true })])),
-  access: tableAccess,
-});
-export const AppSchema = z.object({
-  roles: z.array(z.string()).meta({ description: 'The roles that the rules name.' }),
-  tables: z.record(z.string(), ExportedTable),
-});
-
-export const exportTables = { params: appParams, answer: AppSchema };
-export const applyTables = {
-  params: appParams,
-  body: z
-    .strictObject({ roles: declaredRoles.optional(), tables: declaredTables })
-    .superRefine((body, ctx) =>
-      refuseUndeclaredRoles(body, (path, message) => ctx.addIssue({ code: 'custom', path, message })),
-    ),
-  answer: z.object({
-    created: z.array(z.string()).meta({ description: 'The tables that did not exist.' }),
-    columns: z.array(z.string()).meta({ description: 'The columns that were added, `table.column`.' }),
-    rules: z.array(z.string()).meta({ description: 'The existing tables whose rules were changed.' }),
-    changed: z.boolean(),
-  }),
-};
-
 export const listTables = {
   params: appParams,
   query: pageQuery,
@@ -317,11 +260,7 @@ export const dropColumn = { params: columnParams, answer: empty };
 export const listIndexes = { params: tableParams, query: pageQuery, answer: page(Index) };
 export const addIndex = {
   params: tableParams,
-  body: z.strictObject({
-    name: indexName.optional(),
-    columns: z.array(columnName).min(1).max(columnsPerIndexMax),
-    unique: z.boolean().default(false),
-  }),
+  body: indexFields,
   answer: Index,
 };
 export const dropIndex = { params: tableParams.extend({ index: ref }), answer: empty };

@@ -1,14 +1,4 @@
-import {
-  act,
-  change,
-  owners,
-  ownersOrAdmin,
-  read,
-  remove,
-  replace,
-  tableOwners,
-  update,
-} from './endpoint.ts';
+import { change, owners, ownersOrAdmin, read, remove, replace, tableOwners, update } from './endpoint.ts';
 import type * as shapes from './tables.shapes.ts';
 
 export const tableActions = ['read', 'write'] as const;
@@ -23,22 +13,6 @@ export const listTables = read<typeof shapes.listTables>()({
   path: collection,
   summary: "List the app's tables",
   ...tableOwners,
-});
-
-/** What `tables` and `roles` of svc.yaml say. */
-export const exportTables = read<typeof shapes.exportTables>()({
-  id: 'tables.export',
-  path: '/api/v1/tenants/{tenantID}/apps/{app}/schema',
-  summary: 'Get the tables of the app with their columns and rules, as svc.yaml has them',
-  ...tableOwners,
-});
-
-export const applyTables = act<typeof shapes.applyTables>()({
-  id: 'tables.apply',
-  path: '/api/v1/tenants/{tenantID}/apps/{app}/schema',
-  summary: 'Create missing tables, add missing columns and set the rules; nothing is dropped',
-  ...tableOwners,
-  errors: [...shapeErrors, 'unique_violation', 'limit_reached', 'not_null_violation', 'immutable_field'],
 });
 
 export const createTable = change<typeof shapes.createTable>()({

@@ -47,12 +47,18 @@ export const deployCommand = defineCommand({
       placeholder: 'ref',
       summary: 'Branch, tag or commit of the connected repository (the connected branch)',
     },
+    prune: { type: 'boolean', summary: 'Drop tables, columns and indexes that svc.yaml does not name' },
+    'allow-destructive': { type: 'boolean', summary: 'Allow changes of tables that lose values' },
     detach: { type: 'boolean', summary: 'Do not wait for the deployment' },
   },
   run: async (ctx, { flags }) => {
     const { deployApp } = await import('../deploy/deploy-app.ts');
     const until = flags.detach ? 'started' : 'ended';
-    return deployApp(ctx, { app: flags.app, fromDir: flags['from-dir'], ref: flags.ref, until });
+    const tables = {
+      ...(flags.prune && { prune: true }),
+      ...(flags['allow-destructive'] && { allow_destructive: true }),
+    };
+    return deployApp(ctx, { app: flags.app, fromDir: flags['from-dir'], ref: flags.ref, tables, until });
   },
   output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
   examples: {

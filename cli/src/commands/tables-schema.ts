@@ -1,22 +1,28 @@
-import type { applyTables as ApplyShape } from '@svc/contract/tables.shapes.ts';
-import { applyTables, exportTables } from '@svc/contract/tables.ts';
+import type {
+  applyTables as ApplyShape,
+  checkTables as CheckShape,
+} from '@svc/contract/declared-tables.shapes.ts';
+import { applyTables, checkTables, exportTables } from '@svc/contract/declared-tables.ts';
+import type { Input } from '@svc/contract/endpoint.ts';
 import type { z } from 'zod';
-import { defineCommand, objectSchema } from '../command.ts';
+import { defineCommand, describeCall, objectSchema, type Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
-import { usageError } from '../framework/errors.ts';
+import { CliError, usageError } from '../framework/errors.ts';
 import { appFlag } from '../inputs/common.ts';
 import { readDocument } from '../inputs/document.ts';
 import { inputName } from '../inputs/files.ts';
 import { resolveTenant } from '../session/tenant.ts';
 import { appliedTablesView } from '../views/tables.ts';
 
-export const tablesApply = defineCommand({
-  words: 'tables apply',
-  summary: 'Create tables, add columns and set rules as a file says',
+const summary = 'Make the tables of an app as svc.yaml says';
+const applyOptions = {
   description:
-    'The file has tables (columns, owner_column, description and access of each) and roles, like svc.yaml. Tables that ' +
-    'exist get the columns that they lack, and their rules. Nothing is dropped, and types do not change.',
+    'The file has tables (columns, indexes, owner_column, description and access of each) and roles. The change is one ' +
+    'transaction. `was` of a table or a column renames it. What the file does not name stays, unless --prune drops it. ' +
+    'Steps that lose values are marked in the plan and need --allow-destructive. With --check nothing changes, and the ' +
+    'exit code is 6 if the tables are not as the file says.',
   kind: 'mutate',
+  calls: `${describeCall(applyTables)}, with --check ${describeCall(checkTables)}`,
   flags: {
     ...appFlag,
     file: {
@@ -24,14 +30,71 @@ export const tablesApply = defineCommand({
       placeholder: 'path',
       summary: 'YAML or JSON; the nearest svc.yaml when absent; - reads standard input',
     },
+    prune: { type: 'boolean', summary: 'Drop tables, columns and indexes that the file does not name' },
+    'allow-destructive': { type: 'boolean', summary: 'Allow steps that lose values' },
+    check: {
+      type: 'boolean',
+      summary: 'Only compare; exits with 6 if something differs',
+    },
   },
-  endpoint: applyTables,
-  input: async ({ flags, ctx }) => ({ body: await readSchema(ctx, flags.file) }),
-  view: appliedTablesView,
   examples: {
     '--app lunch --file tables.yaml': 'Preview what the file would change',
     '--app lunch --file tables.yaml --execute': 'Change it',
+    '--app lunch --file tables.yaml --prune --allow-destructive --execute':
+      'Also drop what the file does not name',
   },
+  view: appliedTablesView,
+  output: async () => (await import('@svc/contract/declared-tables.shapes.ts')).applyTables.answer,
+} as const;
+
+interface ApplyFlags {
+  app: string;
+  file?: string | undefined;
+  prune?: boolean | undefined;
+  'allow-destructive'?: boolean | undefined;
+  check?: boolean | undefined;
+}
+
+async function apply(ctx: Ctx, flags: ApplyFlags): Promise<Result> {
+  const schema = await readSchema(ctx, flags.file);
+  const params = { tenantID: await resolveTenant(ctx), app: flags.app };
+  const isPreview = ctx.mutation.mode === 'preview';
+  if (flags.check && !isPreview) throw usageError('--check and --execute cannot be combined.');
+  if (flags.check) return check(ctx, { params, body: schema });
+  const body = {
+    ...schema,
+    prune: flags.prune ?? false,
+    // A preview shows destructive steps, marked.
+    allow_destructive: isPreview || (flags['allow-destructive'] ?? false),
+  };
+  const { mutate } = await import('../mutation.ts');
+  return mutate(ctx, applyTables, { params, body }, { view: appliedTablesView });
+}
+
+async function check(ctx: Ctx, input: Input<typeof CheckShape>): Promise<Result> {
+  const value = await (await ctx.client()).call(checkTables, input);
+  const lines = value.steps.map(({ text, destructive }) => `${text}${destructive ? ' (destructive)' : ''}\n`);
+  if (!value.differs) return { value, text: () => 'The tables are as the file says.\n' };
+  const next = 'svc apply previews the change; --prune includes drops.';
+  return {
+    value,
+    text: () => lines.join(''),
+    failed: new CliError('schema_differs', `The tables differ in ${lines.length} respects.`, { next }),
+  };
+}
+
+export const applyCommand = defineCommand({
+  ...applyOptions,
+  words: 'apply',
+  summary,
+  run: (ctx, { flags }) => apply(ctx, flags),
+});
+
+export const tablesApply = defineCommand({
+  ...applyOptions,
+  words: 'tables apply',
+  summary: `${summary}; the same as svc apply`,
+  run: (ctx, { flags }) => apply(ctx, flags),
 });
 
 async function readSchema(ctx: Ctx, file: string | undefined): Promise<z.input<typeof ApplyShape.body>> {
@@ -70,5 +133,5 @@ export const tablesExport = defineCommand({
     return { value, text: () => text };
   },
   output: objectSchema({ roles: { type: 'array', items: { type: 'string' } }, tables: 'object' }),
-  examples: { '--app lunch': 'For svc.yaml, or for svc tables apply --file' },
+  examples: { '--app lunch': 'For svc.yaml, or for svc apply --file' },
 });

@@ -25,20 +25,29 @@ export interface AppDeployment {
   app: string;
   fromDir: string | undefined;
   ref: string | undefined;
+  tables?: TableFlags;
   until: 'started' | 'ended';
+}
+
+interface TableFlags {
+  prune?: boolean;
+  allow_destructive?: boolean;
 }
 
 type AppParams = { tenantID: string; app: string };
 
-export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeployment): Promise<Result> {
+export async function deployApp(
+  ctx: Ctx,
+  { app, fromDir, ref, tables = {}, until }: AppDeployment,
+): Promise<Result> {
   const packed = fromDir === undefined ? null : await packFolder(ctx, fromDir);
   const params = { tenantID: await resolveTenant(ctx), app };
   const client = await ctx.client();
-  const ofRepository = { params, body: { ref } };
+  const ofRepository = { params, body: { ref, ...tables } };
   return carryOut(ctx, {
     preview: async () => {
       if (packed === null) return client.preview(createDeployment, ofRepository);
-      const answer = await previewPacked(ctx, params);
+      const answer = await previewPacked(ctx, params, tables);
       ctx.note(`Would upload and deploy ${sizeText(packed)}.`);
       return answer;
     },
@@ -46,32 +55,38 @@ export async function deployApp(ctx: Ctx, { app, fromDir, ref, until }: AppDeplo
       const deployment =
         packed === null
           ? await client.call(createDeployment, ofRepository, mutationOptions(plan))
-          : await deployPacked(ctx, { params, packed, plan });
+          : await deployPacked(ctx, { params, packed, tables, plan });
       if (until === 'started') return { value: deployment, view: deploymentView };
       return followDeployment(ctx, { ...params, deployment, log: 'shown' });
     },
   });
 }
 
-async function previewPacked(ctx: Ctx, params: AppParams): Promise<Preview> {
+async function previewPacked(ctx: Ctx, params: AppParams, tables: TableFlags): Promise<Preview> {
   const client = await ctx.client();
-  const input = { params, body: { upload_pending: true } } as const;
+  const input = { params, body: { upload_pending: true, ...tables } } as const;
   return client.preview(createDeployment, input);
 }
 
 async function deployPacked(
   ctx: Ctx,
-  { params, packed, plan }: { params: AppParams; packed: PackedFolder; plan: string | undefined },
+  {
+    params,
+    packed,
+    tables,
+    plan,
+  }: { params: AppParams; packed: PackedFolder; tables: TableFlags; plan: string | undefined },
 ): Promise<DeploymentRecord> {
   const client = await ctx.client();
   try {
     // Fail before the upload if the deployment would be rejected or the plan has changed.
-    const foreseen = await previewPacked(ctx, params);
+    const foreseen = await previewPacked(ctx, params, tables);
     if (plan !== undefined && plan !== foreseen.plan.fingerprint) throw planStaleError();
     const { upload_id, put_url } = await client.call(grantSourceUpload, { params }, mutationOptions());
     ctx.say(`Uploading ${sizeText(packed)}.`);
     await sendSource(ctx, packed, put_url);
-    return await client.call(createDeployment, { params, body: { upload_id } }, mutationOptions(plan));
+    const body = { upload_id, ...tables };
+    return await client.call(createDeployment, { params, body }, mutationOptions(plan));
   } catch (cause) {
     if (!(cause instanceof CliError) || cause.code !== 'interrupted') throw cause;
     throw new CliError('interrupted', 'Interrupted. The deployment may have started.', {

@@ -55,7 +55,13 @@ export const tableAccessView: View = {
   ],
 };
 
-export const appliedTablesView: View = { columns: ['created', 'columns', 'rules', 'changed'] };
+export const appliedTablesView: View = {
+  columns: [
+    'changed',
+    { title: 'steps', value: ({ steps = [] }) => (steps as { text: string }[]).map(({ text }) => text) },
+    { title: 'left', value: ({ left = [] }) => (left as { text: string }[]).map(({ text }) => text) },
+  ],
+};
 
 export const appRoleView: View = { columns: ['role', 'email', 'name', 'user_id', 'created_at'] };
 

@@ -10,6 +10,7 @@ import { DetailTable } from '../../components/data-table.tsx';
 import { LinkTo, Section } from '../../components/page-layout.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { Hint, Mono, SecondaryButton } from '../../components/text.tsx';
+import { SchemaSteps } from '../app/tables/schema-drift.tsx';
 import type { AppView } from '../app/use-app.tsx';
 import { commitText, type Review, versionText } from './rules.ts';
 
@@ -51,6 +52,16 @@ export function Changes({ request, app }: { request: Review; app: AppView | unde
         }}
       />
       {isOpen && <FileChanges files={diff.files} />}
+      {isOpen && diff.tables !== null && (
+        <Stack gap="xs">
+          <Text size="sm">
+            {diff.tables.length === 0
+              ? 'No changes of tables.'
+              : 'Changes of tables, which the approval allows:'}
+          </Text>
+          <SchemaSteps steps={diff.tables} />
+        </Stack>
+      )}
       {isOpen && deploymentId !== null && <BuildLog request={request} />}
       <Stack gap={2}>
         <Hint>Content digest</Hint>

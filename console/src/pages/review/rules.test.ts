@@ -53,7 +53,11 @@ describe('the version under review', () => {
     commit_message: 'New prices',
     created_at: '2026-11-17T00:00:00Z',
   };
-  const diff = { audience: { before: 'public', after: 'public', invited: 0 }, files: null } as const;
+  const diff = {
+    audience: { before: 'public', after: 'public', invited: 0 },
+    files: null,
+    tables: null,
+  } as const;
 
   test('is named by its numbers, and by the range of commits', () => {
     expect(versionText(version)).toBe('deployment #7');

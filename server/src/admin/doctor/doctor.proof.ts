@@ -76,6 +76,7 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'audit chains',
     'outbox',
     'tables',
+    'table definitions',
   ]);
   for (const { status, detail, hint } of json.checks) {
     expect(detail).not.toBe('');
@@ -366,4 +367,16 @@ test('HTTPS port, certificate files and certificate authority are checked', asyn
   expect((await found(files)).detail).toContain('is not the key of');
   writeFileSync(key, over.key);
   expect((await found(files)).detail).toContain('expired at');
+});
+
+test('a definition without its table, and a table without its definition, are problems', async () => {
+  const { doctor, change } = await system();
+  const app = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31';
+  await change(`create schema app_${app.replaceAll('-', '')}`);
+  await change(`create table app_${app.replaceAll('-', '')}.t_${'a'.repeat(32)} (c1 int)`);
+  const { find, exit } = await doctor();
+  expect([exit, find('table definitions')]).toMatchObject([
+    1,
+    { status: 'problem', detail: expect.stringContaining('has no definition') },
+  ]);
 });

@@ -13,6 +13,7 @@ import {
 import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server } from './machine.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { certificates, gitHost, mail, objectStore, openidProvider } from './services.ts';
+import { tableDefinitions } from './tables.ts';
 
 export type NamedFinding = Finding & { name: string };
 
@@ -80,4 +81,5 @@ const checks: readonly Check[] = [
   auditChains,
   outbox,
   openTables,
+  tableDefinitions,
 ];

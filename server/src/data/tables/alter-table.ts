@@ -7,6 +7,7 @@ import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { physicalCheckName } from './catalogue.ts';
 import {
+  type Conversion,
   copyTableSql,
   countBreakingSql,
   type PhysicalCheck,
@@ -27,7 +28,7 @@ import type { ColumnRow, TableRow } from './store.ts';
 export async function rebuildTable(
   ctx: MutationCtx,
   row: TableRow,
-  beforeSwap: () => Promise<void> = async () => {},
+  { converted, beforeSwap }: { converted?: Conversion; beforeSwap?: () => Promise<void> } = {},
 ): Promise<void> {
   const id = row.columns.find((column) => column.role === 'id');
   const indexes = row.indexes.map((index) => {
@@ -35,13 +36,25 @@ export async function rebuildTable(
       (number) => row.columns.find((column) => column.number === number) ?? [],
     );
     const plan = id && planIndex(columns, index.is_unique ? 'unique' : 'plain', id);
+    if (typeof plan === 'string' && converted)
+      throw fail('column_in_use', { detail: `With the new type the index ${index.name} ${plan}.` });
     if (!plan || typeof plan === 'string') throw new Error(`Index ${index.id} cannot be rebuilt.`);
     return { id: index.id, plan };
   });
-  await withTableLock(ctx, { table: row, block: 'writers' }, copyTableSql(row, indexes, ctx.rows.role));
-  await beforeSwap();
+  const copy = copyTableSql(row, indexes, { role: ctx.rows.role, converted });
+  await withTableLock(ctx, { table: row, block: 'writers' }, copy).catch((cause: unknown) => {
+    if (!converted || !isConversionError(sqlState(cause))) throw cause;
+    const { name, type } = converted.column;
+    const detail = `${row.name}.${name} has a value that cannot become ${type}.`;
+    throw fail('type_change_refused', { detail }, { cause });
+  });
+  await beforeSwap?.();
   await alterTable(ctx, row, swapTableSql(row));
 }
+
+/** Of PostgreSQL: data exceptions, and values that are the same after the conversion but must be unique. */
+const isConversionError = (state: string | null) =>
+  state?.startsWith('22') === true || state === '23505' || state === '42846' || state === '54000';
 
 export async function alterTable(
   ctx: MutationCtx,
@@ -69,7 +82,14 @@ export async function alterColumn(
       column === before ? { ...after, nullable: before.nullable, checks: null } : column,
     );
     const added = physicalChecks(after);
-    await rebuildTable(ctx, { ...row, columns: unchecked }, () => requireMet(ctx, row, after, 'copy', added));
+    await rebuildTable(
+      ctx,
+      { ...row, columns: unchecked },
+      {
+        converted: { from: before.type, column: after },
+        beforeSwap: () => requireMet(ctx, row, after, 'copy', added),
+      },
+    );
     if (added.length > 0) await alterTable(ctx, row, replaceChecksSql(row, after));
   } else {
     await replaceChecks(ctx, row, before, after);

@@ -1,31 +1,47 @@
 import { type ColumnSpec, columnSpecText, parseColumnSpec } from '@svc/contract/column-spec.ts';
+import type {
+  AppSchema,
+  checkTables as checkShape,
+  applyTables as shape,
+} from '@svc/contract/declared-tables.shapes.ts';
 import { presetOf, rolesOfRules, type TableRules } from '@svc/contract/table-rules.ts';
-import type { AppSchema, declaredTable, applyTables as shape } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
-import { type AppCtx, type AppMutationCtx, appRef } from '../../core/context.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { type AppCtx, type AppMutationCtx, type AppRef, appRef } from '../../core/context.ts';
+import { type Db, sqlState } from '../../core/db.ts';
+import { Failure, fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
-import { newTableRules, setTableAccess } from './access.ts';
-import { addColumn } from './columns.ts';
 import { listTableDefinitions } from './definitions.ts';
-import { resetTimeouts } from './physical-lock.ts';
-import { columnSpec } from './rules.ts';
-import { findTableRow, type TableRow } from './store.ts';
-import { createTable, updateTable } from './tables.ts';
+import { resetTimeouts, run } from './physical-lock.ts';
+import { type DeclaredTables, planSchema } from './plan-schema.ts';
+import {
+  executeStep,
+  isDestructive,
+  isDrop,
+  isExpanding,
+  type SchemaStep,
+  stepRecord,
+  stepText,
+} from './schema-steps.ts';
+import { listAllTableRows, lockAppTableRows, lockTableCreation } from './store.ts';
 
-export type DeclaredTable = z.output<typeof declaredTable>;
-
-/** Without renamed columns, which every table has; indexes are not part of svc.yaml. */
+/** Without renamed columns, which every table has. */
 export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSchema>> {
   const definitions = await listTableDefinitions(ctx.db, appRef(ctx));
   const roles = new Set<string>();
-  const tables = definitions.map(({ name, description, owner_column, columns, access }) => {
+  const tables = definitions.map(({ name, description, owner_column, columns, indexes = [], access }) => {
     const rules = access as TableRules;
     for (const role of rolesOfRules(rules)) roles.add(role);
     const table: z.output<typeof AppSchema>['tables'][string] = {
       ...(description && { description }),
       ...(owner_column && { owner_column }),
       columns: columns.map(shortColumn),
+      ...(indexes.length > 0 && {
+        indexes: indexes.map(({ name = '', columns, unique }) => ({
+          name,
+          columns,
+          ...(unique && { unique }),
+        })),
+      }),
       access: presetOf(rules) ?? rulesOnly(rules),
     };
     return [name, table] as const;
@@ -44,79 +60,137 @@ const rulesOnly = ({ columns, ...lists }: TableRules) => ({
   ...(Object.keys(columns).length > 0 && { columns }),
 });
 
-interface Applied {
-  created: string[];
-  columns: string[];
-  rules: string[];
-  changed: boolean;
+/** What a declared schema would change. Reads the catalogue only. */
+export async function schemaDrift(db: Db, app: AppRef, tables: DeclaredTables): Promise<SchemaStep[]> {
+  return planSchema(await listAllTableRows(db, app), tables);
+}
+
+export async function checkTables(
+  ctx: AppCtx,
+  { tables }: z.output<typeof checkShape.body>,
+): Promise<z.output<typeof checkShape.answer>> {
+  const steps = await schemaDrift(ctx.db, appRef(ctx), tables);
+  return { differs: steps.length > 0, steps: steps.map(stepRecord) };
 }
 
 export async function applyTables(
   ctx: AppMutationCtx,
-  { tables }: z.output<typeof shape.body>,
-): Promise<Applied> {
-  const applied: Applied = { created: [], columns: [], rules: [], changed: false };
-  for (const [name, table] of Object.entries(tables)) {
-    const row = await findTableRow(ctx.db, appRef(ctx), name);
-    if (row) await changeTable(ctx, row, table, applied);
-    else await createDeclared(ctx, name, table, applied);
-  }
-  return applied;
+  { tables, prune, allow_destructive }: z.output<typeof shape.body>,
+): Promise<z.output<typeof shape.answer>> {
+  const { steps, left } = await applySchema(ctx, tables, {
+    prune,
+    allowed: allow_destructive ? 'all' : [],
+  });
+  for (const step of steps.filter(isDestructive)) ctx.warn(`Destructive: ${stepText(step)}.`);
+  if (left.length > 0)
+    ctx.warn(`Not declared, and kept without --prune: ${listed(left.map((step) => leftName(step)))}.`);
+  return {
+    created: steps.flatMap(({ kind, table }) => (kind === 'create_table' ? [table] : [])),
+    columns: steps.flatMap((step) =>
+      step.kind === 'add_column' ? [`${step.table}.${step.column.name}`] : [],
+    ),
+    rules: steps.flatMap(({ kind, table }) => (kind === 'set_access' ? [table] : [])),
+    changed: steps.length > 0,
+    steps: steps.map(stepRecord),
+    left: left.map(stepRecord),
+  };
 }
 
-async function createDeclared(
-  ctx: AppMutationCtx,
-  name: string,
-  { description = '', owner_column, columns = [], access }: DeclaredTable,
-  applied: Applied,
-): Promise<void> {
-  await createTable(ctx, { name, description, owner_column: owner_column ?? null, columns, access });
-  applied.created.push(name);
-  applied.changed = true;
+const namedMax = 10;
+const listed = (names: readonly string[]) =>
+  `${names.slice(0, namedMax).join(', ')}${names.length > namedMax ? ` and ${names.length - namedMax} more` : ''}`;
+
+function leftName(step: SchemaStep): string {
+  if (step.kind === 'drop_column') return `column ${step.table}.${step.column.name}`;
+  return step.kind === 'drop_index' ? `index ${step.table}.${step.index.name}` : `table ${step.table}`;
 }
 
-async function changeTable(
+export interface ApplyOptions {
+  prune: boolean;
+  /** The texts of the destructive steps that somebody agreed to. */
+  allowed: 'all' | readonly string[];
+  /** `expanding`: only what can be undone; the rest is checked for permission and left for later. */
+  part?: 'whole' | 'expanding';
+}
+
+interface AppliedSchema {
+  steps: SchemaStep[];
+  left: SchemaStep[];
+  /** Undoes `steps` in this order, except those that lost something. */
+  undo: SchemaStep[];
+}
+
+/** All of it in the transaction of the caller. */
+export async function applySchema(
   ctx: AppMutationCtx,
-  row: TableRow,
-  { description, owner_column, columns = [], access }: DeclaredTable,
-  applied: Applied,
-): Promise<void> {
-  const { name } = row;
-  const owner = row.columns.find(({ number }) => number === row.owner_column)?.name ?? null;
-  if (owner_column !== undefined && owner_column !== owner)
-    throw fail('immutable_field', {
-      detail: `Table ${name} ${owner === null ? 'has no owner column' : `has the owner column ${owner}`}, which cannot change.`,
+  tables: DeclaredTables,
+  { prune, allowed, part = 'whole' }: ApplyOptions,
+): Promise<AppliedSchema> {
+  await lockSchema(ctx);
+  const planned = await schemaDrift(ctx.db, appRef(ctx), tables);
+  const wanted = planned.filter((step) => prune || !isDrop(step));
+  requireAllowed(wanted, allowed);
+  const steps = part === 'whole' ? wanted : wanted.filter(isExpanding);
+  const undo: SchemaStep[] = [];
+  for (const step of steps) {
+    const inverse = await executeStep(ctx, step).catch((error: unknown) => {
+      throw withStep(error, step);
     });
-  for (const column of columns) {
-    const found = row.columns.find((each) => each.name === column.name);
-    if (found) checkColumn(ctx, name, columnSpec(found), column);
-    else {
-      await addColumn(ctx, { table: row.id, column });
-      // The waiting time of the lock that the column needed is not for what follows.
-      for (const tx of new Set([await ctx.rows.tx(), ctx.db])) await resetTimeouts(tx);
-      applied.columns.push(`${name}.${column.name}`);
-      applied.changed = true;
+    if (inverse) undo.unshift(inverse);
+    await resetAllTimeouts(ctx);
+  }
+  return { steps, left: planned.filter((step) => !wanted.includes(step)), undo };
+}
+
+/** One at a time for an app, and no other change of its tables in between. */
+async function lockSchema(ctx: AppMutationCtx): Promise<void> {
+  await lockTableCreation(ctx.db, ctx.app.id);
+  await lockAppTableRows(ctx.db, appRef(ctx)).catch((error: unknown) => {
+    throw sqlState(error) === '55P03' ? fail('table_busy', {}, { cause: error }) : error;
+  });
+}
+
+/** The waiting time of the lock that a step needed is not for what follows. */
+async function resetAllTimeouts(ctx: AppMutationCtx): Promise<void> {
+  for (const tx of new Set([await ctx.rows.tx(), ctx.db])) await resetTimeouts(tx);
+}
+
+function requireAllowed(steps: readonly SchemaStep[], allowed: ApplyOptions['allowed']): void {
+  const refused = steps.filter(
+    (step) => isDestructive(step) && allowed !== 'all' && !allowed.includes(stepText(step)),
+  );
+  if (refused.length === 0) return;
+  throw fail('destructive_change', {
+    detail: `Values of rows would be lost: ${listed(refused.map(stepText))}. Nothing was changed.`,
+    errors: refused.map((step) => ({
+      field: `tables.${step.table}`,
+      code: 'destructive_change',
+      detail: stepText(step),
+    })),
+  });
+}
+
+function withStep(error: unknown, step: SchemaStep): unknown {
+  if (!(error instanceof Failure)) return error;
+  const detail = `${stepText(step)}: ${error.detail ?? error.message}`;
+  return fail(error.code, { detail, ...(error.errors && { errors: error.errors }) }, { cause: error });
+}
+
+/** What somebody else has changed since is left. Answers the steps that could not be undone. */
+export async function undoSchema(ctx: AppMutationCtx, undo: readonly SchemaStep[]): Promise<SchemaStep[]> {
+  const failed: SchemaStep[] = [];
+  await lockSchema(ctx);
+  for (const step of undo) {
+    const transactions = [...new Set([await ctx.rows.tx(), ctx.db])];
+    for (const tx of transactions) await run(tx, 'savepoint schema_undo');
+    try {
+      await executeStep(ctx, step);
+      await resetAllTimeouts(ctx);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      for (const tx of transactions) await run(tx, 'rollback to savepoint schema_undo');
+      if (error.code !== 'not_found') failed.push(step);
     }
   }
-  if (description !== undefined && description !== row.description) {
-    await updateTable(ctx, { table: row.id, set: { description } });
-    applied.changed = true;
-  }
-  if (access === undefined) return;
-  const { columns: stored } = (await findTableRow(ctx.db, appRef(ctx), row.id)) ?? row;
-  const rules = newTableRules(stored, { access, owner_column: owner });
-  if (isDeepEqual(rules, row.rules)) return;
-  await setTableAccess(ctx, { table: row.id, set: rules });
-  applied.rules.push(name);
-  applied.changed = true;
-}
-
-function checkColumn(ctx: AppMutationCtx, table: string, stored: ColumnSpec, declared: ColumnSpec): void {
-  if (stored.type !== declared.type)
-    throw validationError(
-      `tables.${table}.columns`,
-      `${declared.name} has the type ${stored.type}, which cannot change to ${declared.type}`,
-    );
-  if (stored.nullable !== declared.nullable)
-    ctx.warn(`${table}.${declared.name} stays ${stored.nullable ? 'nullable' : 'not nullable'}.`);
+  return failed;
 }

@@ -1,6 +1,7 @@
 import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
 import { enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import pg from 'pg';
 import {
   physicalCheckName,
@@ -170,26 +171,52 @@ export function dropIndexSql(table: TableId, indexId: string): Statement[] {
   return [{ text: `drop index if exists ${inSchema(table, physicalIndexName(indexId))}` }];
 }
 
+/** A column that gets another type. */
+export interface Conversion {
+  from: ColumnType;
+  column: Pick<ColumnRow, 'number' | 'name' | 'type'>;
+}
+
+/** Numbers are rounded; other values go through their text. */
+function convertedValue({ from, column: { number, type } }: Conversion): string {
+  const name = ident(physicalColumnName(number));
+  const [before, after] = [describeColumnType(from), describeColumnType(type)];
+  const isNumber = ({ json }: { json: string }) => ['number', 'integer', 'decimal'].includes(json);
+  if (isNumber(before) && isNumber(after)) return `${name}::numeric::${after.sql}`;
+  return typeChangeProblem(from, type) === null ? name : `${name}::text::${after.sql}`;
+}
+
 export function copyTableSql(
   table: TableRow,
   indexes: readonly { id: string; plan: IndexPlan }[],
-  role: string | null,
+  { role, converted }: { role: string | null; converted?: Conversion | undefined },
 ): Statement[] {
   const copy = inSchema(table, copyName(physicalTableName(table.id)));
   const names = [...table.columns.map((column) => physicalColumnName(column.number)), versionColumn]
     .map(ident)
     .join(', ');
+  const values = [
+    ...table.columns.map(({ number }) =>
+      number === converted?.column.number ? convertedValue(converted) : ident(physicalColumnName(number)),
+    ),
+    ident(versionColumn),
+  ].join(', ');
   const numbered = table.columns.filter(({ type }) => type === 'autonumber');
   const overriding = numbered.length === 0 ? '' : ' overriding system value';
   return [
     ...physicalTableSql(table, copyName, role),
-    { text: `insert into ${copy} (${names})${overriding} select ${names} from ${qualifiedTable(table)}` },
+    { text: `insert into ${copy} (${names})${overriding} select ${values} from ${qualifiedTable(table)}` },
     ...numbered.map((column) => ({
-      text: `select setval(${numbersOf(copy, column)}, nextval(${numbersOf(qualifiedTable(table), column)}), false)`,
+      text: `select setval(${numbersOf(copy, column)}, ${nextNumber(table, copy, column)}, false)`,
     })),
     ...indexes.map(({ id, plan }) => ({ text: createIndexSql(copy, copyName(physicalIndexName(id)), plan) })),
   ];
 }
+
+/** Without a sequence, the column had another type. */
+const nextNumber = (table: TableRow, copy: string, column: ColumnRow) =>
+  `coalesce(nextval(${numbersOf(qualifiedTable(table), column)}), ` +
+  `(select greatest(max(${ident(physicalColumnName(column.number))}), 0) + 1 from ${copy}), 1)`;
 
 const numbersOf = (table: string, { number }: ColumnRow) =>
   `pg_get_serial_sequence(${literal(table)}, ${literal(physicalColumnName(number))})`;

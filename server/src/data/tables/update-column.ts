@@ -1,5 +1,5 @@
 import { checkNames, parseChecks } from '@svc/contract/column-checks.ts';
-import { literalText, parseColumnType, typeWithChecks } from '@svc/contract/column-spec.ts';
+import { type ColumnSpec, literalText, parseColumnType, typeWithChecks } from '@svc/contract/column-spec.ts';
 import type { updateColumn as shape } from '@svc/contract/tables.shapes.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import type { z } from 'zod';
@@ -16,15 +16,30 @@ import { type ColumnRow, type TableRow, updateColumnRow } from './store.ts';
 import { parseDefaultText } from './values.ts';
 
 type ColumnChanges = z.output<typeof shape.body>;
+/** `any`: also to a type that not every value fits; a value that cannot be converted refuses the change. */
+type Conversion = 'lossless' | 'any';
+
+/** Without the name. */
+export function changesBetween(before: ColumnSpec, after: ColumnSpec): ColumnChanges {
+  const checks = checkNames
+    .filter((check) => before.checks?.[check] !== after.checks?.[check])
+    .map((check) => [check, after.checks?.[check] ?? null] as const);
+  return {
+    ...(before.nullable !== after.nullable && { nullable: after.nullable }),
+    ...(before.type !== after.type && { type: after.type }),
+    ...((before.type !== after.type || before.default !== after.default) && { default: after.default }),
+    ...(checks.length > 0 && { checks: Object.fromEntries(checks) }),
+  };
+}
 
 /** Name and default are in the catalogue only, so no reader waits for them. */
 export async function updateColumn(
   ctx: AppMutationCtx,
-  input: { table: string; column: string; set: ColumnChanges },
+  input: { table: string; column: string; set: ColumnChanges; conversion?: Conversion },
 ) {
   const row = await lockTable(ctx, input.table);
   const before = requireColumn(row, input.column);
-  const after = changedColumn(row, before, input.set);
+  const after = changedColumn(row, before, input);
   auditTable(ctx, 'columns.update', row, columnAudit(before, before), columnAudit(after, before));
   if (isDeepEqual(before, after)) return tableRecord(row);
   if (after.name !== before.name || after.type !== before.type)
@@ -40,8 +55,12 @@ export async function updateColumn(
   return tableRecord({ ...row, ...saved, columns });
 }
 
-function changedColumn(row: TableRow, column: ColumnRow, set: ColumnChanges): ColumnRow {
-  const type = changedType(row, column, set.type);
+function changedColumn(
+  row: TableRow,
+  column: ColumnRow,
+  { set, conversion = 'lossless' }: { set: ColumnChanges; conversion?: Conversion },
+): ColumnRow {
+  const type = changedType(row, column, set.type, conversion);
   const after: ColumnRow = {
     ...column,
     type,
@@ -65,14 +84,19 @@ function changedColumn(row: TableRow, column: ColumnRow, set: ColumnChanges): Co
   return after;
 }
 
-function changedType(row: TableRow, column: ColumnRow, text: ColumnChanges['type']): ColumnRow['type'] {
+function changedType(
+  row: TableRow,
+  column: ColumnRow,
+  text: ColumnChanges['type'],
+  conversion: Conversion,
+): ColumnRow['type'] {
   if (text === undefined) return column.type;
   const type = parseColumnType(text);
   if (typeof type !== 'string') throw validationError('type', type.detail);
   if (type === column.type) return type;
   if (column.role !== 'plain' || column.number === row.owner_column)
     throw fail('immutable_field', { detail: `The type of ${column.name} cannot change.` });
-  const problem = typeChangeProblem(column.type, type);
+  const problem = conversion === 'any' ? null : typeChangeProblem(column.type, type);
   if (problem !== null) throw fail('type_change_refused', { detail: `${column.name}: ${problem}.` });
   return type;
 }

@@ -8,6 +8,7 @@ import { openEnv, sealEnv } from '../env/env.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
+import { describeKeptTables } from './apply-tables.ts';
 import { endDeploymentRow, requireSameRuntime } from './artifacts.ts';
 import { isUploaded } from './build-deployment.ts';
 import { type DeploymentRecord, deploymentRecord, deploymentRecords } from './deployment-record.ts';
@@ -49,7 +50,7 @@ export async function getDeployment(ctx: AppCtx, { id }: { id: string }, urls: S
 
 export async function createDeployment(
   ctx: AppMutationCtx,
-  { ref, uploadId }: DeploymentRequest,
+  { ref, uploadId, tableChanges = null }: DeploymentRequest,
   urls: SiteUrls,
 ): Promise<DeploymentRecord> {
   const app = await lockAppFor(ctx, { required: 'owners' });
@@ -70,6 +71,7 @@ export async function createDeployment(
     ref: connection && (ref ?? connection.branch),
     uploadId: storedId,
     createdBy: ctx.caller.userId,
+    reuse: { table_changes: tableChanges },
   });
   return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
 }
@@ -137,6 +139,8 @@ export async function rollbackDeployment(
   const obstacle = rollbackObstacle(target);
   if (obstacle) throw fail(obstacle, { detail: `Deployment #${target.seq} is ${target.state}.` });
   requireSameRuntime(target, runtime);
+  const kept = await describeKeptTables(ctx.db, target);
+  if (kept !== null) ctx.warn(kept);
   if (target.method === 'static') await requireStoredRelease(ctx, target);
   const row = await queueDeployment(ctx, {
     ...appRef,

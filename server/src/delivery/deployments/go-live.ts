@@ -46,12 +46,15 @@ export async function goLive(
     lease_until: null,
     release_id: releaseId,
     reviewed_visibility: widest(row.reviewed_visibility, app?.visibility ?? null),
+    table_changes: row.table_changes && { ...row.table_changes, undo: [] },
   });
   await setLiveDeployment(ctx, appRef, row.id);
   await markDeployed(ctx, appRef);
   if (row.kind === 'resume') await markResumed(ctx, appRef);
   await deleteScales(ctx.db, appRef, replacedScales(row));
-  if (row.method === 'static') await applyTablesOf(ctx, row);
+  // A site that others see became active by a review.
+  const isReviewed = row.method === 'static' && row.state === 'built' && app?.visibility !== 'private';
+  await applyTablesOf(ctx, row, { isReviewed });
   await resetActivity(ctx.db, row.app_id, { canSleep: row.method !== 'static' && !!row.start_with?.sleepMs });
   await expireArtifacts(ctx, appRef);
   const publication = await publishLiveChange(ctx, appRef, {

@@ -1,4 +1,6 @@
+import type { createDeployment as shape } from '@svc/contract/deployments.shapes.ts';
 import { sql } from 'kysely';
+import type { z } from 'zod';
 import type { Db } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import type { InstanceRef } from '../../drivers/runtime/runtime.ts';
@@ -12,7 +14,7 @@ import type { DeploymentDeps } from './deps.ts';
 import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-store.ts';
 import { healthSettings, type InstanceSlot, isInReview } from './rules.ts';
 import { loadRunSettings } from './run-settings.ts';
-import { type DeploymentRow, findDeploymentRow } from './store.ts';
+import { type DeploymentRow, findDeploymentRow, type TableChanges } from './store.ts';
 
 /** The instances that this server process runs. */
 export interface Instances {
@@ -167,19 +169,24 @@ export interface DeploymentRequest {
   ref?: string | undefined;
   /** `pending`: a preview before the upload. */
   uploadId?: string | 'pending' | undefined;
+  tableChanges?: TableChanges | null;
 }
 
 export function deploymentRequest(
-  body: { ref?: string | undefined; upload_id?: string | undefined; upload_pending?: true | undefined },
+  body: z.output<typeof shape.body>,
   { mode }: { mode: RunMode },
 ): DeploymentRequest {
-  const { ref, upload_id: uploadId, upload_pending: isPending } = body;
-  if (isPending === undefined) return { ref, uploadId };
+  const { ref, upload_id: uploadId, upload_pending: isPending, prune, allow_destructive } = body;
+  const tableChanges: TableChanges | null =
+    prune || allow_destructive
+      ? { prune: prune === true, ...(allow_destructive && { allowed: 'all' }) }
+      : null;
+  if (isPending === undefined) return { ref, uploadId, tableChanges };
   if (mode === 'execute')
     throw validationError('upload_pending', 'is only for a dry run: upload the source first');
   if (uploadId !== undefined)
     throw validationError('upload_pending', 'is only for source that is not uploaded yet');
-  return { ref, uploadId: 'pending' };
+  return { ref, uploadId: 'pending', tableChanges };
 }
 
 interface ClaimedSample extends InstanceRef {

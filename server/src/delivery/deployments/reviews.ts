@@ -9,6 +9,7 @@ import {
   startRawDatabaseReview,
 } from '../../data/raw-databases/lifecycle.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
+import { approvedChanges, plannedTableSteps } from './apply-tables.ts';
 import { endDeploymentRow } from './artifacts.ts';
 import { abandonInstances } from './instances-store.ts';
 import { lockInReview, markOpened } from './reconcile-store.ts';
@@ -25,6 +26,7 @@ import {
 
 /** For other slices, which must not import the store. */
 export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingDeployment;
+export const findTableSteps: typeof plannedTableSteps = plannedTableSteps;
 export const findSourceChanges: typeof listSourceChanges = listSourceChanges;
 
 /** Starts what a reviewer looks at, and lets it run a while longer. */
@@ -63,6 +65,7 @@ export async function startReviewedDeployment(
   await endRawDatabaseReview(ctx, app);
   await updateDeploymentRow(ctx.db, row, {
     reviewed_visibility: visibility,
+    table_changes: await approvedChanges(ctx.db, row),
     ended_at: null,
     attempts: 0,
     lease_holder: null,

@@ -3,6 +3,7 @@ import * as endpoints from '@svc/contract/deployments.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { type Route, route, routes } from '../../http/router.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
+import { getTableDrift } from './apply-tables.ts';
 import {
   cancelDeployment,
   createDeployment,
@@ -24,6 +25,7 @@ export const deploymentRoutes = ({
     getDeployment: (ctx, { params }) => getDeployment(ctx, { id: params.deployment }, urls),
     cancelDeployment: (ctx, { params }) => cancelDeployment(ctx, { id: params.deployment }, urls),
     restartApp: (ctx) => restartApp(ctx, { ...urls, runtime }),
+    getTableDrift: (ctx) => getTableDrift(ctx),
     listInstances: (ctx, { query }) => listInstances(ctx, query),
     scaleApp: (ctx, { body }) => scaleApp(ctx, body),
     rollbackDeployment: (ctx, { params }) =>

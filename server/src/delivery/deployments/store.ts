@@ -13,6 +13,7 @@ import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
+import type { SchemaStep } from '../../data/tables/schema-steps.ts';
 import type { Artifact } from '../../drivers/runtime/runtime.ts';
 import type { PlannedProcess } from '../detect/plan-source.ts';
 import type { PlannedSchedule } from '../detect/schedule-times.ts';
@@ -34,6 +35,14 @@ export interface StartWith {
   tables?: Manifest['tables'];
 }
 
+export interface TableChanges {
+  prune?: boolean;
+  /** Destructive steps: all of them, or those with these texts, which a reviewer saw. */
+  allowed?: 'all' | readonly string[];
+  /** Undoes what was applied before the new version runs. */
+  undo?: readonly SchemaStep[];
+}
+
 export interface DeploymentRow {
   id: string;
   tenant_id: string;
@@ -53,6 +62,7 @@ export interface DeploymentRow {
   runtime: string | null;
   artifact: Artifact | null;
   start_with: StartWith | null;
+  table_changes: TableChanges | null;
   digest: string | null;
   is_kept: boolean;
   rollback_of: string | null;

@@ -1,7 +1,7 @@
 import { databaseError } from '../../core/db.ts';
 import { createLeasedWorker, type LeasedWorker } from '../../core/jobs.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
-import { applyPlannedTables } from './apply-tables.ts';
+import { applyPlannedTables, undoAppliedTables } from './apply-tables.ts';
 import { buildDeployment, secretValues, storedEnvironment } from './build-deployment.ts';
 import {
   type ClaimedWork,
@@ -77,15 +77,20 @@ async function prepareRelease(work: ClaimedWork, progress: Progress) {
   }
   if (begun === 'built') {
     work.log.sink('platform', 'Other people can see the app: an admin must approve this deployment first.');
-    await endDeployment(work, { state: 'built', releaseId: null });
+    await endUnreleased(work, { state: 'built', releaseId: null });
     return 'ended';
   }
   if (typeof begun === 'string') {
-    await endDeployment(work, { state: begun });
+    await endUnreleased(work, { state: begun });
     return 'ended';
   }
   progress.row = begun;
   return 'releasing';
+}
+
+async function endUnreleased(work: ClaimedWork, ending: Parameters<typeof endDeployment>[1]): Promise<void> {
+  await undoAppliedTables(work);
+  await endDeployment(work, ending);
 }
 
 async function release(work: ClaimedWork, { row, site }: Progress) {
@@ -104,7 +109,7 @@ async function runSteps(work: ClaimedWork): Promise<void> {
       `The server stopped ${attemptsMax} times while it worked on this deployment.`,
     );
   if (row.attempts > 1) work.log.sink('platform', 'Resumed: another server process stopped responding.');
-  if (row.cancel_asked && row.state !== 'releasing') return endDeployment(work, { state: 'canceled' });
+  if (row.cancel_asked && row.state !== 'releasing') return endUnreleased(work, { state: 'canceled' });
   const progress: Progress = { row, site: null };
   // The files of a site exist only where they were built: a resumed release of a site builds again and keeps its state.
   const needsFiles = row.method === 'static' && row.source !== 'artifact';
@@ -127,7 +132,7 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
     if (error instanceof LeaseLost) return;
     if (work.canceled.aborted) {
       log.sink('platform', 'Canceled.');
-      return await endDeployment(work, { state: 'canceled' });
+      return await endUnreleased(work, { state: 'canceled' });
     }
     work.signal.throwIfAborted();
     // An unavailable database is not a failure of the deployment.
@@ -143,7 +148,7 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
     const advice = findAdvice(isInLog(failure) ? log.last() : failure.lines);
     if (advice !== null) failure.message += ` ${advice}`;
     log.sink('platform', `Failed: ${failure.message}`);
-    await endDeployment(work, { state: 'failed', failure });
+    await endUnreleased(work, { state: 'failed', failure });
   } finally {
     await deleteWorkFolder(deps.workDir, claimed);
   }

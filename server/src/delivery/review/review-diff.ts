@@ -4,8 +4,9 @@ import type { z } from 'zod';
 import { countInvited } from '../../apps/record/people.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { findDeployment } from '../deployments/live-deployment.ts';
-import { findSourceChanges } from '../deployments/reviews.ts';
+import { stepRecord } from '../../data/tables/schema-steps.ts';
+import { findDeployment, findReleaseDeployment } from '../deployments/live-deployment.ts';
+import { findSourceChanges, findTableSteps } from '../deployments/reviews.ts';
 import { compareReleases, findRelease } from '../static-sites/releases.ts';
 import { findDeployed } from './live-state.ts';
 import type { Pin } from './rules.ts';
@@ -29,6 +30,7 @@ export async function reviewDiff(db: Db, row: ReviewRow, status: ReviewRow['stat
       invited: people + groups,
     },
     files: status === 'pending' ? await compareFiles(db, ref, { after: row, before: live }) : null,
+    tables: status === 'pending' ? await tableSteps(db, ref, row) : null,
   };
 }
 
@@ -48,6 +50,15 @@ async function describeVersion(db: Db, ref: AppRef, content: Content): Promise<V
     commit_message: deployment?.commit_message ?? null,
     created_at: created.created_at.toISOString(),
   };
+}
+
+async function tableSteps(db: Db, ref: AppRef, content: Content): Promise<Diff['tables']> {
+  const deployment =
+    content.deployment_id === null
+      ? content.release_id && (await findReleaseDeployment(db, ref, content.release_id))
+      : await findDeployment(db, ref, content.deployment_id);
+  const steps = deployment ? await findTableSteps(db, deployment) : null;
+  return steps?.map(stepRecord) ?? null;
 }
 
 async function compareFiles(

@@ -18,6 +18,7 @@ import { usePage } from '../../../components/url-state.ts';
 import { whyNotActive } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
 import { fetchCount } from './data/rows-api.ts';
+import { SchemaDrift } from './schema-drift.tsx';
 
 const perPage = 50;
 
@@ -57,6 +58,7 @@ export function TableList() {
             <Heading>Tables</Heading>
             {create}
           </Group>
+          <SchemaDrift />
           <DataTable
             label="Tables"
             minWidth={720}

@@ -1,0 +1,52 @@
+import { svcFor } from './commands.ts';
+import { done, newApp, type Tenant } from './people.ts';
+import { folderOf } from './server.ts';
+
+const serverJs =
+  "require('node:http').createServer((request, response) => response.end('lunch')).listen(process.env.PORT)";
+
+export interface Deployed {
+  id: string;
+  state: string;
+  failure: { code: string; step: string; detail: string } | null;
+}
+
+export async function newRunningApp(tenant: Tenant) {
+  const { member: owner, server } = tenant;
+  const app = await newApp(tenant, { owner }, { deploy_method: 'docker' });
+  const svc = svcFor(server, { token: owner.token, tenant: tenant.slug });
+  return {
+    app,
+    owner,
+    svc,
+    deploy: async (manifest: string, { program = serverJs, flags = [] as string[] } = {}) => {
+      const folder = folderOf({ 'svc.yaml': `start: node server.js\n${manifest}`, 'server.js': program });
+      const ran = await svc([
+        'deploy',
+        '--app',
+        app.id,
+        '--from-dir',
+        folder,
+        '--execute',
+        '--json',
+        ...flags,
+      ]);
+      return { ...ran, json: () => ran.json<Deployed>() };
+    },
+    schema: async () => (await done(owner.call('GET', `${app.base}/schema`))).tables,
+    drift: async () => done(owner.call('GET', `${app.base}/schema/drift`)),
+    rows: async (table: string) =>
+      (await done(owner.call('GET', `/data/${tenant.slug}/${app.slug}/${table}`))).data,
+  };
+}
+
+export const tablesBefore =
+  'tables: { menu: { columns: [dish:text, price:int] }, old: { columns: [x:int] } }\n';
+export const tablesAfter = `tables:
+  dishes:
+    was: menu
+    columns: [{ name: title, type: text, was: dish }, 'vegan:bool:false', 'notes:text[]:nullable']
+    indexes: [title:unique]
+    access: read-write
+  orders: { columns: ['amount:decimal(12,2)'] }
+`;

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'bun:test';
+import { useTestDatabase } from '../../testing.ts';
+import { appCalls } from '../testing.ts';
+import { tableRoutes } from './routes.ts';
+import { insertRow, newTestTables, physicalState } from './testing.ts';
+
+const database = useTestDatabase();
+const id = (n: number) => `00000000-0000-7000-8000-00000000000${n}`;
+const times = { 4: new Date(0), 5: new Date(0) };
+
+async function newSchema() {
+  const t = await newTestTables(database);
+  const call = appCalls(database, t, { routes: tableRoutes, path: '/schema' })(t.owner, t.app);
+  const exported = async () => (await call('GET', '')).body.tables;
+  return {
+    ...t,
+    exported,
+    apply: (tables: object, more: object = {}) => call('POST', '', { tables, ...more }),
+    check: (tables: object) => call('POST', '/check', { tables }),
+    state: async () => ({ tables: await exported(), physical: await physicalState(database, t.app) }),
+  };
+}
+
+const steps = ({ body }: { body: { steps: { text: string }[] } }) => body.steps.map(({ text }) => text);
+const all = { prune: true, allow_destructive: true };
+
+describe('a declared schema', () => {
+  test('covers columns, indexes, rules and descriptions, and a second time changes nothing', async () => {
+    const t = await newSchema();
+    const tables = {
+      menu: {
+        description: 'Dishes',
+        columns: ['dish:text(max_length=40)', 'price:int:nullable', 'kind:enum(hot,cold):hot'],
+        indexes: ['dish:unique', { name: 'by_price', columns: ['price', 'kind'] }],
+        access: { read: ['any'], write: ['role:cook'] },
+      },
+    };
+    expect((await t.apply(tables)).body).toMatchObject({ created: ['menu'], changed: true });
+    const again = await t.apply(tables);
+    expect(again.body).toEqual({ created: [], columns: [], rules: [], changed: false, steps: [], left: [] });
+    expect((await t.check(tables)).body).toEqual({ differs: false, steps: [] });
+    expect((await t.exported()).menu).toMatchObject({
+      columns: ['dish:text(max_length=40)', 'price:int:nullable', 'kind:enum(hot,cold):hot'],
+      indexes: [
+        { name: 'by_price', columns: ['price', 'kind'] },
+        { name: expect.any(String), columns: ['dish'], unique: true },
+      ],
+    });
+  });
+
+  test('renames tables and columns by `was` once, with their rules, indexes and rows', async () => {
+    const t = await newSchema();
+    await t.apply({ a: { columns: ['x:int', 'y:text'], indexes: ['x'], access: { read: ['x=gt.1'] } } });
+    const { id: tableId } = (await t.call('GET', '/a')).body;
+    const renamed = {
+      b: {
+        was: 'a',
+        columns: [{ name: 'z', type: 'int', was: 'x' }, 'y:text'],
+        indexes: ['z'],
+        access: { read: ['z=gt.1'] },
+      },
+    };
+    expect(steps(await t.check(renamed))).toEqual(['rename table a to b', 'rename column b.x to z']);
+    expect((await t.apply(renamed)).status).toBe(200);
+    expect((await t.call('GET', '/b')).body.id).toBe(tableId);
+    expect((await t.exported()).b.access.read).toEqual(['z=gt.1']);
+    expect((await t.apply(renamed, all)).body.changed).toBe(false);
+    const refused = await t.apply({ b: { columns: ['q:int', { name: 'z', type: 'int', was: 'q' }] } });
+    expect([refused.status, refused.body.code]).toEqual([400, 'validation_failed']);
+  });
+
+  test('drops only with prune, and what loses values only if that is allowed', async () => {
+    const t = await newSchema();
+    await t.apply({ a: { columns: ['x:int', 'y:int'], indexes: ['x'] }, b: { columns: ['x:int'] } });
+    const less = { a: { columns: ['x:int'] } };
+    const kept = await t.apply(less);
+    expect([kept.body.changed, kept.body.left.map(({ text }: { text: string }) => text)]).toEqual([
+      false,
+      [expect.stringContaining('drop from a the index (x)'), 'drop column a.y', 'drop table b'],
+    ]);
+    const before = await t.state();
+    const refused = await t.apply(less, { prune: true });
+    expect([refused.status, refused.body.code, refused.body.errors.length]).toEqual([
+      409,
+      'destructive_change',
+      2,
+    ]);
+    expect(await t.state()).toEqual(before);
+    expect((await t.apply(less, all)).status).toBe(200);
+    expect(await t.exported()).toEqual({ a: { columns: ['x:int'], access: 'read-only' } });
+  });
+
+  test('changes types, checks, defaults and nullability; a value that cannot be converted stops all of it', async () => {
+    const t = await newSchema();
+    await t.apply({
+      a: { columns: ['x:text', 'y:text:nullable'] },
+      z: { columns: ['n:text', 'y:text:nullable'] },
+    });
+    const a = (await t.call('GET', '/a')).body;
+    const z = (await t.call('GET', '/z')).body;
+    await insertRow(database, t, a, { 1: id(1), 2: '12', 3: 'one', ...times });
+    await insertRow(database, t, z, { 1: id(1), 2: 'many', 3: null, ...times });
+    const before = await t.state();
+    const toInt = {
+      a: { columns: ['x:int(min=1)', 'y:text'] },
+      z: { columns: ['n:int', 'y:text:nullable'] },
+    };
+    expect((await t.apply(toInt)).body.code).toBe('destructive_change');
+    const failed = await t.apply(toInt, all);
+    expect([failed.body.code, failed.body.detail]).toEqual([
+      'type_change_refused',
+      'change column z.n from text to int: z.n has a value that cannot become int.',
+    ]);
+    expect(await t.state()).toEqual(before);
+    const broken = await t.apply({ a: { columns: ['x:text(min_length=3)'] }, n: { columns: ['x:int'] } });
+    expect(broken.body.code).toBe('check_violation');
+    expect(await t.state()).toEqual(before);
+    expect((await t.apply({ a: toInt.a }, { allow_destructive: true })).status).toBe(200);
+    expect((await t.exported()).a.columns).toEqual(['x:int(min=1)', 'y:text']);
+  });
+});

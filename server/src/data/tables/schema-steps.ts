@@ -1,0 +1,155 @@
+import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
+import type { SchemaStep as StepRecord } from '@svc/contract/declared-tables.shapes.ts';
+import type { TableRules } from '@svc/contract/table-rules.ts';
+import type { addIndex, createTable } from '@svc/contract/tables.shapes.ts';
+import { typeChangeProblem } from '@svc/contract/type-changes.ts';
+import type { z } from 'zod';
+import type { AppMutationCtx } from '../../core/context.ts';
+import { setTableAccess } from './access.ts';
+import { addColumn, dropColumn } from './columns.ts';
+import { addIndex as addIndexTo, dropIndex } from './indexes.ts';
+import { createTable as createTableAs, dropTable, updateTable } from './tables.ts';
+import { changesBetween, updateColumn } from './update-column.ts';
+
+export type DeclaredIndex = z.output<typeof addIndex.body>;
+type NamedIndex = DeclaredIndex & { name: string };
+
+/** Plain data, because a deployment stores the steps that undo its own. `table` is the name at that point. */
+export type SchemaStep = { table: string } & (
+  | { kind: 'rename_table'; to: string }
+  | { kind: 'rename_column'; column: string; to: string }
+  | { kind: 'create_table'; as: Omit<z.output<typeof createTable.body>, 'name'> }
+  | { kind: 'add_column'; column: ColumnSpec }
+  | { kind: 'change_column'; before: ColumnSpec; after: ColumnSpec }
+  | { kind: 'update_table'; before: { description: string }; after: { description: string } }
+  | { kind: 'set_access'; before: TableRules; after: TableRules }
+  | { kind: 'add_index'; index: DeclaredIndex; isLate?: boolean }
+  | { kind: 'replace_index'; before: NamedIndex; after: NamedIndex; isLate?: boolean }
+  | { kind: 'drop_index'; index: NamedIndex }
+  | { kind: 'drop_column'; column: ColumnSpec }
+  | { kind: 'drop_table' }
+);
+
+export function isDrop({ kind }: SchemaStep): boolean {
+  return kind === 'drop_index' || kind === 'drop_column' || kind === 'drop_table';
+}
+
+const isLossy = (step: SchemaStep) =>
+  step.kind === 'change_column' && typeChangeProblem(step.before.type, step.after.type) !== null;
+
+export function isDestructive(step: SchemaStep): boolean {
+  return step.kind === 'drop_column' || step.kind === 'drop_table' || isLossy(step);
+}
+
+const expanding: readonly SchemaStep['kind'][] = [
+  'rename_table',
+  'rename_column',
+  'create_table',
+  'add_column',
+  'change_column',
+  'update_table',
+  'set_access',
+  'add_index',
+  'replace_index',
+];
+
+/** Can be undone, so that a deployment may take the step before its version runs. */
+export function isExpanding(step: SchemaStep): boolean {
+  const isLate = 'isLate' in step && step.isLate === true;
+  return expanding.includes(step.kind) && !isLossy(step) && !isLate;
+}
+
+/** Rules name new columns and no dropped ones; a late index needs the new type of its columns. */
+export function inOrder(steps: readonly SchemaStep[]): SchemaStep[] {
+  const rank = (step: SchemaStep) => {
+    if (isExpanding(step)) return expanding.indexOf(step.kind);
+    const late = ['drop_index', 'change_column', 'drop_column', 'drop_table'].indexOf(step.kind);
+    return expanding.length + (late < 0 ? 4 : late);
+  };
+  return [...steps].sort((a, b) => rank(a) - rank(b));
+}
+
+export function stepRecord(step: SchemaStep): z.output<typeof StepRecord> {
+  return { kind: step.kind, table: step.table, text: stepText(step), destructive: isDestructive(step) };
+}
+
+const typeText = (column: ColumnSpec) => columnSpecText(column).slice(column.name.length + 1);
+const indexText = ({ columns, unique }: DeclaredIndex) =>
+  `${unique ? 'unique index' : 'index'} (${columns.join(', ')})`;
+
+export function stepText(step: SchemaStep): string {
+  const { table } = step;
+  switch (step.kind) {
+    case 'rename_table':
+      return `rename table ${table} to ${step.to}`;
+    case 'rename_column':
+      return `rename column ${table}.${step.column} to ${step.to}`;
+    case 'create_table':
+      return `create table ${table}`;
+    case 'add_column':
+      return `add column ${table}.${step.column.name}: ${typeText(step.column)}`;
+    case 'change_column':
+      return `change column ${table}.${step.after.name} from ${typeText(step.before)} to ${typeText(step.after)}`;
+    case 'update_table':
+      return `set the description of ${table}`;
+    case 'set_access':
+      return `set the rules of ${table}`;
+    case 'add_index':
+      return `add to ${table} the ${indexText(step.index)}`;
+    case 'replace_index':
+      return `replace in ${table} the ${indexText(step.before)} ${step.before.name} by the ${indexText(step.after)}`;
+    case 'drop_index':
+      return `drop from ${table} the ${indexText(step.index)} ${step.index.name}`;
+    case 'drop_column':
+      return `drop column ${table}.${step.column.name}`;
+    case 'drop_table':
+      return `drop table ${table}`;
+  }
+}
+
+/** Answers the step that undoes this one, or null where something was lost. */
+export async function executeStep(ctx: AppMutationCtx, step: SchemaStep): Promise<SchemaStep | null> {
+  const { table } = step;
+  switch (step.kind) {
+    case 'rename_table':
+      await updateTable(ctx, { table, set: { name: step.to } });
+      return { kind: 'rename_table', table: step.to, to: table };
+    case 'rename_column':
+      await updateColumn(ctx, { table, column: step.column, set: { name: step.to } });
+      return { kind: 'rename_column', table, column: step.to, to: step.column };
+    case 'create_table':
+      await createTableAs(ctx, { name: table, ...step.as });
+      return { kind: 'drop_table', table };
+    case 'add_column':
+      await addColumn(ctx, { table, column: step.column });
+      return { kind: 'drop_column', table, column: step.column };
+    case 'change_column': {
+      const set = changesBetween(step.before, step.after);
+      await updateColumn(ctx, { table, column: step.after.name, set, conversion: 'any' });
+      return isLossy(step) ? null : { ...step, before: step.after, after: step.before };
+    }
+    case 'update_table':
+      await updateTable(ctx, { table, set: step.after });
+      return { ...step, before: step.after, after: step.before };
+    case 'set_access':
+      await setTableAccess(ctx, { table, set: step.after });
+      return { ...step, before: step.after, after: step.before };
+    case 'add_index': {
+      const { name, columns, unique } = await addIndexTo(ctx, { table, index: step.index });
+      return { kind: 'drop_index', table, index: { name, columns, unique } };
+    }
+    case 'replace_index':
+      await dropIndex(ctx, { table, index: step.before.name });
+      await addIndexTo(ctx, { table, index: step.after });
+      return { ...step, before: step.after, after: step.before };
+    case 'drop_index':
+      await dropIndex(ctx, { table, index: step.index.name });
+      return { kind: 'add_index', table, index: step.index };
+    case 'drop_column':
+      await dropColumn(ctx, { table, column: step.column.name });
+      return null;
+    case 'drop_table':
+      await dropTable(ctx, { table });
+      return null;
+  }
+}
