@@ -62,6 +62,8 @@ try {
     host: '127.0.0.1',
     port: config.supervised?.gatewayPort ?? 0,
     clientAddress: appAddress,
+    // All apps have one address.
+    limits: { perAddressMax: Number.POSITIVE_INFINITY },
   });
   config.runtime.isolation.gatewayPort = gateway?.port ?? null;
   const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>

@@ -3,7 +3,7 @@ import { listenRaw, type RawListenerOptions } from './raw-http/raw-listener.ts';
 import { serve } from './serve.ts';
 
 type ServeOptions = Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>;
-type Endpoint = Pick<RawListenerOptions, 'host' | 'port' | 'socket' | 'clientAddress' | 'edge'>;
+type Endpoint = Pick<RawListenerOptions, 'host' | 'port' | 'socket' | 'clientAddress' | 'edge' | 'limits'>;
 
 /** For connections that are idle when their listener has stopped. */
 const generalGraceMs = 100;

@@ -6,9 +6,10 @@ import { headBytesMax, mayHaveEnded, originForm, parseHead, type RequestHead } f
 import { PassThrough, type PassThroughClients } from './pass-through.ts';
 import { ClientEnd } from './pipe.ts';
 import type { Authority } from './raw-request.ts';
-import { type Routed, type Routes, routeRequest } from './route-request.ts';
+import { notAllowed, type Routed, type Routes, routeRequest } from './route-request.ts';
 import {
   type AfterResponse,
+  cancelBody,
   type OpenBody,
   type ResponseDeps,
   sendBody,
@@ -71,6 +72,10 @@ export class Connection {
     return this.#state !== 'half-closed' && this.#state !== 'closed' && this.#state !== 'tunnel';
   }
 
+  get #isPassing(): boolean {
+    return this.#state === 'passing' || this.#state === 'tunnel';
+  }
+
   get idleSince(): number | null {
     return this.#state === 'reading' && this.#output.isEmpty ? this.#activeAt : null;
   }
@@ -102,6 +107,7 @@ export class Connection {
   }
 
   drain(): void {
+    if (this.#isPassing) this.#extendTimeout();
     this.#passThrough?.clientDrained();
     if (this.#output.drain() > 0) this.#setDeadline(responseSecondsMax);
     if (this.#output.isEmpty && this.#state !== 'passing') this.#advance();
@@ -111,7 +117,7 @@ export class Connection {
     this.#clientEnded = true;
     this.#abortRequest?.();
     if (this.#state === 'half-closed') this.#socket.end();
-    else if (this.#state === 'passing' || this.#state === 'tunnel') this.#passThrough?.clientEnded();
+    else if (this.#isPassing) this.#passThrough?.clientEnded();
     else this.#advance();
   }
 
@@ -125,8 +131,13 @@ export class Connection {
 
   tick(): void {
     const { second } = this.#shared.clock;
-    if (this.#state === 'passing' || this.#state === 'tunnel') return;
-    if (this.#passThrough !== null && second - this.#activeAt >= passThroughIdleSecondsMax)
+    // The general server has time limits of its own; after its end, only the client is waited for.
+    if (this.#isPassing && this.#passThrough?.isServerGone !== true) return;
+    if (
+      this.#passThrough !== null &&
+      !this.#isPassing &&
+      second - this.#activeAt >= passThroughIdleSecondsMax
+    )
       this.#closePassThrough();
     if (second < this.#deadline) return;
     if (this.#state !== 'reading' || !this.#output.isEmpty) this.#socket.terminate();
@@ -306,10 +317,14 @@ export class Connection {
       owner: { address: this.#peer, scheme: this.#shared.scheme },
       clients,
       events: {
-        onDone: (isLast) => this.#passed(isLast),
+        onDone: (isLast) => this.#respond(() => (isLast ? 'last' : 'next')),
         onTunnel: () => this.#openTunnel(),
+        onServerEnd: this.#extendTimeout,
         onEnd: () => this.#halfClose(),
-        onError: (error) => this.#passFailed(error),
+        onError: (error) => {
+          this.#shared.log.error({ err: error }, 'pass-through failed');
+          this.#stopPassing(fail('unavailable'));
+        },
       },
     });
     this.#passThrough.start(originForm(bytes, head, at), {
@@ -326,25 +341,12 @@ export class Connection {
       const end = passThrough.sendBody(this.#unread);
       this.#unread = end === this.#unread.length ? null : this.#unread.subarray(end);
       if (passThrough.isMalformed) {
-        this.#refuseBody(passThrough);
+        this.#stopPassing(fail('validation_failed', { detail: 'The body is not chunked correctly.' }));
         return;
       }
     }
     if (this.#clientEnded) passThrough?.clientEnded();
     if ((this.#unread?.length ?? 0) >= headBytesMax) this.#client.hold();
-  }
-
-  #refuseBody(passThrough: PassThrough): void {
-    this.#closePassThrough();
-    this.#unread = null;
-    if (passThrough.hasBegunResponse) this.#socket.terminate();
-    else this.#refuse(fail('validation_failed', { detail: 'The body is not chunked correctly.' }));
-  }
-
-  #passed(isLast: boolean): void {
-    if (this.#state !== 'passing') return;
-    this.#state = isLast ? 'finishing' : 'reading';
-    this.#advance();
   }
 
   #openTunnel(): void {
@@ -356,13 +358,14 @@ export class Connection {
     if (this.#clientEnded) this.#passThrough?.clientEnded();
   }
 
-  #passFailed(error: unknown): void {
-    this.#shared.log.error({ err: error }, 'pass-through failed');
-    if (this.#state !== 'passing' && this.#state !== 'tunnel') return;
+  /** A response that has begun can only be cut off. */
+  #stopPassing(failure: Failure): void {
+    if (!this.#isPassing) return;
     const hasBegun = this.#passThrough?.hasBegunResponse;
     this.#closePassThrough();
+    this.#unread = null;
     if (hasBegun) this.terminate();
-    else this.#refuse(fail('unavailable'));
+    else this.#refuse(failure);
   }
 
   #closePassThrough(): void {
@@ -390,11 +393,4 @@ export class Connection {
     this.#activeAt = this.#shared.clock.second;
     this.#deadline = this.#activeAt + seconds;
   }
-}
-
-const notAllowed = fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
-
-function cancelBody(response: EdgeResponse | AppProxy): void {
-  const body = 'proxy' in response ? null : response.body;
-  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

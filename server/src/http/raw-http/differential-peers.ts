@@ -68,7 +68,7 @@ export async function startNodePeer(): Promise<Peer> {
 
 /** nginx as a proxy in front of a server that records; none where it is not installed. */
 export async function startNginxPeer(): Promise<Peer[]> {
-  const nginx = Bun.which('nginx', { PATH: `${process.env.PATH}:/usr/sbin` });
+  const nginx = Bun.which('nginx', { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin' });
   if (nginx === null) return [];
   const recorder = startBunPeer();
   const folder = mkdtempSync(join(tmpdir(), 'svc-nginx-'));

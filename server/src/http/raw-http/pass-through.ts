@@ -14,6 +14,8 @@ interface PassThroughEvents {
   onDone(isLast: boolean): void;
   /** The connection has become another protocol's, such as a WebSocket. */
   onTunnel(): void;
+  /** A part of the response may still have to be sent. */
+  onServerEnd(): void;
   onEnd(): void;
   onError(error: unknown): void;
 }
@@ -34,6 +36,7 @@ export class PassThrough {
   #response: ResponseReader | null = null;
   #isClosed = false;
   isTunnel = false;
+  isServerGone = false;
 
   constructor(
     client: PipeEnd,
@@ -61,6 +64,7 @@ export class PassThrough {
   start(head: Buffer, request: { method: string; body: number | 'chunked'; isLast: () => boolean }): void {
     this.#body = new BodyReader(request.body);
     this.#response = new ResponseReader(request);
+    this.isServerGone = false;
     if (this.#toServer === null) this.#connect();
     this.#toServer?.push(head);
   }
@@ -149,16 +153,14 @@ export class PassThrough {
   #serverEnded(): void {
     if (this.#isClosed || this.#server === null) return;
     this.#server = null;
-    const toClient = this.#toClient;
     this.#toServer = null;
-    if (this.#response === null) {
-      this.#toClient = null;
-      return;
-    }
+    if (this.#response === null) return;
+    this.isServerGone = true;
+    this.#events.onServerEnd();
     if (this.#response.state === 'until-close') {
       this.#response.state = 'done';
       this.#finish();
-    } else if (this.#response.state !== 'done') toClient?.end();
+    } else this.#toClient?.end();
   }
 }
 

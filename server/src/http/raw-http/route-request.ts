@@ -22,6 +22,8 @@ interface RequestContext {
   extendTimeout: () => void;
 }
 
+export const notAllowed = fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+
 export type Routed = ReturnType<typeof routeRequest>;
 
 /** `pass`: to the general server. A number: the bytes that the request has in all, where some are missing. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Failure, fail, renderProblem } from '../../core/problem.ts';
-import type { EdgeResponse } from '../edge-request.ts';
+import type { AppProxy, EdgeResponse } from '../edge-request.ts';
 import { corsHeaders, isRequestId } from '../headers.ts';
 import type { OutputQueue } from './output-queue.ts';
 import { headTooLarge, type RequestHead } from './parse-head.ts';
@@ -169,4 +169,9 @@ export async function sendBody(output: OutputQueue, open: OpenBody, onProgress: 
     output.onClose = null;
     void reader.cancel().catch(() => {});
   }
+}
+
+export function cancelBody(response: EdgeResponse | AppProxy): void {
+  const body = 'proxy' in response ? null : response.body;
+  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

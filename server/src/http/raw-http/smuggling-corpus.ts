@@ -10,21 +10,58 @@ export const refusedRequests: Record<string, string> = {
   // Two lengths (RFC 9112 §6.3).
   'Content-Length twice, equal': smuggle('Content-Length: 5\r\nContent-Length: 5\r\n', 'hello'),
   'Content-Length twice, different': smuggle('Content-Length: 5\r\nContent-Length: 0\r\n', 'hello'),
-  'Content-Length twice, in different letters': smuggle('Content-Length: 0\r\ncontent-length: 43\r\n', hidden),
+  'Content-Length twice, in different letters': smuggle(
+    'Content-Length: 0\r\ncontent-length: 43\r\n',
+    hidden,
+  ),
   'Content-Length as a list': smuggle('Content-Length: 5, 5\r\n', 'hello'),
   'CL.TE': smuggle('Content-Length: 6\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${hidden}`),
   'TE.CL': smuggle('Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', `2b\r\n${hidden}\r\n0\r\n\r\n`),
-  'TE.TE with identity': smuggle('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'),
+  'TE.TE with identity': smuggle(
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n',
+    '0\r\n\r\n',
+  ),
   // Lengths that parsers of numbers read differently.
   ...Object.fromEntries(
-    ['', '+5', '-5', '0x5', '5e0', '5.0', '05', '5 5', '5;', '"5"', '99999999999999999999', '18446744073709551621'].map(
-      (length) => [`Content-Length ${JSON.stringify(length)}`, smuggle(`Content-Length: ${length}\r\n`, 'hello')],
-    ),
+    [
+      '',
+      '+5',
+      '-5',
+      '0x5',
+      '5e0',
+      '5.0',
+      '05',
+      '5 5',
+      '5;',
+      '"5"',
+      '99999999999999999999',
+      '18446744073709551621',
+    ].map((length) => [
+      `Content-Length ${JSON.stringify(length)}`,
+      smuggle(`Content-Length: ${length}\r\n`, 'hello'),
+    ]),
   ),
   // Codings that one parser ignores.
   ...Object.fromEntries(
-    ['xchunked', 'chunked, identity', 'identity', 'identity, chunked', 'gzip, chunked', 'chunked, chunked', 'CHUNKED']
-      .concat(['"chunked"', 'chunked;q=1', ', chunked', 'chunked,', 'cow', '\x0bchunked', '\x0cchunked', 'chunke\x00d'])
+    [
+      'xchunked',
+      'chunked, identity',
+      'identity',
+      'identity, chunked',
+      'gzip, chunked',
+      'chunked, chunked',
+      'CHUNKED',
+    ]
+      .concat([
+        '"chunked"',
+        'chunked;q=1',
+        ', chunked',
+        'chunked,',
+        'cow',
+        '\x0bchunked',
+        '\x0cchunked',
+        'chunke\x00d',
+      ])
       .map((coding) => [
         `Transfer-Encoding ${JSON.stringify(coding)}`,
         smuggle(`Transfer-Encoding: ${coding}\r\n`, `0\r\n\r\n${hidden}`),
@@ -96,11 +133,14 @@ export const acceptedRequests: Record<string, string> = {
   'a body that looks like a request': smuggle(`Content-Length: ${hidden.length}\r\n`, hidden),
   'a GET with a body': `GET /g HTTP/1.1\r\n${host}Content-Length: 5\r\n\r\nhello`,
   'an empty body': smuggle('Content-Length: 0\r\n'),
-  'chunks': chunked('5\r\nhello\r\nA\r\n, world!!!\r\n0\r\n\r\n'),
+  chunks: chunked('5\r\nhello\r\nA\r\n, world!!!\r\n0\r\n\r\n'),
   'chunks with leading zeros': chunked('0005\r\nhello\r\n000\r\n\r\n'),
   'a chunk that looks like a request': chunked(`${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`),
   'no chunks': chunked('0\r\n\r\n'),
   'headers with blanks': smuggle('A:\t b \t\r\nContent-Length:5\r\n', 'hello'),
-  'similar headers': smuggle('Content-Length: 2\r\nX-Content-Length: 5\r\nTransfer-Encodings: chunked\r\n', 'ok'),
+  'similar headers': smuggle(
+    'Content-Length: 2\r\nX-Content-Length: 5\r\nTransfer-Encodings: chunked\r\n',
+    'ok',
+  ),
   'DELETE without a body': `DELETE /d HTTP/1.1\r\n${host}\r\n`,
 };

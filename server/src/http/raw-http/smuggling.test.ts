@@ -25,16 +25,19 @@ const forSite = (text: string) => text.replaceAll('corpus.test', siteHost);
 const last = 'GET /last HTTP/1.1\r\nHost: corpus.test\r\nConnection: close\r\n\r\n';
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 
-test.each(Object.entries(refusedRequests))('%s gets 400, and nothing behind it is answered', async (_, text) => {
-  bun.received.length = 0;
-  for (const sent of [text, forSite(text)]) {
-    const received = await exchange(passing.port, bytes(sent + last));
-    expect(readStatuses(received)).toEqual(['400']);
-    expect(received).toMatch(/^connection: close\r$/im);
-  }
-  // The head of a request with a malformed body may have been passed on; its body never ends.
-  expect(bun.received).toEqual([]);
-});
+test.each(Object.entries(refusedRequests))(
+  '%s gets 400, and nothing behind it is answered',
+  async (_, text) => {
+    bun.received.length = 0;
+    for (const sent of [text, forSite(text)]) {
+      const received = await exchange(passing.port, bytes(sent + last));
+      expect(readStatuses(received)).toEqual(['400']);
+      expect(received).toMatch(/^connection: close\r$/im);
+    }
+    // The head of a request with a malformed body may have been passed on; its body never ends.
+    expect(bun.received).toEqual([]);
+  },
+);
 
 test('a refused request gets 400 behind other requests too', async () => {
   for (const [name, text] of Object.entries(refusedRequests)) {
