@@ -5,7 +5,7 @@ import { userOf } from '../sdk/src/server-user.ts';
 import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
 import { newPerson, newTenant, type Person } from './support/people.ts';
 import { type RunningApp, runningApp, zeros } from './support/running-app.ts';
-import { freePort, readMetrics, startServer } from './support/server.ts';
+import { readMetrics, startServer } from './support/server.ts';
 import { setVisibility, visitorCookie } from './support/sites.ts';
 import { sendRaw } from './support/sockets.ts';
 import { until } from './support/until.ts';
@@ -205,22 +205,20 @@ test('a refused page redirects to the sign-in in cookie mode, and is a problem d
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
-test.if(hasChromium)('a page without a content type is displayed, at either listener', async () => {
-  const edgePort = freePort();
-  const server = await startServer({ env: { SVC_EDGE_PORT: String(edgePort) } });
+test.if(hasChromium)('a page without a content type is displayed', async () => {
+  const server = await startServer();
   const app = await runningApp({ within: await newTenant(server) });
   await setVisibility(app.site, 'internet');
   await app.setMode('anonymous');
   await until('it is open', async () => (await app.fetch('/untyped')).status === 200, 2_000);
   const browser = await openChromium({ width: 400, height: 300 });
-  for (const port of [server.port, edgePort]) {
-    const head = `GET /untyped HTTP/1.1\r\nHost: ${app.site.host}:${port}\r\n\r\n`;
-    const [answer] = await sendRaw(port, [{ bytes: Buffer.from(head), isHead: false }]);
-    expect([answer?.status, answer?.headers['content-type']]).toEqual([200, undefined]);
-    const page = await browser.newPage();
-    await page.goto(`http://${app.site.host}:${port}/untyped`);
-    expect(await page.getByRole('heading').textContent()).toBe('hello');
-  }
+  const { port } = server;
+  const head = `GET /untyped HTTP/1.1\r\nHost: ${app.site.host}:${port}\r\n\r\n`;
+  const [answer] = await sendRaw(port, [{ bytes: Buffer.from(head), isHead: false }]);
+  expect([answer?.status, answer?.headers['content-type']]).toEqual([200, undefined]);
+  const page = await browser.newPage();
+  await page.goto(`http://${app.site.host}:${port}/untyped`);
+  expect(await page.getByRole('heading').textContent()).toBe('hello');
   await browser.close();
 });
 

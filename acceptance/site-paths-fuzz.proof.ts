@@ -1,3 +1,3 @@
 import { sitePathsFuzz } from './suites/site-paths-fuzz.ts';
 
-sitePathsFuzz({ pathsCount: 20_000 });
+sitePathsFuzz({ pathsCount: 40_000 });

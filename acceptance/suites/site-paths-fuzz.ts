@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { openServerDatabase } from '../support/database.ts';
 import { newRandom } from '../support/random.ts';
 import { Tally } from '../support/rows.ts';
-import { freePort, type RunningServer, startEmbedded } from '../support/server.ts';
+import { type RunningServer, startEmbedded } from '../support/server.ts';
 import {
   askHost,
   moveRelease,
@@ -18,7 +18,6 @@ import { repeatConcurrently } from '../support/until.ts';
 import { hostileHost, hostileTarget, type KnownNames } from './hostile-paths.ts';
 
 export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
-  /** Requests per listener; two listeners together send the required number. */
   const pipelined = 8;
   const connections = 8;
 
@@ -32,7 +31,6 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
   }
 
   let server: RunningServer;
-  let edgePort: number;
   let sites: Marked[];
   let names: KnownNames;
   /** The marker that an answer for this host may contain; none for all others. */
@@ -58,8 +56,7 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
   };
 
   beforeAll(async () => {
-    edgePort = freePort();
-    server = await startEmbedded({ env: { SVC_EDGE_PORT: String(edgePort) } });
+    server = await startEmbedded();
     sites = [];
     for (const [at, config] of [{}, { spa: true }, { clean_urls: false, trailing_slash: true }].entries()) {
       const site = await newSite(server);
@@ -132,82 +129,75 @@ export function sitePathsFuzz({ pathsCount }: { pathsCount: number }): void {
     }
   });
 
-  describe.each(['SVC_PORT', 'SVC_EDGE_PORT'] as const)('by the listener of %s', (listener) => {
-    test('hostile paths and hosts get not a byte of another site or release, and no fault of the server', async () => {
-      const port = listener === 'SVC_PORT' ? server.port : edgePort;
-      const random = newRandom();
-      const statuses = new Tally();
-      const wrong: string[] = [];
-      let [answered, cut, withContent] = [0, 0, 0];
-      const begun = performance.now();
+  test('hostile paths and hosts get not a byte of another site or release, and no fault of the server', async () => {
+    const { port } = server;
+    const random = newRandom();
+    const statuses = new Tally();
+    const wrong: string[] = [];
+    let [answered, cut, withContent] = [0, 0, 0];
+    const begun = performance.now();
 
-      const judge = (
-        { line, hosts }: Sent,
-        { status, headers, body }: RawAnswer,
-        behind: readonly Sent[],
-      ) => {
-        statuses.add(status);
-        const text = plainBytes(body, headers['content-encoding']).toString('latin1');
-        const found = marks.filter((mark) => text.includes(mark) || JSON.stringify(headers).includes(mark));
-        if (found.length > 0) withContent++;
-        const allowed = marksAllowed(line, hosts);
-        if (hosts.length > 1 && ![400, 414, 505].includes(status))
-          wrong.push(`two hosts are ${status}: ${line}`);
-        else if (found.length > 1 || found.some((mark) => !allowed.includes(mark)))
-          wrong.push(`another's content: ${line} of ${hosts}`);
-        // Bun answers 505 to a request line with bytes that no URL may have, also ahead of other answers.
-        const isUnread = status === 505 && behind.some((sent) => /[^!-~]/.test(targetOf(sent.line)));
-        if (status >= 500 && !isUnread) wrong.push(`${status}: ${line} of ${hosts}`);
-        if (!headers['x-request-id'] && status !== 400 && status !== 505)
-          wrong.push(`no request id: ${line}`);
-        if (headers['set-cookie']?.toLowerCase().includes('domain=')) wrong.push(`a wide cookie: ${line}`);
-        const { location } = headers;
-        if (location !== undefined && !staysHere(location, port))
-          wrong.push(`led away to ${location}: ${line}`);
-      };
-      await repeatConcurrently(Math.ceil(pathsCount / pipelined), connections, async () => {
-        let left = random.times(pipelined, () => newRequest(port));
-        for (let atOnce = left.length; left.length > 0; ) {
-          const batch = left.slice(0, atOnce);
-          const answers = await sendRaw(port, batch);
-          for (const [at, answer] of answers.entries()) judge(left[at]!, answer, left.slice(at));
-          answered += answers.length;
-          if (answers.length < batch.length) cut++;
-          // The connection was closed because of a later request: sent again alone.
-          const isAlone = answers.length === 0 && batch.length > 1;
-          left = left.slice(isAlone ? 0 : Math.max(1, answers.length));
-          atOnce = isAlone ? 1 : pipelined;
-        }
-      });
-
-      function newRequest(at: number): Sent {
-        const hosts = hostileHost(random, names, at);
-        const method = random.pick(['GET', 'GET', 'GET', 'GET', 'GET', 'GET', 'GET', 'HEAD']);
-        const line = `${method} ${hostileTarget(random, names)} HTTP/1.1`;
-        const extra = random.pick([
-          '',
-          '',
-          '',
-          'accept-encoding: br, gzip\r\n',
-          'accept: text/html\r\n',
-          'range: bytes=10-400\r\n',
-          'if-none-match: *\r\n',
-          'x-forwarded-host: x\r\n',
-          'x-original-url: /x\r\n',
-        ]);
-        const head = `${line}\r\n${hosts.map((host) => `host: ${host}\r\n`).join('')}${extra}\r\n`;
-        return { line, hosts, isHead: method === 'HEAD', bytes: Buffer.from(head, 'latin1') };
+    const judge = ({ line, hosts }: Sent, { status, headers, body }: RawAnswer, behind: readonly Sent[]) => {
+      statuses.add(status);
+      const text = plainBytes(body, headers['content-encoding']).toString('latin1');
+      const found = marks.filter((mark) => text.includes(mark) || JSON.stringify(headers).includes(mark));
+      if (found.length > 0) withContent++;
+      const allowed = marksAllowed(line, hosts);
+      if (hosts.length > 1 && ![400, 414, 505].includes(status))
+        wrong.push(`two hosts are ${status}: ${line}`);
+      else if (found.length > 1 || found.some((mark) => !allowed.includes(mark)))
+        wrong.push(`another's content: ${line} of ${hosts}`);
+      // Bun answers 505 to a request line with bytes that no URL may have, also ahead of other answers.
+      const isUnread = status === 505 && behind.some((sent) => /[^!-~]/.test(targetOf(sent.line)));
+      if (status >= 500 && !isUnread) wrong.push(`${status}: ${line} of ${hosts}`);
+      if (!headers['x-request-id'] && status !== 400 && status !== 505) wrong.push(`no request id: ${line}`);
+      if (headers['set-cookie']?.toLowerCase().includes('domain=')) wrong.push(`a wide cookie: ${line}`);
+      const { location } = headers;
+      if (location !== undefined && !staysHere(location, port))
+        wrong.push(`led away to ${location}: ${line}`);
+    };
+    await repeatConcurrently(Math.ceil(pathsCount / pipelined), connections, async () => {
+      let left = random.times(pipelined, () => newRequest(port));
+      for (let atOnce = left.length; left.length > 0; ) {
+        const batch = left.slice(0, atOnce);
+        const answers = await sendRaw(port, batch);
+        for (const [at, answer] of answers.entries()) judge(left[at]!, answer, left.slice(at));
+        answered += answers.length;
+        if (answers.length < batch.length) cut++;
+        // The connection was closed because of a later request: sent again alone.
+        const isAlone = answers.length === 0 && batch.length > 1;
+        left = left.slice(isAlone ? 0 : Math.max(1, answers.length));
+        atOnce = isAlone ? 1 : pipelined;
       }
-
-      const seconds = (performance.now() - begun) / 1000;
-      console.log(
-        `site paths fuzz, ${listener}: seed ${random.seed}; ${answered} of ${pathsCount} answered in ${seconds.toFixed(1)} s, ` +
-          `${withContent} with content of the right release, ${cut} connections closed with requests left; wrong: ${wrong.length}; ${statuses}`,
-      );
-      expect(wrong.slice(0, 20)).toEqual([]);
-      expect(withContent).toBeGreaterThan(pathsCount / 20);
-      expect(answered).toBeGreaterThan(pathsCount * 0.99);
     });
+
+    function newRequest(at: number): Sent {
+      const hosts = hostileHost(random, names, at);
+      const method = random.pick(['GET', 'GET', 'GET', 'GET', 'GET', 'GET', 'GET', 'HEAD']);
+      const line = `${method} ${hostileTarget(random, names)} HTTP/1.1`;
+      const extra = random.pick([
+        '',
+        '',
+        '',
+        'accept-encoding: br, gzip\r\n',
+        'accept: text/html\r\n',
+        'range: bytes=10-400\r\n',
+        'if-none-match: *\r\n',
+        'x-forwarded-host: x\r\n',
+        'x-original-url: /x\r\n',
+      ]);
+      const head = `${line}\r\n${hosts.map((host) => `host: ${host}\r\n`).join('')}${extra}\r\n`;
+      return { line, hosts, isHead: method === 'HEAD', bytes: Buffer.from(head, 'latin1') };
+    }
+
+    const seconds = (performance.now() - begun) / 1000;
+    console.log(
+      `site paths fuzz: seed ${random.seed}; ${answered} of ${pathsCount} answered in ${seconds.toFixed(1)} s, ` +
+        `${withContent} with content of the right release, ${cut} connections closed with requests left; wrong: ${wrong.length}; ${statuses}`,
+    );
+    expect(wrong.slice(0, 20)).toEqual([]);
+    expect(withContent).toBeGreaterThan(pathsCount / 20);
+    expect(answered).toBeGreaterThan(pathsCount * 0.99);
   });
 
   interface Sent {

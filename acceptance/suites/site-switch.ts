@@ -5,13 +5,7 @@ import { databaseUrlOf } from '../support/database.ts';
 import { done } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
 import { Tally } from '../support/rows.ts';
-import {
-  freePort,
-  type RunningServer,
-  startEmbedded,
-  startServer,
-  temporaryFolder,
-} from '../support/server.ts';
+import { type RunningServer, startEmbedded, startServer, temporaryFolder } from '../support/server.ts';
 import {
   askHost,
   askSite,
@@ -51,8 +45,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
 
   test('switching under load: each answer is whole and of one release, none fails, and the old one is gone within a second', async () => {
     const random = newRandom();
-    const edgePort = freePort();
-    const server = await startEmbedded({ env: { SVC_EDGE_PORT: String(edgePort) } });
+    const server = await startEmbedded();
     const other = await startCopy(server);
     const site = await newSite(server);
     const first = await reviewed(site, 'one');
@@ -110,7 +103,7 @@ export function siteSwitch({ roundsCount }: { roundsCount: number }): void {
         }
       }
     };
-    const ports = [server.port, edgePort, other.port];
+    const ports = [server.port, other.port];
     const clients = Array.from({ length: clientsCount }, (_, at) =>
       client({ port: ports[at % ports.length]! }),
     );

@@ -43,7 +43,6 @@ test('SVC_LISTEN is the path of a socket, whose proxy is trusted beside the conf
     ['SVC_LISTEN', { ...env, SVC_LISTEN: 'unix:/run/svc/' }],
     ['SVC_LISTEN', { ...env, SVC_LISTEN: `unix:/run/${'x'.repeat(100)}` }],
     ['SVC_BASE_URL', { SVC_LISTEN: env.SVC_LISTEN }],
-    ['SVC_EDGE_PORT', { ...env, SVC_EDGE_PORT: '4480' }],
     ['SVC_HTTPS_PORT', { ...env, SVC_HTTPS_PORT: '4443' }],
   ] as const)
     expect(() => readConfig(wrong)).toThrow(variable);
@@ -175,17 +174,12 @@ test('an invalid object store or missing keys are reported with the variable', (
   expect(wrongIn({ ...named, AWS_SECRET_ACCESS_KEY: '' })).toBe('AWS_SECRET_ACCESS_KEY');
 });
 
-test('SVC_EDGE_PORT adds a listener for sites', () => {
-  expect(readConfig({}).edgePort).toBeUndefined();
-  expect(readConfig({ SVC_EDGE_PORT: '4480' }).edgePort).toBe(4480);
-  for (const wrong of [
-    { SVC_EDGE_PORT: '0' },
-    { SVC_EDGE_PORT: '65536' },
-    { SVC_EDGE_PORT: 'x' },
-    { SVC_EDGE_PORT: '4400' },
-    { SVC_EDGE_PORT: '4480', SVC_PORT: '4480' },
-  ])
-    expect(() => readConfig(wrong)).toThrow(ConfigError);
+test('SVC_EDGE_PORT of earlier versions is ignored, whatever it says', () => {
+  for (const SVC_EDGE_PORT of ['4480', '4400', 'x'])
+    expect({ ...readConfig({ SVC_EDGE_PORT }), trustedProxies: null }).toEqual({
+      ...readConfig({}),
+      trustedProxies: null,
+    });
 });
 
 test('SVC_EXTRA_HOSTS adds host names of the platform', () => {
@@ -217,7 +211,6 @@ test('SVC_HTTPS_PORT enables HTTPS, with or without certificate files', () => {
     { SVC_HTTPS_PORT: '0' },
     { SVC_HTTPS_PORT: 'x' },
     { SVC_HTTPS_PORT: '4400' },
-    { SVC_HTTPS_PORT: '4443', SVC_EDGE_PORT: '4443' },
     files,
     { SVC_HTTPS_PORT: '4443', SVC_TLS_CERT_FILE: '/tls/cert.pem' },
     { SVC_HTTPS_PORT: '4443', SVC_TLS_KEY_FILE: '/tls/key.pem' },

@@ -6,7 +6,6 @@ import {
   readConnectorNetworks,
   readDomains,
   readEdgeCacheBytes,
-  readEdgePort,
   readExtraHosts,
   readHttps,
   readListen,
@@ -47,7 +46,6 @@ export function readConfigOrExit(env: Environment) {
 
 export function readConfig(env: Environment) {
   const port = readPort(env, 'SVC_PORT') ?? 4400;
-  const edgePort = readEdgePort(env, port);
   const baseUrl = readBaseUrl(env, port);
   const dataDir = resolve(env.SVC_DATA_DIR || dataDirDefault);
   return {
@@ -60,14 +58,12 @@ export function readConfig(env: Environment) {
     extraHosts: readExtraHosts(env),
     /** Parent domain of the apps' hosts. */
     appsDomain: readAppsDomain(env),
-    /** Port of an additional, faster listener for sites only. */
-    edgePort,
     /** Memory for cached files of sites. */
     edgeCacheBytes: readEdgeCacheBytes(env),
     metrics: readMetrics(env),
     domains: readDomains(env),
     /** Null: no HTTPS on this server. */
-    https: readHttps(env, port, edgePort),
+    https: readHttps(env, port),
     /** Certificate authority for custom domains; null: no certificates are ordered. */
     acme: readAcme(env),
     /** Null: no e-mails are sent. */

@@ -12,11 +12,9 @@ import { gitPrefix } from './delivery/git-host/paths.ts';
 import { openHttpsServer } from './drivers/certificates/https-server.ts';
 import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
 import { connectSupervisor, ReportedError } from './drivers/supervisor/connect-supervisor.ts';
+import { openFrontDoor } from './http/front-door.ts';
 import { strictTransportFor } from './http/headers.ts';
 import { listenForMetrics } from './http/metrics.ts';
-import { createPassThroughClients } from './http/raw-http/pass-through.ts';
-import { listenRaw } from './http/raw-http/raw-listener.ts';
-import { serve } from './http/serve.ts';
 import { type Platform, startPlatform } from './platform.ts';
 
 /** Time limit for running requests after a stop signal. */
@@ -39,10 +37,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal
 try {
   // The port is opened first, so that nothing is set up when it is in use.
   let platform: Platform | null = null;
-  const passThroughClients = createPassThroughClients({
-    hostname: reachableHost(config.host),
-    port: config.port,
-  });
   const handlers = {
     handle: (...request: Parameters<Platform['handle']>) =>
       (platform?.handle ?? handleWhileStarting)(...request),
@@ -52,63 +46,49 @@ try {
     log,
     metrics,
   };
+  const edge = () => platform?.edge ?? null;
   if (config.socket) await prepareSocketPath(config.socket);
-  const listen = () =>
-    serve({
-      ...config,
-      ...handlers,
-      hostHandler: () => platform?.sites ?? null,
-      passThroughClient: passThroughClients.find,
-    });
-  const serving = config.socket
+  const door = openFrontDoor({ ...config, ...handlers, hostHandler: () => platform?.sites ?? null });
+  const listen = () => door.listen({ ...config, edge });
+  const main = config.socket
     ? listen()
     : explainPortInUse({ variable: 'SVC_PORT', port: config.port }, listen);
   // Apps in a sandbox use the platform here. They are not local clients, and no proxy speaks for them.
-  const gateway =
+  const gatewayDoor =
     config.runtime.kind === 'process'
-      ? serve({
-          ...handlers,
-          host: '127.0.0.1',
-          port: config.supervised?.gatewayPort ?? 0,
-          trustedProxies: { includes: () => false },
-          clientAddress: appAddress,
-        })
+      ? openFrontDoor({ ...handlers, trustedProxies: { includes: () => false } })
       : null;
+  const gateway = gatewayDoor?.listen({
+    host: '127.0.0.1',
+    port: config.supervised?.gatewayPort ?? 0,
+    clientAddress: appAddress,
+    // All apps have one address.
+    limits: { perAddressMax: Number.POSITIVE_INFINITY },
+  });
   config.runtime.isolation.gatewayPort = gateway?.port ?? null;
-  const { edgePort } = config;
-  const raw =
-    edgePort === undefined
-      ? null
-      : explainPortInUse({ variable: 'SVC_EDGE_PORT', port: edgePort }, () =>
-          listenRaw({
-            ...config,
-            port: edgePort,
-            edge: () => platform?.edge ?? null,
-            passThroughClients,
-            strictTransport: handlers.strictTransport,
-            log,
-          }),
-        );
   const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
-    openHttpsServer(config, log, serving.handlers, (host) => platform?.edge.serves(host) ?? true),
+    openHttpsServer(
+      config.https,
+      { ...door.common, host: config.host, edge },
+      (host) => platform?.edge.serves(host) ?? true,
+    ),
   );
   const metricsListener = explainPortInUse(
     { variable: 'SVC_METRICS_PORT', port: config.metrics.listener?.port ?? 0 },
-    () => listenForMetrics(metrics, config.metrics),
+    () => listenForMetrics(metrics, config.metrics, log),
   );
+  if (process.env.SVC_EDGE_PORT)
+    console.error(
+      'SVC_EDGE_PORT is ignored: SVC_PORT serves sites at the same speed. Remove it, and let the load balancer use SVC_PORT.',
+    );
   const supervisor = config.supervised ? connectSupervisor(onSignal) : null;
   const started = await startPlatform(config, log, metrics, { https, supervisor });
   platform = started;
   stopNow = () => started.database.stopNow();
   stop = async () => {
     started.stopWaiting();
-    await Promise.all([
-      serving.stop(graceMs),
-      gateway?.stop(graceMs),
-      raw?.stop(graceMs),
-      https?.stop(graceMs),
-    ]);
-    await metricsListener?.stop(true);
+    await Promise.all([door.stop([main, https], graceMs), gatewayDoor?.stop([gateway ?? null], graceMs)]);
+    await metricsListener?.stop(0);
     await started.stop();
   };
   void started.database.exited.then(() => {

@@ -22,12 +22,11 @@ export function readListen(env: Environment): string | null {
   if (Buffer.byteLength(path) > socketPathBytesMax)
     throw new ConfigError('SVC_LISTEN', `must have a path of at most ${socketPathBytesMax} bytes.`);
   requireVariable(env, 'SVC_BASE_URL', 'with SVC_LISTEN: the URL of the proxy');
-  for (const variable of ['SVC_EDGE_PORT', 'SVC_HTTPS_PORT'])
-    if (env[variable])
-      throw new ConfigError(
-        variable,
-        'must not be set with SVC_LISTEN: all requests come through the proxy.',
-      );
+  if (env.SVC_HTTPS_PORT)
+    throw new ConfigError(
+      'SVC_HTTPS_PORT',
+      'must not be set with SVC_LISTEN: all requests come through the proxy.',
+    );
   return path;
 }
 
@@ -63,12 +62,6 @@ export function readExtraHosts(env: Environment): string[] {
       'must be host names without scheme and port, separated by commas, e.g. svc.internal,svc.default.svc.cluster.local.',
     );
   return hosts.map((host) => host.replace(/\.$/, ''));
-}
-
-export function readEdgePort(env: Environment, mainPort: number): number | undefined {
-  const port = readPort(env, 'SVC_EDGE_PORT') ?? undefined;
-  if (port === mainPort) throw new ConfigError('SVC_EDGE_PORT', 'must differ from SVC_PORT.');
-  return port;
 }
 
 export function readMetrics(env: Environment): MetricsConfig {
@@ -112,11 +105,7 @@ export function readDomains(env: Environment) {
   return { dns, edgeAddresses: addresses, caaId: env.SVC_ACME_CAA_ID || null };
 }
 
-export function readHttps(
-  env: Environment,
-  mainPort: number,
-  edgePort: number | undefined,
-): HttpsConfig | null {
+export function readHttps(env: Environment, mainPort: number): HttpsConfig | null {
   const { SVC_TLS_CERT_FILE: cert, SVC_TLS_KEY_FILE: key } = env;
   if (cert && !key) throw new ConfigError('SVC_TLS_KEY_FILE', 'is required with SVC_TLS_CERT_FILE.');
   if (key && !cert) throw new ConfigError('SVC_TLS_CERT_FILE', 'is required with SVC_TLS_KEY_FILE.');
@@ -125,8 +114,7 @@ export function readHttps(
     if (cert) throw new ConfigError('SVC_HTTPS_PORT', 'is required with SVC_TLS_CERT_FILE.');
     return null;
   }
-  if (port === mainPort || port === edgePort)
-    throw new ConfigError('SVC_HTTPS_PORT', 'must differ from SVC_PORT and SVC_EDGE_PORT.');
+  if (port === mainPort) throw new ConfigError('SVC_HTTPS_PORT', 'must differ from SVC_PORT.');
   return { port, files: cert && key ? { cert: resolve(cert), key: resolve(key) } : null };
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { BunServer } from './listener.ts';
+import type { PassThroughClient } from './raw-http/pass-through.ts';
 
 export type RequestHandler = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
 
@@ -15,10 +16,27 @@ export interface RequestInfo {
   deadline: AbortSignal;
 }
 
+/** What handlers of the fast path use of a `Request`; the front door creates no such object. */
+export interface FastPathRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Pick<Headers, 'get' | 'has'>;
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  readonly signal: AbortSignal;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The whole body, where it has arrived already. */
+  readonly received?: Uint8Array<ArrayBuffer>;
+}
+
 /** For paths with thousands of requests a second: no URL object, timer or log line per request. */
 export interface FastPathHandler {
   prefix: string;
-  answer(request: Request, path: string, search: string, info: FastPathInfo): Promise<FastPathResponse>;
+  answer(
+    request: FastPathRequest,
+    path: string,
+    search: string,
+    info: FastPathInfo,
+  ): Promise<FastPathResponse>;
 }
 
 export interface FastPathInfo {
@@ -36,6 +54,8 @@ export interface FastPathResponse {
 }
 
 export interface HostHandler {
+  /** The platform itself answers at this host, and no site does. */
+  isPlatform(host: string): boolean;
   /** Null where the host is the platform's own; undefined where the request became a WebSocket. */
   answer(
     request: Request,
@@ -47,5 +67,5 @@ export interface HostHandler {
 export interface ListenerInfo {
   streamIdleSecondsMax: number;
   isStopping(): boolean;
-  peerAddress(request: Request, bun: BunServer): string;
+  peer(request: Request, bun: BunServer): PassThroughClient;
 }

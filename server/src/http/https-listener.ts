@@ -1,16 +1,14 @@
 import { dlopen, ptr } from 'bun:ffi';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { type BunServer, stopGracefully } from './listener.ts';
-import type { ServeHandlers } from './serve.ts';
+import {
+  type HostCertificate,
+  listenRaw,
+  type RawListener,
+  type RawListenerOptions,
+  type TlsKeyPair,
+} from './raw-http/raw-listener.ts';
 
-export interface TlsKeyPair {
-  cert: string;
-  key: string;
-}
-
-export interface HostCertificate extends TlsKeyPair {
-  serverName: string;
-}
+export type { HostCertificate, TlsKeyPair };
 
 export interface HttpsListener {
   port: number;
@@ -24,42 +22,34 @@ const handshakeMsMax = 15_000;
 /** The same, where the kernel cannot direct new connections to the new listener. */
 const unpreferredMsMax = 50;
 const replacedMsMax = 3600_000;
-const replacedIdleMs = 2_000;
-const idleMs = 200;
 
-interface Listener {
-  server: BunServer;
-  isReplaced: boolean;
-}
+type HttpsListenerOptions = RawListenerOptions & {
+  defaultCertificate: TlsKeyPair;
+  isServed: (host: string) => boolean;
+  handshakeMs?: number;
+};
 
 /**
  * Bun cannot change the certificates of a listener: open a second one on the same port, let the kernel direct
  * new connections to it, and stop the first when no handshake can be open on it, because Bun would cut those.
  */
-export function openHttpsListener(options: {
-  host: string;
-  port: number;
-  handlers: ServeHandlers;
-  defaultCertificate: TlsKeyPair;
-  isServed: (host: string) => boolean;
-  handshakeMs?: number;
-}): HttpsListener {
+export function openHttpsListener(options: HttpsListenerOptions): HttpsListener {
   // Opened without `reusePort` first: a shared port would not report that it is in use.
-  const probe = openListener(options, options.port, [options.defaultCertificate], { reusePort: false });
-  const port = probe.server.port ?? options.port;
-  void probe.server.stop(true);
-  let current = openListener(options, port, [options.defaultCertificate], { reusePort: true });
+  const probe = Bun.listen({ hostname: options.host, port: options.port, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop(true);
+  let current = openListener(options, port, [], options.defaultCertificate);
   let currentKey = certificatesKey([], options.defaultCertificate);
   let hosts: ReadonlySet<string> = new Set();
   /** In the order of the kernel's list. */
   const listening = [current];
-  const retiring = new Map<Listener, Timer>();
+  const retiring = new Map<RawListener, Timer>();
 
   const preferCurrent = () => preferListener(port, listening.indexOf(current));
 
-  async function retire(listener: Listener, graceMs: number): Promise<void> {
+  async function retire(listener: RawListener, graceMs: number): Promise<void> {
     clearTimeout(retiring.get(listener));
-    const ended = stopGracefully(listener.server, { graceMs, idleMs: replacedIdleMs });
+    const ended = listener.stop(graceMs);
     // The kernel moves its last listener into the free slot.
     const last = listening.pop();
     if (last && last !== listener) listening[listening.indexOf(listener)] = last;
@@ -73,13 +63,12 @@ export function openHttpsListener(options: {
     hasCertificate: (host) => hosts.has(host),
     setCertificates(certificates, defaultCertificate) {
       if (certificatesKey(certificates, defaultCertificate) === currentKey) return;
-      const { cert, key } = defaultCertificate;
       const replaced = current;
-      current = openListener(options, port, [{ cert, key }, ...certificates], { reusePort: true });
+      current = openListener(options, port, certificates, defaultCertificate);
       listening.push(current);
       currentKey = certificatesKey(certificates, defaultCertificate);
       hosts = new Set(certificates.map(({ serverName }) => serverName));
-      replaced.isReplaced = true;
+      replaced.closeAfterResponses();
       const wait = preferCurrent() ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
       retiring.set(
         replaced,
@@ -89,45 +78,26 @@ export function openHttpsListener(options: {
     async stop(graceMs) {
       const replaced = [...retiring.keys()];
       for (const timer of retiring.values()) clearTimeout(timer);
-      await Promise.all(
-        [current, ...replaced].map(({ server }) => stopGracefully(server, { graceMs, idleMs })),
-      );
+      await Promise.all([current, ...replaced].map((listener) => listener.stop(graceMs)));
     },
   };
 }
 
 function openListener(
-  options: { host: string; handlers: ServeHandlers; isServed: (host: string) => boolean },
+  options: HttpsListenerOptions,
   port: number,
-  tls: (TlsKeyPair & { serverName?: string })[],
-  { reusePort }: { reusePort: boolean },
-): Listener {
-  const listener: Pick<Listener, 'isReplaced'> = { isReplaced: false };
-  const hosts = new Set(tls.map(({ serverName }) => serverName));
-  const withClose = <A extends Response | undefined>(answer: A): A => {
-    if (listener.isReplaced) answer?.headers.set('connection', 'close');
-    return answer;
-  };
-  const server = Bun.serve({
-    ...options.handlers,
-    hostname: options.host,
+  certificates: readonly HostCertificate[],
+  defaultCertificate: TlsKeyPair,
+): RawListener {
+  const hosts = new Set(certificates.map(({ serverName }) => serverName));
+  const { cert, key } = defaultCertificate;
+  return listenRaw({
+    ...options,
     port,
-    reusePort,
-    tls,
-    fetch: (request, bun) => {
-      const host = urlHost(request.url);
-      if (hosts.has(host) && !options.isServed(host))
-        return new Response(null, { status: 421, headers: { connection: 'close' } });
-      const answer = options.handlers.fetch(request, bun);
-      return answer instanceof Promise ? answer.then(withClose) : withClose(answer);
-    },
+    reusePort: true,
+    tls: { cert, key, hosts: certificates },
+    accepts: (host) => !hosts.has(host) || options.isServed(host),
   });
-  return Object.assign(listener, { server });
-}
-
-function urlHost(url: string): string {
-  const begin = url.indexOf('://') + 3;
-  return url.slice(begin, url.indexOf('/', begin)).replace(/:\d+$/, '');
 }
 
 function certificatesKey(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): string {

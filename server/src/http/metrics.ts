@@ -1,7 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Logger } from 'pino';
 import type { Metrics } from '../core/metrics.ts';
-import { Failure, fail, problemResponse } from '../core/problem.ts';
+import { fail } from '../core/problem.ts';
+import type { Edge } from './edge-request.ts';
 import { documentAt, type PathHandler } from './front.ts';
+import { listenRaw } from './raw-http/raw-listener.ts';
 
 export interface MetricsConfig {
   /** Null: not served beside the platform. */
@@ -19,7 +22,7 @@ export function metricsHandlers(metrics: Metrics, { token }: MetricsConfig): Pat
     {
       ...document,
       async handle(request, url, info) {
-        requireToken(request, token);
+        requireToken(request.headers.get('authorization'), token);
         return handle(request, url, info);
       },
     },
@@ -27,23 +30,23 @@ export function metricsHandlers(metrics: Metrics, { token }: MetricsConfig): Pat
 }
 
 /** Requires the token too, if there is one. */
-export function listenForMetrics(metrics: Metrics, { token, listener }: MetricsConfig) {
+export function listenForMetrics(metrics: Metrics, { token, listener }: MetricsConfig, log: Logger) {
   if (!listener) return null;
-  return Bun.serve({
-    hostname: listener.host,
-    port: listener.port,
-    development: false,
-    fetch: async (request) => {
-      try {
-        if (new URL(request.url).pathname !== path) throw fail('not_found');
-        if (request.method !== 'GET' && request.method !== 'HEAD')
-          throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
-        if (token !== null) requireToken(request, token);
-        return await metricsResponse(metrics);
-      } catch (error) {
-        return problemResponse(error instanceof Failure ? error : fail('internal'), Bun.randomUUIDv7());
-      }
+  const edge: Edge = {
+    serves: () => true,
+    async answer(request) {
+      if (request.path !== path) throw fail('not_found');
+      if (token !== null) requireToken(request.header('authorization'), token);
+      const headers = { 'content-type': metrics.contentType };
+      return { status: 200, headers, body: Buffer.from(await metrics.text()) };
     },
+  };
+  return listenRaw({
+    ...listener,
+    edge: () => edge,
+    trustedProxies: { includes: () => false },
+    passThroughClients: null,
+    log,
   });
 }
 
@@ -51,11 +54,10 @@ async function metricsResponse(metrics: Metrics): Promise<Response> {
   return new Response(await metrics.text(), { headers: { 'content-type': metrics.contentType } });
 }
 
-function requireToken(request: Request, token: string): void {
-  const sent = request.headers.get('authorization') ?? '';
+function requireToken(sent: string | null, token: string): void {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   // Hashes have one length, so that the comparison takes the same time for every token.
-  if (timingSafeEqual(hash(sent), hash(`Bearer ${token}`))) return;
+  if (timingSafeEqual(hash(sent ?? ''), hash(`Bearer ${token}`))) return;
   throw fail('unauthenticated', {
     detail: 'Metrics need the token of SVC_METRICS_TOKEN: Authorization: Bearer <token>.',
     headers: { 'www-authenticate': 'Bearer' },

@@ -1,4 +1,5 @@
 import { fail } from '../core/problem.ts';
+import type { FastPathRequest } from './handlers.ts';
 
 const bodyReceiveMsMax = 30_000;
 
@@ -17,7 +18,7 @@ interface BodyLimits {
 }
 
 export async function readChunks(
-  request: Request,
+  request: FastPathRequest,
   limits: BodyLimits,
 ): Promise<{ chunks: Uint8Array[]; size: number }> {
   try {
@@ -31,13 +32,15 @@ export async function readChunks(
   }
 }
 
-async function receiveChunks(request: Request, limits: BodyLimits): ReturnType<typeof readChunks> {
+async function receiveChunks(request: FastPathRequest, limits: BodyLimits): ReturnType<typeof readChunks> {
   const encoding = request.headers.get('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw fail('unsupported_media_type', { detail: 'Send the body without a Content-Encoding.' });
   }
   const contentLength = Number(request.headers.get('content-length') ?? 0);
   if (contentLength > limits.bytesMax) throw payloadTooLargeError(limits.bytesMax);
+  const { received } = request;
+  if (received) return { chunks: received.length === 0 ? [] : [received], size: received.length };
   if (request.body === null) return { chunks: [], size: 0 };
   if (contentLength > 0 && contentLength <= singleReadBytesMax) {
     // A small body has usually arrived already; reading it in chunks would cost more than the rest of the request.

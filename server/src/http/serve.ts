@@ -4,10 +4,12 @@ import type { Logger } from 'pino';
 import { databaseError } from '../core/db.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { Failure, fail, problemResponse, renderProblem } from '../core/problem.ts';
-import { resolveClientAddress, socketPeer, type TrustedProxies } from './client-address.ts';
+import { resolveClientAddress, type TrustedProxies } from './client-address.ts';
+import type { EdgeResponse } from './edge-request.ts';
 import type {
   FastPathHandler,
   FastPathInfo,
+  FastPathRequest,
   FastPathResponse,
   HostHandler,
   ListenerInfo,
@@ -21,21 +23,16 @@ import {
   setCorsHeaders,
   strictTransportHeader,
 } from './headers.ts';
-import { type BunServer, stopGracefully, type WebSocketCallbacks, webSocketHandler } from './listener.ts';
-import type { PassThroughClients } from './raw-http/pass-through.ts';
-
-export interface ServeHandlers {
-  idleTimeout: number;
-  maxRequestBodySize: number;
-  development: false;
-  fetch(request: Request, bun: BunServer): Response | Promise<Response | undefined>;
-  websocket: typeof webSocketHandler;
-  error(error: Error): Response;
-}
+import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
+import { isFastRequest, type RowsListener } from './raw-http/fast-request.ts';
+import type { PassThroughClient, PassThroughClients } from './raw-http/pass-through.ts';
 
 export interface HttpServer {
   port: number;
-  handlers: ServeHandlers;
+  /** For the listeners in front. */
+  rows(): RowsListener | null;
+  /** Before the listeners in front stop. */
+  announceStop(): void;
   stop(graceMs: number): Promise<void>;
 }
 
@@ -52,18 +49,16 @@ const requestBytesMax = 2 ** 40;
 /** For streamed bodies; above the idle limits of the routes, so that a slow client gets their error. */
 const streamIdleSecondsMax = 40;
 
+/** The general server. In production it listens on the loopback address, behind the listeners of `raw-http`. */
 export function serve(options: {
   host: string;
   port: number;
-  /** Path of a Unix socket, in place of host and port. */
-  socket?: string | null;
   trustedProxies: TrustedProxies;
   handle: RequestHandler;
   hostHandler?: () => HostHandler | null;
   fastPath?: () => FastPathHandler | null;
-  passThroughClient?: PassThroughClients['find'];
-  /** In place of the address of the peer, where that is not the client's. */
-  clientAddress?: string;
+  /** Requests of others than these are refused. */
+  clients?: PassThroughClients;
   /** Prefixes of paths with bodies of any size and without a deadline. The rest of such a path is secret. */
   streamPrefixes?: readonly string[];
   /** Value of `Strict-Transport-Security` for responses without one. */
@@ -74,14 +69,21 @@ export function serve(options: {
   const { log, metrics } = options;
   let inFlight = 0;
   let isStopping = false;
-  const listener: ListenerInfo = { streamIdleSecondsMax, isStopping: () => isStopping, peerAddress };
+  let answeredRows: { handler: FastPathHandler; listener: RowsListener } | null = null;
+  const listener: ListenerInfo = { streamIdleSecondsMax, isStopping: () => isStopping, peer: findPeer };
 
-  const handlers: ServeHandlers = {
+  // A setting of the whole process that Bun reads when it starts to listen. Bun itself answers longer heads.
+  Object.assign(http, { maxHeaderSize: headBytesMax });
+  const server: BunServer = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    reusePort: false,
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     development: false,
     websocket: webSocketHandler,
     fetch: (request, bun) => {
+      if (options.clients && !options.clients.find(bun.requestIP(request))) return refuseStranger();
       if (hasRepeatedHeader(request)) return refuseRepeatedHeader(request);
       const answering = answer(request, bun);
       if (options.strictTransport == null) return answering;
@@ -97,26 +99,7 @@ export function serve(options: {
       for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value);
       return withStrictTransport(response);
     },
-  };
-  // A setting of the whole process that Bun reads when it starts to listen. Bun itself answers longer heads.
-  Object.assign(http, { maxHeaderSize: headBytesMax });
-  const server = options.socket ? listenOnSocket(options.socket) : listenOnPort();
-
-  function listenOnPort(): BunServer {
-    return Bun.serve({ ...handlers, hostname: options.host, port: options.port, reusePort: false });
-  }
-
-  /** Its owner and its group can connect. */
-  function listenOnSocket(unix: string): BunServer {
-    const umask = process.umask(0o117);
-    // The idle timeout applies here too, although the types leave it out.
-    const listening: object = { ...handlers, unix };
-    try {
-      return Bun.serve(listening as Bun.Serve.Options<WebSocketCallbacks>);
-    } finally {
-      process.umask(umask);
-    }
-  }
+  });
 
   function answer(request: Request, bun: BunServer): Response | Promise<Response | undefined> {
     const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
@@ -136,11 +119,15 @@ export function serve(options: {
     return response;
   }
 
-  function peerAddress(request: Request, bun: BunServer): string {
-    if (options.clientAddress !== undefined) return options.clientAddress;
-    if (options.socket) return socketPeer;
+  function findPeer(request: Request, bun: BunServer): PassThroughClient {
     const peer = bun.requestIP(request);
-    return options.passThroughClient?.(peer) ?? peer?.address ?? '';
+    return options.clients?.find(peer) ?? { address: peer?.address ?? '', scheme: 'http' };
+  }
+
+  /** Only the listeners in front check requests strictly, and know whom they come from. */
+  function refuseStranger(): Response {
+    const failure = fail('forbidden', { detail: 'This port is for the server itself.' });
+    return problemResponse(failure, Bun.randomUUIDv7());
   }
 
   function refuseRepeatedHeader(request: Request): Response {
@@ -155,7 +142,7 @@ export function serve(options: {
 
   function clientAddress(request: Request, bun: BunServer): string {
     const forwardedFor = request.headers.get('x-forwarded-for');
-    return resolveClientAddress(peerAddress(request, bun), forwardedFor, options.trustedProxies);
+    return resolveClientAddress(findPeer(request, bun).address, forwardedFor, options.trustedProxies);
   }
 
   async function answerRequest(request: Request, bun: BunServer): Promise<Response> {
@@ -211,28 +198,43 @@ export function serve(options: {
     pathAt: number,
     bun: BunServer,
   ): Promise<Response> {
-    const startedAt = performance.now();
     const requestId = readRequestId(request);
     const { url, method } = request;
     const queryAt = url.indexOf('?', pathAt);
     const path = queryAt < 0 ? url.slice(pathAt) : url.slice(pathAt, queryAt);
-    inFlight++;
+    const preflight = method === 'OPTIONS' ? preflightResponse(request, path) : null;
+    if (preflight) {
+      preflight.headers.set('x-request-id', requestId);
+      return preflight;
+    }
     const info: FastPathInfo = {
       requestId,
       log,
       extendTimeout: () => bun.timeout(request, handlerMsMax / 1000 + 5),
       clientAddress: () => clientAddress(request, bun),
     };
+    if (method !== 'GET') info.extendTimeout();
+    const search = queryAt < 0 ? '' : url.slice(queryAt + 1);
+    const response = await runFastPath(fastPath, request, path, search, info);
+    response.headers['x-request-id'] = requestId;
+    if (isStopping) response.headers.connection = 'close';
+    return new Response(response.body as BodyInit | null, response);
+  }
+
+  async function runFastPath(
+    fastPath: FastPathHandler,
+    request: FastPathRequest,
+    path: string,
+    search: string,
+    info: FastPathInfo,
+  ): Promise<FastPathResponse> {
+    const startedAt = performance.now();
+    const { requestId } = info;
+    const { method } = request;
+    inFlight++;
     let response: FastPathResponse;
     try {
-      const preflight = method === 'OPTIONS' ? preflightResponse(request, path) : null;
-      if (preflight) {
-        preflight.headers.set('x-request-id', requestId);
-        return preflight;
-      }
-      requireCapacity(request);
-      if (method !== 'GET') info.extendTimeout();
-      const search = queryAt < 0 ? '' : url.slice(queryAt + 1);
+      requireCapacity(path.length + search.length);
       response = await fastPath.answer(request, path, search, info);
     } catch (error) {
       const failure = toFailure(error, log.child({ request_id: requestId }));
@@ -249,22 +251,37 @@ export function serve(options: {
       log[level]({ request_id: requestId, method, path, route: 'rows', status, ms }, 'request');
     }
     Object.assign(headers, info.responseHeaders);
-    headers['x-request-id'] = requestId;
     headers['x-content-type-options'] = 'nosniff';
     Object.assign(headers, corsHeaders);
-    if (isStopping) headers.connection = 'close';
-    return new Response(response.body as BodyInit | null, response);
+    return response;
   }
 
-  function requireCapacity(request: Request): void {
-    if (request.url.length > urlBytesMax) throw fail('uri_too_long');
+  function listenForRows(fastPath: FastPathHandler): RowsListener {
+    return {
+      prefix: fastPath.prefix,
+      answers: (head) => {
+        if (!isFastRequest(head) || head.request.host === '') return false;
+        return options.hostHandler?.()?.isPlatform(head.request.host) ?? true;
+      },
+      async answer(request, path, search, info): Promise<EdgeResponse> {
+        const { status, headers, body } = await runFastPath(fastPath, request, path, search, {
+          ...info,
+          log,
+        });
+        return { status, headers, body: typeof body === 'string' ? Buffer.from(body) : body };
+      },
+    };
+  }
+
+  function requireCapacity(urlBytes: number): void {
+    if (urlBytes > urlBytesMax) throw fail('uri_too_long');
     if (inFlight > inFlightMax)
       throw fail('unavailable', { detail: 'Too many concurrent requests. Try again later.' });
   }
 
   async function handleWithDeadline(request: Request, url: URL | null, info: RequestInfo): Promise<Response> {
     if (!url) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
-    requireCapacity(request);
+    requireCapacity(request.url.length);
     const preflight = preflightResponse(request, url.pathname);
     if (preflight) return preflight;
     const overdue = Promise.withResolvers<never>();
@@ -279,7 +296,15 @@ export function serve(options: {
 
   return {
     port: server.port ?? options.port,
-    handlers,
+    rows() {
+      const fastPath = options.fastPath?.() ?? null;
+      if (fastPath !== answeredRows?.handler)
+        answeredRows = fastPath && { handler: fastPath, listener: listenForRows(fastPath) };
+      return answeredRows?.listener ?? null;
+    },
+    announceStop() {
+      isStopping = true;
+    },
     async stop(graceMs) {
       isStopping = true;
       await stopGracefully(server, { graceMs, idleMs });

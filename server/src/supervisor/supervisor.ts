@@ -154,10 +154,9 @@ async function checkListeners(config: Config): Promise<void> {
     );
 }
 
-function listPorts({ socket, host, port, edgePort, https, metrics }: Config) {
+function listPorts({ socket, host, port, https, metrics }: Config) {
   const all = [
     { variable: 'SVC_PORT', host, port: socket ? undefined : port },
-    { variable: 'SVC_EDGE_PORT', host, port: edgePort },
     { variable: 'SVC_HTTPS_PORT', host, port: https?.port },
     { variable: 'SVC_METRICS_PORT', host, ...metrics.listener },
   ];

@@ -2,7 +2,7 @@ import { idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
 import type { Caller } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
-import type { FastPathResponse } from '../../http/handlers.ts';
+import type { FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
 import type { CallCounter } from '../../http/rate-limit.ts';
 import type { Cursors } from './cursor.ts';
 import type { ExportLimit } from './export-rows.ts';
@@ -19,7 +19,7 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   body: RequestBody;
   exportLimit: ExportLimit;
   previewConflicts: CallCounter;
-  request: Request;
+  request: FastPathRequest;
   path: string;
   search: string;
   extendTimeout(): void;
@@ -106,7 +106,7 @@ function decodeSegment(segment: string): string | null {
 }
 
 /** `Prefer: return=minimal, resolution=merge-duplicates`; unknown preferences are ignored (RFC 7240 §2). */
-export function parsePreferences(request: Request) {
+export function parsePreferences(request: FastPathRequest) {
   const header = request.headers.get('prefer');
   const preferences = header === null ? [] : header.split(/[,;]/).map((item) => item.trim().toLowerCase());
   const ignores = preferences.includes('resolution=ignore-duplicates') ? ('ignore' as const) : null;
@@ -118,7 +118,10 @@ export function parsePreferences(request: Request) {
 }
 
 /** RFC 7240 §3: which preferences of a change were followed. */
-export function withPreferenceApplied(request: Request, response: FastPathResponse): FastPathResponse {
+export function withPreferenceApplied(
+  request: FastPathRequest,
+  response: FastPathResponse,
+): FastPathResponse {
   if (request.method === 'GET' || request.method === 'HEAD' || !request.headers.has('prefer'))
     return response;
   const { isMinimal, resolution } = parsePreferences(request);
@@ -130,7 +133,7 @@ export function withPreferenceApplied(request: Request, response: FastPathRespon
   return { ...response, headers: { ...response.headers, 'preference-applied': applied.join(', ') } };
 }
 
-export function parseIdempotencyKey(request: Request): string | null {
+export function parseIdempotencyKey(request: FastPathRequest): string | null {
   const key = request.headers.get('idempotency-key');
   if (key === null || (key.length > 0 && key.length <= idempotencyKeyCharsMax)) return key;
   throw fail('validation_failed', {

@@ -1,5 +1,6 @@
 import { csvRecord } from '@svc/contract/csv.ts';
 import { csvMediaType, jsonLinesMediaType, noteHeader } from '@svc/contract/rows.ts';
+import type { FastPathRequest } from '../../http/handlers.ts';
 import { JsonRows, type RowShape } from './json-rows.ts';
 import type { ParsedQuery } from './parse-query.ts';
 import type { Output } from './row-table.ts';
@@ -8,7 +9,7 @@ export type RowFormat = 'json' | 'jsonl' | 'csv';
 export type PageFormat = Exclude<RowFormat, 'jsonl'>;
 
 /** The format with the highest weight in `Accept`; JSON only if no other has the same. */
-export function preferredFormat(request: Request): RowFormat {
+export function preferredFormat(request: FastPathRequest): RowFormat {
   const accept = request.headers.get('accept');
   if (accept === null || !(accept.includes(jsonLinesMediaType) || accept.includes(csvMediaType)))
     return 'json';

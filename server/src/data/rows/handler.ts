@@ -6,7 +6,7 @@ import { fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import type { CallerLimit } from '../../http/caller-limit.ts';
-import type { FastPathHandler, FastPathResponse } from '../../http/handlers.ts';
+import type { FastPathHandler, FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
 import { createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
@@ -45,7 +45,7 @@ import { requireAction } from './write-checks.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;
-  findCredential: (request: Request) => Promise<Credential | null>;
+  findCredential: (request: FastPathRequest) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
   listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
   /** Of `_access`. */
@@ -137,7 +137,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     },
   };
 
-  async function authenticate(request: Request): Promise<Caller> {
+  async function authenticate(request: FastPathRequest): Promise<Caller> {
     const credential = await deps.findCredential(request);
     if (!credential) throw fail('unauthenticated');
     return credential.caller;

@@ -1,12 +1,13 @@
 import { jsonLinesMediaTypes, rowBytesMax } from '@svc/contract/rows.ts';
 import { fail } from '../../core/problem.ts';
+import type { FastPathRequest } from '../../http/handlers.ts';
 import { type ByteBudget, type ByteReservation, readChunks } from '../../http/read-body.ts';
 import type { BatchLimit } from './store.ts';
 
 export type RequestBody = ReturnType<typeof createRequestBody>;
 
 export function createRequestBody(
-  request: Request,
+  request: FastPathRequest,
   deps: { batchLimit: BatchLimit; budget: ByteBudget; callerId: string },
 ) {
   let reservation: ByteReservation | undefined;
@@ -33,7 +34,7 @@ export function createRequestBody(
   };
 }
 
-function contentType(request: Request): string {
+function contentType(request: FastPathRequest): string {
   const header = request.headers.get('content-type') ?? '';
   return (header.split(';')[0] ?? '').trim().toLowerCase();
 }
@@ -41,7 +42,7 @@ function contentType(request: Request): string {
 const otherCharset = /;\s*charset\s*=\s*"?(?!utf-8)/i;
 
 async function receiveBody(
-  request: Request,
+  request: FastPathRequest,
   bytesMax: number,
   reservation: ByteReservation,
 ): Promise<ReceivedBody> {

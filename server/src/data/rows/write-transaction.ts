@@ -4,7 +4,7 @@ import { makePlan } from '../../core/plan.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
-import type { FastPathResponse } from '../../http/handlers.ts';
+import type { FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { isWhole } from './row-table.ts';
 import { runOnce } from './store.ts';
@@ -90,7 +90,7 @@ function canHaveHiddenRows(ctx: WriteCtx): boolean {
   return !tablesOf(ctx).every(isWhole);
 }
 
-export function ifPlanHeader(request: Request): string | null {
+export function ifPlanHeader(request: FastPathRequest): string | null {
   return request.headers.get('if-plan')?.replace(/^"|"$/g, '') ?? null;
 }
 

@@ -3,25 +3,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crypto } from 'acme-client';
-import { webSocketHandler } from '../../http/listener.ts';
-import type { ServeHandlers } from '../../http/serve.ts';
 import { silentLog } from '../testing.ts';
 import { openHttpsServer, placeholderCertificate, secureOrigin } from './https-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-https-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const answering: ServeHandlers = {
-  idleTimeout: 10,
-  maxRequestBodySize: 1024,
-  development: false,
-  fetch: () => new Response('hello'),
-  error: () => new Response('error', { status: 500 }),
-  websocket: webSocketHandler,
+const listener = {
+  host: '127.0.0.1',
+  trustedProxies: { includes: () => false },
+  passThroughClients: null,
+  log: silentLog,
 };
 
 test('without a port there is no HTTPS server', () => {
-  expect(openHttpsServer({ https: null, host: '127.0.0.1' }, silentLog, answering, () => true)).toBeNull();
+  expect(openHttpsServer(null, listener, () => true)).toBeNull();
 });
 
 test('certificate files are read again, and half-written ones ignored', async () => {
@@ -30,8 +26,7 @@ test('certificate files are read again, and half-written ones ignored', async ()
     writeFileSync(files.cert, pair.cert);
     writeFileSync(files.key, pair.key);
   };
-  const config = { https: { port: 0, files }, host: '127.0.0.1' };
-  const open = () => openHttpsServer(config, silentLog, answering, () => true);
+  const open = () => openHttpsServer({ port: 0, files }, listener, () => true);
   expect(open).toThrow('ENOENT');
   const [first, second] = [placeholderCertificate(), placeholderCertificate()];
   write({ cert: first.cert, key: second.key });
@@ -55,7 +50,7 @@ test('covers lists the hosts of the certificate; a placeholder covers none', asy
   writeFileSync(files.cert, cert);
   writeFileSync(files.key, key);
   const at = (https: { port: number; files: typeof files | null }) =>
-    openHttpsServer({ https, host: '127.0.0.1' }, silentLog, answering, () => true)!;
+    openHttpsServer(https, listener, () => true)!;
   const [own, none] = [at({ port: 0, files }), at({ port: 0, files: null })];
   const hosts = ['www.example.com', 'example.com', 'www.example.org'];
   expect(hosts.map(own.covers)).toEqual([true, false, false]);

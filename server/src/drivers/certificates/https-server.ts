@@ -1,8 +1,8 @@
 import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { type HttpsListener, openHttpsListener, type TlsKeyPair } from '../../http/https-listener.ts';
-import type { ServeHandlers } from '../../http/serve.ts';
+import { type HttpsListener, openHttpsListener } from '../../http/https-listener.ts';
+import type { RawListenerOptions, TlsKeyPair } from '../../http/raw-http/raw-listener.ts';
 
 export interface HttpsConfig {
   port: number;
@@ -16,21 +16,19 @@ export interface HttpsServer extends HttpsListener {
 }
 
 export function openHttpsServer(
-  { https, host }: { https: HttpsConfig | null; host: string },
-  log: Logger,
-  handlers: ServeHandlers,
+  https: HttpsConfig | null,
+  listener: Omit<RawListenerOptions, 'port'>,
   isServed: (host: string) => boolean,
 ): HttpsServer | null {
   if (!https) return null;
-  const own = https.files ? watchFiles(https.files, log) : usePlaceholder();
-  const listener = openHttpsListener({
-    host,
+  const own = https.files ? watchFiles(https.files, listener.log) : usePlaceholder();
+  const opened = openHttpsListener({
+    ...listener,
     port: https.port,
-    handlers,
     isServed,
     defaultCertificate: own.readOwn(),
   });
-  return { ...listener, ...own };
+  return { ...opened, ...own };
 }
 
 type ServerCertificate = Pick<HttpsServer, 'readOwn' | 'covers'>;

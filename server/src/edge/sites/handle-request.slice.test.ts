@@ -140,7 +140,11 @@ describe('the main listener', () => {
   });
 
   describe('under overload', () => {
-    const listener = { streamIdleSecondsMax: 1, isStopping: () => false, peerAddress: () => '' };
+    const listener = {
+      streamIdleSecondsMax: 1,
+      isStopping: () => false,
+      peer: () => ({ address: '', scheme: 'http' as const }),
+    };
     const bun = {} as BunServer;
     /** A handler whose edge answers `/now` synchronously and everything else on demand. */
     const busyHandle = (answer: () => EdgeResponse = () => ({ status: 200, headers: {}, body: null })) => {

@@ -37,6 +37,7 @@ export function createSiteHandler(options: {
   let inFlight = 0;
 
   return {
+    isPlatform: (host) => !edge.serves(host) && isPlatformName(host),
     answer(request, bun, listener) {
       const { url } = request;
       const sent = request.headers.get('host') ?? '';
@@ -61,10 +62,8 @@ export function createSiteHandler(options: {
           : refuse(request, listener, misdirected);
       }
       const asked = readRequest(request, { host, authority, pathAt: end });
-      const scheme =
-        url.startsWith('https') || isHttpsAtProxy(request, () => listener.peerAddress(request, bun))
-          ? 'https'
-          : 'http';
+      const peer = listener.peer(request, bun);
+      const scheme = isHttpsAtProxy(request, peer.address) ? 'https' : peer.scheme;
       const busy = () => pageResponse(unavailablePage, request.method);
       const answering = inFlight < startedMax ? edge.answer({ ...asked, scheme }) : busy();
       const touch = () => bun.timeout(request, listener.streamIdleSecondsMax);
@@ -98,7 +97,7 @@ export function createSiteHandler(options: {
     return {
       request,
       clientAddress: resolveClientAddress(
-        listener.peerAddress(request, bun),
+        listener.peer(request, bun).address,
         sentFor,
         options.trustedProxies,
       ),
@@ -108,9 +107,9 @@ export function createSiteHandler(options: {
     };
   }
 
-  function isHttpsAtProxy(request: Request, peer: () => string): boolean {
+  function isHttpsAtProxy(request: Request, peer: string): boolean {
     if (request.headers.get('x-forwarded-proto')?.trim().toLowerCase() !== 'https') return false;
-    return options.trustedProxies.includes(peer());
+    return options.trustedProxies.includes(peer);
   }
 }
 

@@ -1,14 +1,15 @@
 import type { Socket } from 'bun';
 import { Failure, fail } from '../../core/problem.ts';
-import type { TrustedProxies } from '../client-address.ts';
-import type { AppProxy, Edge, EdgeResponse } from '../edge-request.ts';
+import type { AppProxy, EdgeResponse } from '../edge-request.ts';
 import { OutputQueue, type WriteBuffer } from './output-queue.ts';
-import { headBytesMax, parseHead, type RequestHead } from './parse-head.ts';
-import { openPassThrough, type PassThrough, type PassThroughClients } from './pass-through.ts';
+import { headBytesMax, mayHaveEnded, originForm, parseHead, type RequestHead } from './parse-head.ts';
+import { PassThrough, type PassThroughClients } from './pass-through.ts';
+import { ClientEnd } from './pipe.ts';
 import type { Authority } from './raw-request.ts';
-
+import { notAllowed, type Routed, type Routes, routeRequest } from './route-request.ts';
 import {
   type AfterResponse,
+  cancelBody,
   type OpenBody,
   type ResponseDeps,
   sendBody,
@@ -17,11 +18,10 @@ import {
   sendResponse,
 } from './send-response.ts';
 
-export interface ListenerState extends ResponseDeps {
-  edge: () => Edge | null;
+export interface ListenerState extends ResponseDeps, Routes {
   writeBuffer: WriteBuffer;
-  trustedProxies: TrustedProxies;
-  passThroughClients: PassThroughClients;
+  /** Null: what is not answered here is refused. */
+  passThroughClients: PassThroughClients | null;
   pendingResponses: number;
   pendingResponsesMax: number;
 }
@@ -31,35 +31,49 @@ const keepAliveSecondsMax = 72;
 const responseSecondsMax = 45;
 /** For a client to close after the half-close; what it sends meanwhile is dropped. */
 const halfCloseSecondsMax = 2;
+/** An idle connection to the general server is closed, well before that server does. */
+const passThroughIdleSecondsMax = 5;
 
 /** Requests are answered in order; reading pauses when more than `headBytesMax` bytes wait. */
 export class Connection {
   readonly #socket: Socket<Connection>;
   readonly #shared: ListenerState;
+  readonly #peer: string;
   readonly #output: OutputQueue;
+  readonly #client: ClientEnd;
   /** `finishing`: the last response is queued; `half-closed`: it was sent, and the client has not closed yet. */
-  #state: 'reading' | 'responding' | 'finishing' | 'half-closed' | 'pass-through' | 'closed' = 'reading';
+  #state: 'reading' | 'responding' | 'passing' | 'tunnel' | 'finishing' | 'half-closed' | 'closed' =
+    'reading';
   #unread: Buffer | null = null;
-  #hasPartialHead = false;
-  #isPaused = false;
+  #hasPartialRequest = false;
+  /** Unread bytes before which a partial request is not parsed again. */
+  #neededBytes = 0;
   #clientEnded = false;
-  #isForApp = false;
+  #appAuthority: Authority | null = null;
   #authority: Authority | null = null;
   #passThrough: PassThrough | null = null;
+  #abortRequest: (() => void) | null = null;
   #deadline: number;
   #activeAt: number;
 
-  constructor(socket: Socket<Connection>, shared: ListenerState) {
+  constructor(socket: Socket<Connection>, shared: ListenerState, peer: string) {
     this.#socket = socket;
     this.#shared = shared;
+    this.#peer = peer;
     this.#output = new OutputQueue(socket, shared.writeBuffer);
+    this.#client = new ClientEnd(socket);
     this.#activeAt = shared.clock.second;
     this.#deadline = this.#activeAt + headSecondsMax;
   }
 
+  /** A tunnel has no end that could be waited for. */
   get isBusy(): boolean {
     if (this.#state === 'reading') return !this.#output.isEmpty || this.#unread !== null;
-    return this.#state !== 'half-closed' && this.#state !== 'closed';
+    return this.#state !== 'half-closed' && this.#state !== 'closed' && this.#state !== 'tunnel';
+  }
+
+  get #isPassing(): boolean {
+    return this.#state === 'passing' || this.#state === 'tunnel';
   }
 
   get idleSince(): number | null {
@@ -71,32 +85,39 @@ export class Connection {
   }
 
   data(bytes: Buffer): void {
-    if (this.#state === 'pass-through') this.#passThrough?.fromClient(bytes);
-    else if (this.#state === 'reading' || this.#state === 'responding') this.#receive(bytes);
+    if (this.#state === 'tunnel') this.#passThrough?.sendBody(bytes);
+    else if (this.#state === 'reading' || this.#state === 'responding' || this.#state === 'passing')
+      this.#receive(bytes);
   }
 
   #receive(bytes: Buffer): void {
     const before = this.#unread;
     this.#unread = before === null ? bytes : Buffer.concat([before, bytes]);
-    if (this.#state === 'responding' || !this.#output.isEmpty) {
-      if (this.#unread.length >= headBytesMax) this.#pause();
+    if (this.#state === 'passing') {
+      this.#passBody();
       return;
     }
-    // A partial head is parsed again only when a line ends: slow clients must not cost CPU time.
-    if (this.#hasPartialHead && this.#unread.length < headBytesMax && !bytes.includes(0x0a)) return;
+    if (this.#state === 'responding' || !this.#output.isEmpty) {
+      if (this.#unread.length >= headBytesMax) this.#client.hold();
+      return;
+    }
+    if (this.#hasPartialRequest && !mayHaveEnded(this.#unread, before?.length ?? 0, this.#neededBytes))
+      return;
     this.#advance();
   }
 
   drain(): void {
+    if (this.#isPassing) this.#extendTimeout();
     this.#passThrough?.clientDrained();
     if (this.#output.drain() > 0) this.#setDeadline(responseSecondsMax);
-    if (this.#output.isEmpty && this.#passThrough === null) this.#advance();
+    if (this.#output.isEmpty && this.#state !== 'passing') this.#advance();
   }
 
   ended(): void {
     this.#clientEnded = true;
+    this.#abortRequest?.();
     if (this.#state === 'half-closed') this.#socket.end();
-    else if (this.#passThrough !== null) this.#passThrough.clientEnded();
+    else if (this.#isPassing) this.#passThrough?.clientEnded();
     else this.#advance();
   }
 
@@ -104,18 +125,29 @@ export class Connection {
     this.#state = 'closed';
     this.#unread = null;
     this.#output.close();
-    this.#passThrough?.clientClosed();
+    this.#abortRequest?.();
+    this.#passThrough?.close();
   }
 
   tick(): void {
-    if (this.#shared.clock.second < this.#deadline || this.#state === 'pass-through') return;
+    const { second } = this.#shared.clock;
+    // The general server has time limits of its own; after its end, only the client is waited for.
+    if (this.#isPassing && this.#passThrough?.isServerGone !== true) return;
+    if (
+      this.#passThrough !== null &&
+      !this.#isPassing &&
+      second - this.#activeAt >= passThroughIdleSecondsMax
+    )
+      this.#closePassThrough();
+    if (second < this.#deadline) return;
     if (this.#state !== 'reading' || !this.#output.isEmpty) this.#socket.terminate();
-    else if (this.#hasPartialHead) this.#refuse(fail('request_timeout'));
+    else if (this.#hasPartialRequest) this.#refuse(fail('request_timeout'));
     else this.#halfClose();
   }
 
   close(): void {
     this.#output.flush();
+    this.#closePassThrough();
     this.#socket.end();
   }
 
@@ -124,37 +156,31 @@ export class Connection {
   }
 
   #advance(): void {
-    const hadPartialHead = this.#hasPartialHead;
+    const hadPartialRequest = this.#hasPartialRequest;
     let at = 0;
-    this.#hasPartialHead = false;
-    const edge = this.#shared.edge();
+    this.#hasPartialRequest = false;
+    this.#neededBytes = 0;
     while (this.#state === 'reading' && this.#output.isEmpty && this.#unread !== null) {
       if (at === this.#unread.length) break;
-      const head = this.#isForApp ? 'pass-through' : parseHead(this.#unread, at, this.#authority);
-      if (head === null) {
-        this.#hasPartialHead = true;
-        // The time counts from the first byte of the head.
-        if (!hadPartialHead || at > 0) this.#setDeadline(headSecondsMax);
-        break;
-      }
+      const head = parseHead(this.#unread, at, this.#authority);
       if (head instanceof Failure) {
         this.#refuse(head);
         return;
-      } else if (head === 'pass-through' || !edge?.serves(head.request.host)) {
-        this.#output.flush();
-        if (!this.#output.isEmpty) break;
-        this.#startPassThrough(this.#unread.subarray(at));
-        return;
-      } else {
-        const headAt = at;
-        at = head.end;
-        this.#authority = head.authority;
-        this.#isForApp = !this.#answer(edge, head, headAt);
-        if (this.#isForApp) at = headAt;
       }
+      const end = head === null ? null : this.#handle(head, this.#unread, at);
+      if (head === null || end === null) {
+        this.#hasPartialRequest = true;
+        if (this.#neededBytes > 0) this.#neededBytes -= at;
+        // The time counts from the first byte of the request.
+        if (!hadPartialRequest || at > 0) this.#setDeadline(headSecondsMax);
+        break;
+      }
+      at = end;
+      this.#authority = head.authority;
     }
     if (this.#unread !== null) this.#unread = at === this.#unread.length ? null : this.#unread.subarray(at);
-    this.#finishTurn();
+    if (this.#state === 'passing') this.#passBody();
+    else this.#finishTurn();
   }
 
   #finishTurn(): void {
@@ -166,69 +192,80 @@ export class Connection {
     } else if (this.#state === 'finishing' || (this.#state === 'reading' && this.#clientEnded)) {
       this.#halfClose();
     } else if (this.#state === 'reading') {
-      if (!this.#hasPartialHead) this.#setDeadline(keepAliveSecondsMax);
-      this.#resume();
+      if (!this.#hasPartialRequest) this.#setDeadline(keepAliveSecondsMax);
+      this.#client.release();
     }
   }
 
-  #answer(edge: Edge, head: RequestHead, headAt: number): boolean {
-    const shared = this.#shared;
-    if (this.#isHttpsAtProxy(head)) head.request.scheme = 'https';
-    let result: ReturnType<Edge['answer']>;
+  /** Returns the end of the request, or of its head where it is passed on; null where more bytes are needed. */
+  #handle(head: RequestHead, bytes: Buffer, at: number): number | null {
+    let routed: Routed;
     try {
-      result = edge.answer(head.request);
+      routed = routeRequest(this.#shared, head, {
+        peer: this.#peer,
+        bytes,
+        isForApp: head.authority === this.#appAuthority,
+        extendTimeout: this.#extendTimeout,
+      });
     } catch (error) {
-      this.#afterResponse(sendError(this.#output, shared, head, error));
-      return true;
+      this.#afterResponse(sendError(this.#output, this.#shared, head, error));
+      return head.end;
     }
-    if (!(result instanceof Promise)) {
-      if ('proxy' in result) return false;
-      this.#afterResponse(sendResponse(this.#output, shared, head, result));
-      return true;
+    if (routed === 'pass') return this.#pass(head, bytes, at);
+    if (typeof routed === 'number') {
+      this.#neededBytes = routed;
+      return null;
     }
+    if (routed instanceof Promise) this.#await(head, routed, bytes.subarray(at, head.end));
+    else if ('response' in routed) {
+      this.#abortRequest = routed.abort;
+      this.#await(head, routed.response, null);
+      return head.end + Number(head.body);
+    } else if ('proxy' in routed) {
+      this.#appAuthority = head.authority;
+      return this.#pass(head, bytes, at);
+    } else this.#afterResponse(sendResponse(this.#output, this.#shared, head, routed));
+    return head.end;
+  }
+
+  #await(head: RequestHead, result: Promise<EdgeResponse | AppProxy>, headBytes: Buffer | null): void {
+    const shared = this.#shared;
     // Checked after the call: cached responses are sent however many requests wait.
     if (shared.pendingResponses >= shared.pendingResponsesMax) {
       void result.then(cancelBody, () => {});
       const failure = fail('unavailable', { detail: 'Too many concurrent requests.' });
       this.#afterResponse(sendError(this.#output, shared, head, failure));
-      return true;
+      return;
     }
     this.#state = 'responding';
     shared.pendingResponses++;
-    const bytes = this.#unread?.subarray(headAt, head.end) ?? Buffer.alloc(0);
     result
       .then(
         (response) => {
-          if ('proxy' in response) this.#toApp(bytes);
-          else this.#respond(response, () => sendResponse(this.#output, shared, head, response));
+          shared.pendingResponses--;
+          this.#abortRequest = null;
+          if (this.#state === 'closed') cancelBody(response);
+          else if (!('proxy' in response))
+            this.#respond(() => sendResponse(this.#output, shared, head, response));
+          else if (headBytes !== null) this.#toApp(headBytes, head.authority);
         },
-        (error: unknown) => this.#respond(null, () => sendError(this.#output, shared, head, error)),
+        (error: unknown) => {
+          shared.pendingResponses--;
+          if (this.#state !== 'closed') this.#respond(() => sendError(this.#output, shared, head, error));
+        },
       )
       .catch((error: unknown) => this.#abort(error));
-    return true;
   }
 
-  #toApp(head: Buffer): void {
-    this.#shared.pendingResponses--;
-    if (this.#state === 'closed') return;
+  #toApp(head: Buffer, authority: Authority): void {
     this.#unread = this.#unread === null ? head : Buffer.concat([head, this.#unread]);
-    this.#isForApp = true;
+    this.#appAuthority = authority;
+    this.#authority = authority;
     this.#state = 'reading';
     this.#advance();
   }
 
-  #isHttpsAtProxy({ request }: RequestHead): boolean {
-    const scheme = request.header('x-forwarded-proto');
-    if (scheme === null || scheme.toLowerCase() !== 'https') return false;
-    return this.#shared.trustedProxies.includes(this.#socket.remoteAddress);
-  }
-
-  #respond(response: EdgeResponse | null, send: () => AfterResponse): void {
-    this.#shared.pendingResponses--;
-    if (this.#state === 'closed') {
-      if (response) cancelBody(response);
-      return;
-    }
+  #respond(send: () => AfterResponse): void {
     this.#state = 'reading';
     this.#afterResponse(send());
     this.#advance();
@@ -242,7 +279,7 @@ export class Connection {
   #sendBody(open: OpenBody): void {
     this.#state = 'responding';
     this.#output.flush();
-    sendBody(this.#output, open, () => this.#setDeadline(responseSecondsMax))
+    sendBody(this.#output, open, this.#extendTimeout)
       .then(() => {
         if (this.#state === 'closed') return;
         this.#state = open.isLast ? 'finishing' : 'reading';
@@ -263,58 +300,97 @@ export class Connection {
     this.#finishTurn();
   }
 
-  #startPassThrough(bytes: Buffer): void {
-    const { passThroughClients: passedOn, log } = this.#shared;
-    this.#state = 'pass-through';
-    this.#unread = null;
-    // The pass-through pauses and resumes the socket, so its state is unknown here.
-    this.#isPaused = true;
-    this.#passThrough = openPassThrough({
-      client: this.#socket,
-      clients: passedOn,
-      onEnd: () => this.#halfClose(),
-      onError: (error) => {
-        log.error({ err: error }, 'pass-through failed');
-        if (this.#state === 'closed') return;
-        this.#passThrough = null;
-        this.#refuse(fail('unavailable'));
+  /** Null where earlier responses must be sent first. */
+  #pass(head: RequestHead, bytes: Buffer, at: number): number | null {
+    const { passThroughClients: clients } = this.#shared;
+    if (clients === null) {
+      this.#afterResponse(sendError(this.#output, this.#shared, head, notAllowed));
+      return head.end;
+    }
+    this.#output.flush();
+    if (!this.#output.isEmpty) {
+      this.#neededBytes = Number.POSITIVE_INFINITY;
+      return null;
+    }
+    this.#state = 'passing';
+    this.#passThrough ??= new PassThrough(this.#client, {
+      owner: { address: this.#peer, scheme: this.#shared.scheme },
+      clients,
+      events: {
+        onDone: (isLast) => this.#respond(() => (isLast ? 'last' : 'next')),
+        onTunnel: () => this.#openTunnel(),
+        onServerEnd: this.#extendTimeout,
+        onEnd: () => this.#halfClose(),
+        onError: (error) => {
+          this.#shared.log.error({ err: error }, 'pass-through failed');
+          this.#stopPassing(fail('unavailable'));
+        },
       },
     });
-    this.#passThrough.fromClient(bytes);
-    if (this.#clientEnded) this.#passThrough.clientEnded();
+    this.#passThrough.start(originForm(bytes, head, at), {
+      method: head.request.method,
+      body: head.body,
+      isLast: () => head.isLast || this.#shared.isStopping,
+    });
+    return head.end;
+  }
+
+  #passBody(): void {
+    const passThrough = this.#passThrough;
+    if (this.#unread !== null && passThrough !== null) {
+      const end = passThrough.sendBody(this.#unread);
+      this.#unread = end === this.#unread.length ? null : this.#unread.subarray(end);
+      if (passThrough.isMalformed) {
+        this.#stopPassing(fail('validation_failed', { detail: 'The body is not chunked correctly.' }));
+        return;
+      }
+    }
+    if (this.#clientEnded) passThrough?.clientEnded();
+    if ((this.#unread?.length ?? 0) >= headBytesMax) this.#client.hold();
+  }
+
+  #openTunnel(): void {
+    this.#state = 'tunnel';
+    this.#client.release();
+    const bytes = this.#unread;
+    this.#unread = null;
+    if (bytes !== null) this.#passThrough?.sendBody(bytes);
+    if (this.#clientEnded) this.#passThrough?.clientEnded();
+  }
+
+  /** A response that has begun can only be cut off. */
+  #stopPassing(failure: Failure): void {
+    if (!this.#isPassing) return;
+    const hasBegun = this.#passThrough?.hasBegunResponse;
+    this.#closePassThrough();
+    this.#unread = null;
+    if (hasBegun) this.terminate();
+    else this.#refuse(failure);
+  }
+
+  #closePassThrough(): void {
+    this.#passThrough?.close();
+    this.#passThrough = null;
+    this.#client.resume();
   }
 
   /** An immediate close could discard data that the client has not read yet (RFC 9112 §9.6). */
   #halfClose(): void {
     if (this.#state === 'closed') return;
     this.#output.flush();
+    this.#closePassThrough();
     this.#state = 'half-closed';
     this.#unread = null;
-    this.#resume();
+    this.#client.release();
     this.#setDeadline(halfCloseSecondsMax);
     if (this.#clientEnded) this.#socket.end();
     else this.#socket.shutdown();
   }
 
+  readonly #extendTimeout = () => this.#setDeadline(responseSecondsMax);
+
   #setDeadline(seconds: number): void {
     this.#activeAt = this.#shared.clock.second;
     this.#deadline = this.#activeAt + seconds;
   }
-
-  #pause(): void {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
-    this.#socket.pause();
-  }
-
-  #resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#socket.resume();
-  }
-}
-
-function cancelBody(response: EdgeResponse | AppProxy): void {
-  const body = 'proxy' in response ? null : response.body;
-  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

@@ -2,12 +2,20 @@ import { urlBytesMax } from '@svc/contract/limits.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import { type Authority, equalsAt, equalsNameAt, RawRequest, readAuthority } from './raw-request.ts';
 
-export const headBytesMax = 16 * 1024;
+export const headBytesMax = 64 * 1024;
+export const headTooLarge = malformedError(`The request head is longer than ${headBytesMax} bytes.`);
 
 export interface RequestHead {
   request: RawRequest;
   authority: Authority;
+  /** Where the path begins: behind the origin, where the target is an absolute URL. */
+  pathAt: number;
+  targetAt: number;
   end: number;
+  /** Length of the body. */
+  body: number | 'chunked';
+  /** Has an `Expect` or `Upgrade` header. */
+  isSpecial: boolean;
   isLast: boolean;
   acceptsChunks: boolean;
 }
@@ -16,6 +24,7 @@ const lf = 0x0a;
 const cr = 0x0d;
 const space = 0x20;
 const slash = 0x2f;
+const zero = 0x30;
 const colon = 0x3a;
 const questionMark = 0x3f;
 
@@ -32,7 +41,7 @@ export function parseHead(
   bytes: Buffer,
   from: number,
   known: Authority | null,
-): RequestHead | 'pass-through' | Failure | null {
+): RequestHead | Failure | null {
   const limit = Math.min(bytes.length, from + headBytesMax);
   let at = from;
   while (at < limit && inToken[bytes[at] ?? 0] === 1) at++;
@@ -55,10 +64,10 @@ export function parseHead(
 
   // Four numbers per header: start and end of its name, start and end of its value.
   const fields: number[] = [];
-  let isPlain = true;
+  let isSpecial = false;
   let isLast = minor === 0;
+  let body: number | 'chunked' | null = null;
   let hosts = 0;
-  let lengths = 0;
   let hostAt = 0;
   let hostEnd = 0;
   for (;;) {
@@ -93,10 +102,10 @@ export function parseHead(
         hostEnd = valueEnd;
         break;
       case 6:
-        if (equalsNameAt(bytes, nameAt, 'expect')) isPlain = false;
+        if (equalsNameAt(bytes, nameAt, 'expect')) isSpecial = true;
         break;
       case 7:
-        if (equalsNameAt(bytes, nameAt, 'upgrade')) isPlain = false;
+        if (equalsNameAt(bytes, nameAt, 'upgrade')) isSpecial = true;
         break;
       case 10:
         if (equalsNameAt(bytes, nameAt, 'connection') && hasCloseOption(bytes, valueAt, valueEnd))
@@ -104,60 +113,97 @@ export function parseHead(
         break;
       case 14:
         if (!equalsNameAt(bytes, nameAt, 'content-length')) break;
-        lengths++;
-        isPlain = false;
+        if (body !== null) return malformedError('The length of the body is given more than once.');
+        body = readLength(bytes, valueAt, valueEnd);
+        if (body === null) return malformedError('The Content-Length is not a number.');
         break;
       case 17:
-        if (equalsNameAt(bytes, nameAt, 'transfer-encoding')) isPlain = false;
+        if (!equalsNameAt(bytes, nameAt, 'transfer-encoding')) break;
+        if (body !== null) return malformedError('The length of the body is given more than once.');
+        if (minor === 0 || valueEnd - valueAt !== 7 || !equalsAt(bytes, valueAt, 'chunked'))
+          return malformedError('The Transfer-Encoding is not chunked.');
+        body = 'chunked';
         break;
     }
   }
 
   if (hosts > 1) return malformedError('The request has more than one Host header.');
   if (hosts === 0 && minor === 1) return malformedError('The request has no Host header.');
-  if (lengths > 1) return malformedError('The request has more than one Content-Length header.');
-  const authority = hosts === 0 ? null : readAuthority(bytes, hostAt, hostEnd, known);
+  const authority = hosts === 0 ? noAuthority : readAuthority(bytes, hostAt, hostEnd, known);
   if (authority === 'invalid') return malformedError('The Host header is not valid.');
 
   const method = readMethod(bytes, from, methodEnd);
-  if (method === null && !isPassThroughMethod(bytes, from, methodEnd))
-    return fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+  if (method === null) return fail('method_not_allowed', { headers: { allow: methods.join(', ') } });
   let pathAt = targetAt;
   if (bytes[targetAt] !== slash) {
-    const target = bytes.toString('latin1', targetAt, targetEnd);
-    const length = target === '*' && method === null ? 1 : originLength(target, authority?.text ?? '');
+    const length = originLength(bytes.toString('latin1', targetAt, targetEnd), authority.text);
     if (length === null) return malformedError('The request target is neither a path nor a URL of the Host.');
     pathAt += length;
   }
-  if (!isPlain || method === null || authority === null || authority.host === '') return 'pass-through';
   const path = bytes.toString('latin1', pathAt, pathEnd === 0 ? targetEnd : pathEnd) || '/';
   const search = pathEnd === 0 ? '' : bytes.toString('latin1', pathEnd + 1, targetEnd);
   const request = new RawRequest({ bytes, fields, method, path, search, authority });
-  return { request, authority, end: at, isLast, acceptsChunks: minor === 1 };
+  return {
+    request,
+    authority,
+    targetAt,
+    pathAt,
+    end: at,
+    body: body ?? 0,
+    isSpecial,
+    isLast,
+    acceptsChunks: minor === 1,
+  };
+}
+
+const noAuthority: Authority = { text: '', host: '' };
+
+/** A partial request is parsed again only then: slow clients must not cost CPU time. */
+export function mayHaveEnded(bytes: Buffer, knownBytes: number, neededBytes: number): boolean {
+  if (neededBytes > 0) return bytes.length >= neededBytes;
+  if (bytes.length >= headBytesMax) return true;
+  const from = Math.max(0, knownBytes - 2);
+  return bytes.indexOf('\n\r\n', from) >= 0 || bytes.indexOf('\n\n', from) >= 0;
+}
+
+/** The head for the general server: an absolute target is passed on as its path (RFC 9112 §3.2.1). */
+export function originForm(bytes: Buffer, head: RequestHead, from: number): Buffer {
+  if (head.pathAt === head.targetAt) return bytes.subarray(from, head.end);
+  const path = bytes.subarray(head.pathAt, head.end);
+  const root = Buffer.from(path[0] === slash ? '' : '/');
+  return Buffer.concat([bytes.subarray(from, head.targetAt), root, path]);
 }
 
 function incomplete(length: number): Failure | null {
-  return length < headBytesMax
-    ? null
-    : malformedError(`The request head is longer than ${headBytesMax} bytes.`);
+  return length < headBytesMax ? null : headTooLarge;
 }
 
-function readMethod(bytes: Buffer, from: number, end: number): 'GET' | 'HEAD' | null {
-  if (end - from === 3 && equalsAt(bytes, from, 'GET')) return 'GET';
-  return end - from === 4 && equalsAt(bytes, from, 'HEAD') ? 'HEAD' : null;
+/** Other methods are for proxies, or unknown to the general server. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+function readMethod(bytes: Buffer, from: number, end: number): string | null {
+  const length = end - from;
+  for (const method of methods) if (method.length === length && equalsAt(bytes, from, method)) return method;
+  return null;
+}
+
+const lengthDigitsMax = 15;
+
+function readLength(bytes: Buffer, at: number, end: number): number | null {
+  if (end === at || end - at > lengthDigitsMax || (bytes[at] === zero && end - at > 1)) return null;
+  let length = 0;
+  for (; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - zero;
+    if (digit < 0 || digit > 9) return null;
+    length = length * 10 + digit;
+  }
+  return length;
 }
 
 /** The length of the origin of an absolute URL (RFC 9112 §3.2.2); null where its host differs from the Host header. */
 function originLength(target: string, text: string): number | null {
   const [origin, named] = /^https?:\/\/([^/?]*)(?=[/?]|$)/i.exec(target) ?? [];
   return origin !== undefined && named?.toLowerCase() === text.toLowerCase() ? origin.length : null;
-}
-
-const passThroughMethods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-
-/** The general server closes the connection for other methods, without a response. */
-function isPassThroughMethod(bytes: Buffer, from: number, end: number): boolean {
-  return end - from <= 7 && passThroughMethods.includes(bytes.toString('latin1', from, end));
 }
 
 const versionLine = 'HTTP/1.?\r\n';

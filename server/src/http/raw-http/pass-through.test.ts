@@ -4,7 +4,9 @@ import { createLog } from '../../core/log.ts';
 import { createMetrics } from '../../core/metrics.ts';
 import { parseTrustedProxies } from '../client-address.ts';
 import { serve } from '../serve.ts';
+import { createPassThroughClients } from './pass-through.ts';
 import {
+  close,
   connectClient,
   exchange,
   get,
@@ -44,7 +46,7 @@ function startGeneral(clientOf: (peer: Bun.SocketAddress | null) => string | und
 }
 
 const startServers = () => {
-  const general = startGeneral((peer) => raw.passThroughClients.find(peer));
+  const general = startGeneral((peer) => raw.passThroughClients.find(peer)?.address);
   const raw = startListener(({ path }) => textResponse(`site ${path}`), { fallbackPort: general.port });
   const stop = async () => {
     await raw.stop(0);
@@ -72,17 +74,19 @@ test('a POST arrives with its body', async () => {
 });
 
 test('the general server sees the client address, and X-Forwarded-For only from a trusted proxy', async () => {
+  const clients = createPassThroughClients();
   const serving = serve({
     host: '127.0.0.1',
     port: 0,
     // This server is one of the proxies: forwarded requests must not count as its own.
     trustedProxies: parseTrustedProxies('127.0.0.1,127.0.0.3'),
     handle: async (_request, _url, info) => new Response(`it is ${info.clientAddress}.`),
-    passThroughClient: (peer) => raw.passThroughClients.find(peer),
+    clients,
     log: createLog({ level: 'silent', write: () => {} }),
     metrics: createMetrics(),
   });
-  await using raw = startListener(() => textResponse('hello'), { fallbackPort: serving.port });
+  clients.fallback.port = serving.port;
+  await using raw = startListener(() => textResponse('hello'), { passThroughClients: clients });
   const askedFrom = async (localAddress: string) => {
     const received = await exchange(
       raw.port,
@@ -102,15 +106,20 @@ test('a direct connection has its own address', async () => {
   expect(await answer.json()).toMatchObject({ client: null });
 });
 
-test('a host without a site is passed through, with everything that follows on the connection', async () => {
+test('requests of one connection are answered in order, wherever the answers come from', async () => {
   await using it = startServers();
+  const other = (path: string) => `GET ${path} HTTP/1.1\r\nHost: platform.test\r\n\r\n`;
   const received = await exchange(
     it.raw.port,
-    `GET /one HTTP/1.1\r\nHost: platform.test\r\n\r\n${get('/two')}Connection: close\r\n\r\n`,
+    `${other('/one')}${get('/two')}\r\n${other('/three')}${other('/four')}${get('/five')}${close}`,
   );
-  expect(received).toContain('"path":"/one"');
-  expect(received).toContain('"path":"/two"');
-  expect(it.raw.requests.length).toBe(0);
+  expect(received.match(/(site |"path":")\/[a-z]+/g)).toEqual([
+    '"path":"/one',
+    'site /two',
+    '"path":"/three',
+    '"path":"/four',
+    'site /five',
+  ]);
 });
 
 test('earlier requests on the connection are answered first', async () => {
@@ -194,10 +203,12 @@ test('back pressure works in both directions, and nothing is lost', async () => 
   client.write(head);
   const other = await arrived.promise;
   client.pause();
+  const answer = `HTTP/1.1 200 OK\r\nContent-Length: ${pumpedBytes}\r\n\r\n`;
   for (const [from, to, more] of [
     [client, other, head.length],
-    [other, client, 0],
+    [other, client, answer.length],
   ] as const) {
+    if (from === other) other.write(answer);
     const before = process.memoryUsage().rss;
     const pumped = pump(from);
     await waitUntilStable(() => pumped.bytes);

@@ -1,139 +1,200 @@
 import type { Socket } from 'bun';
+import { BodyReader } from './body-reader.ts';
+import { Pipe, type PipeEnd } from './pipe.ts';
+import { ResponseReader } from './response-reader.ts';
 
-export interface PassThrough {
-  fromClient(bytes: Buffer): void;
-  clientDrained(): void;
-  clientEnded(): void;
-  clientClosed(): void;
+/** Whom a connection to the general server belongs to. */
+export interface PassThroughClient {
+  address: string;
+  scheme: 'http' | 'https';
 }
 
-/** Bun's response to a head above its limit. Without the CORS header, pages of other origins could not read it. */
-const headTooLarge = Buffer.from('HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n');
-const headTooLargeWithCors = Buffer.from(
-  `${headTooLarge.toString().trimEnd()}\r\nAccess-Control-Allow-Origin: *\r\n\r\n`,
-);
-
-/** The connection is never taken back, so differences between the two parsers cannot be exploited. */
-export function openPassThrough(input: {
-  client: Socket<unknown>;
-  clients: PassThroughClients;
+interface PassThroughEvents {
+  /** Request and response are complete, and the response was sent. */
+  onDone(isLast: boolean): void;
+  /** The connection has become another protocol's, such as a WebSocket. */
+  onTunnel(): void;
+  /** A part of the response may still have to be sent. */
+  onServerEnd(): void;
   onEnd(): void;
   onError(error: unknown): void;
-}): PassThrough {
-  const { client } = input;
-  let server: Socket<undefined> | null = null;
-  let isClosed = false;
-  const toServer = new Pipe(client, () => server?.shutdown());
-  let toClient: Pipe | null = null;
-  let removeClient = () => {};
-  Bun.connect({
-    ...input.clients.fallback,
-    allowHalfOpen: true,
-    socket: {
-      open(socket) {
-        if (isClosed) return socket.terminate();
-        server = socket;
-        toClient = new Pipe(socket, input.onEnd);
-        toClient.open(client);
-        // Before the first byte is sent: the server looks the client up with its first request.
-        removeClient = input.clients.add(socket, client.remoteAddress);
-        toServer.open(socket);
-      },
-      data: (_, bytes) => toClient?.push(bytes.equals(headTooLarge) ? headTooLargeWithCors : bytes),
-      drain: () => toServer.drain(),
-      end: () => toClient?.end(),
-      close() {
-        removeClient();
-        toClient?.end();
-      },
-    },
-  }).catch(input.onError);
-  return {
-    fromClient: (bytes) => toServer.push(bytes),
-    clientDrained: () => toClient?.drain(),
-    clientEnded: () => toServer.end(),
-    clientClosed() {
-      isClosed = true;
-      server?.terminate();
-    },
-  };
 }
 
-/** `write` returns fewer bytes than given where the socket accepts no more for now. */
-type ByteSink = Pick<Socket<unknown>, 'write'>;
-type ByteSource = Pick<Socket<unknown>, 'pause' | 'resume'>;
+/**
+ * Passes requests of one client on to the general server, one at a time, and knows where each request and
+ * response ends: the head of every request is checked. No other client uses the connection.
+ */
+export class PassThrough {
+  readonly #client: PipeEnd;
+  readonly #owner: PassThroughClient;
+  readonly #clients: PassThroughClients;
+  readonly #events: PassThroughEvents;
+  #server: Socket<undefined> | null = null;
+  #toServer: Pipe | null = null;
+  #toClient: Pipe | null = null;
+  #body = new BodyReader(0);
+  #response: ResponseReader | null = null;
+  #isClosed = false;
+  isTunnel = false;
+  isServerGone = false;
 
-class Pipe {
-  readonly #from: ByteSource;
-  readonly #onEnd: () => void;
-  #to: ByteSink | null = null;
-  #waiting: Buffer[] = [];
-  #isPaused = false;
-  #isEnded = false;
-  #isFinished = false;
-
-  constructor(from: ByteSource, onEnd: () => void) {
-    this.#from = from;
-    this.#onEnd = onEnd;
+  constructor(
+    client: PipeEnd,
+    {
+      owner,
+      clients,
+      events,
+    }: { owner: PassThroughClient; clients: PassThroughClients; events: PassThroughEvents },
+  ) {
+    this.#client = client;
+    this.#owner = owner;
+    this.#clients = clients;
+    this.#events = events;
   }
 
-  open(to: ByteSink): void {
-    this.#to = to;
-    this.drain();
+  get isMalformed(): boolean {
+    return this.#body.isMalformed;
   }
 
-  push(bytes: Buffer): void {
-    this.#waiting.push(bytes);
-    this.drain();
+  get hasBegunResponse(): boolean {
+    return this.#response?.hasBegun === true;
   }
 
-  drain(): void {
-    const to = this.#to;
-    for (let first = this.#waiting[0]; first !== undefined && to !== null; first = this.#waiting[0]) {
-      const written = Math.max(0, to.write(first, 0, first.length));
-      if (written < first.length) {
-        this.#waiting[0] = first.subarray(written);
-        break;
-      }
-      this.#waiting.shift();
+  /** `isLast` is read when the response begins. */
+  start(head: Buffer, request: { method: string; body: number | 'chunked'; isLast: () => boolean }): void {
+    this.#body = new BodyReader(request.body);
+    this.#response = new ResponseReader(request);
+    this.isServerGone = false;
+    if (this.#toServer === null) this.#connect();
+    this.#toServer?.push(head);
+  }
+
+  /** Returns the index after the last byte of the request's body. */
+  sendBody(bytes: Buffer): number {
+    const end = this.isTunnel ? bytes.length : this.#body.read(bytes, 0);
+    if (end > 0 && !this.isMalformed)
+      this.#toServer?.push(end === bytes.length ? bytes : bytes.subarray(0, end));
+    return end;
+  }
+
+  clientDrained(): void {
+    this.#toClient?.drain();
+    this.#finish();
+  }
+
+  /** The general server cancels the request, as it does for its own clients. */
+  clientEnded(): void {
+    this.#toServer?.end();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#server?.terminate();
+  }
+
+  #connect(): void {
+    const toServer = new Pipe(this.#client, () => this.#server?.shutdown());
+    this.#toServer = toServer;
+    Bun.connect<undefined>({
+      ...this.#clients.fallback,
+      allowHalfOpen: true,
+      socket: {
+        open: (socket) => {
+          if (this.#isClosed) return void socket.terminate();
+          this.#server = socket;
+          socket.setNoDelay(true);
+          this.#toClient = new Pipe(socket, this.#events.onEnd);
+          this.#toClient.open(this.#client);
+          // Before the first byte is sent: the server looks the client up with each request.
+          this.#clients.add(socket, this.#owner);
+          toServer.open(socket);
+        },
+        data: (_, bytes) => this.#receive(bytes),
+        drain: () => toServer.drain(),
+        end: (socket) => {
+          this.#serverEnded();
+          socket.end();
+        },
+        close: (socket) => {
+          this.#clients.remove(socket);
+          this.#serverEnded();
+        },
+      },
+    }).catch(this.#events.onError);
+  }
+
+  #receive(bytes: Buffer): void {
+    const response = this.#response;
+    if (this.#isClosed) return;
+    if (response === null) {
+      this.close();
+      return;
     }
-    const isBehind = this.#waiting.length > 0;
-    if (isBehind !== this.#isPaused) {
-      this.#isPaused = isBehind;
-      if (isBehind) this.#from.pause();
-      else this.#from.resume();
-    }
-    if (isBehind || !this.#isEnded || this.#isFinished || to === null) return;
-    this.#isFinished = true;
-    this.#onEnd();
+    const sent = response.read(bytes);
+    if (sent.length > 0) this.#toClient?.push(sent);
+    if (response.state === 'malformed')
+      this.#events.onError(new Error('malformed response of the general server'));
+    else if (response.state === 'tunnel' && !this.isTunnel) {
+      this.isTunnel = true;
+      this.#events.onTunnel();
+    } else this.#finish();
   }
 
-  end(): void {
-    this.#isEnded = true;
-    this.drain();
+  /** A response that comes before the end of the request's body may be the last: then nobody reads the rest. */
+  #finish(): void {
+    const response = this.#response;
+    if (response?.state !== 'done' || this.#isClosed || this.#toClient?.isEmpty === false) return;
+    if (!this.#body.isDone && !response.isLast) return;
+    this.#response = null;
+    if (response.isLast) this.close();
+    this.#events.onDone(response.isLast);
+  }
+
+  #serverEnded(): void {
+    if (this.#isClosed || this.#server === null) return;
+    this.#server = null;
+    this.#toServer = null;
+    if (this.#response === null) return;
+    this.isServerGone = true;
+    this.#events.onServerEnd();
+    if (this.#response.state === 'until-close') {
+      this.#response.state = 'done';
+      this.#finish();
+    } else this.#toClient?.end();
   }
 }
 
-/** Client addresses of passed-through connections: to the general server, they all come from this machine. */
+/** Clients of passed-through connections: to the general server, they all come from this machine. */
 export interface PassThroughClients {
   fallback: { hostname: string; port: number };
-  add(local: { localAddress: string; localPort: number }, client: string): () => void;
-  find(peer: { address: string; port: number } | null): string | undefined;
+  add(local: LocalEnd, client: PassThroughClient): void;
+  remove(local: LocalEnd): void;
+  find(peer: { address: string; port: number } | null): PassThroughClient | undefined;
 }
 
-export function createPassThroughClients(fallback: PassThroughClients['fallback']): PassThroughClients {
-  const clients = new Map<string, string>();
+interface LocalEnd {
+  localAddress: string;
+  localPort: number;
+}
+
+/** The general server listens at `fallback`. */
+export function createPassThroughClients(port = 0): PassThroughClients {
+  const fallback = { hostname: '127.0.0.1', port };
+  /** By the port of this end. All connections are on the loopback address. */
+  const clients = new Map<number, PassThroughClient>();
+  /** A closed socket no longer knows its port. */
+  const added = new WeakMap<LocalEnd, { port: number; client: PassThroughClient }>();
   return {
     fallback,
-    add({ localAddress, localPort }, client) {
-      const key = endpointKey(localAddress, localPort);
-      clients.set(key, client);
-      return () => clients.delete(key);
+    add(local, client) {
+      added.set(local, { port: local.localPort, client });
+      clients.set(local.localPort, client);
     },
-    find: (peer) => (peer === null ? undefined : clients.get(endpointKey(peer.address, peer.port))),
+    remove(local) {
+      const { port, client } = added.get(local) ?? {};
+      // The port may already belong to another connection.
+      if (port !== undefined && clients.get(port) === client) clients.delete(port);
+    },
+    find: (peer) => (peer?.address === fallback.hostname ? clients.get(peer.port) : undefined),
   };
-}
-
-function endpointKey(address: string, port: number): string {
-  return `${address.replace(/^::ffff:/, '')} ${port}`;
 }

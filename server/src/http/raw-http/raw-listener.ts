@@ -1,5 +1,7 @@
+import tls from 'node:tls';
+import type { SocketHandler, TCPSocketListener, UnixSocketListener } from 'bun';
 import type { Logger } from 'pino';
-import type { TrustedProxies } from '../client-address.ts';
+import { socketPeer, type TrustedProxies } from '../client-address.ts';
 import type { Edge } from '../edge-request.ts';
 import { waitUntilIdle } from '../listener.ts';
 import { Connection, type ListenerState } from './connection.ts';
@@ -10,37 +12,70 @@ import {
   limitQueuedBytes,
   queuedBytesMax,
 } from './connection-limits.ts';
+import type { RowsListener } from './fast-request.ts';
 import { createWriteBuffer } from './output-queue.ts';
 import type { PassThroughClients } from './pass-through.ts';
 import { createResponseHeads, startClock } from './response-heads.ts';
 
 export interface RawListener {
   port: number;
+  /** Every response is the last of its connection from now on. */
+  closeAfterResponses(): void;
   stop(graceMs: number): Promise<void>;
 }
 
 const pendingResponsesMax = 2_000;
 const idleMs = 200;
 
-/** Raw sockets, because the general server's objects per request cost more than the response. */
-export function listenRaw(options: {
+/** TLS with a certificate for hosts without one of their own. */
+export interface TlsOptions extends TlsKeyPair {
+  hosts: readonly HostCertificate[];
+}
+
+export interface TlsKeyPair {
+  cert: string;
+  key: string;
+}
+
+export interface HostCertificate extends TlsKeyPair {
+  serverName: string;
+}
+
+export interface RawListenerOptions {
   host: string;
   port: number;
-  edge: () => Edge | null;
+  /** Path of a Unix socket, in place of host and port. */
+  socket?: string | null;
+  /** Other listeners may use the same port. */
+  reusePort?: boolean;
+  tls?: TlsOptions;
+  edge?: () => Edge | null;
+  rows?: () => RowsListener | null;
+  accepts?: (host: string) => boolean;
   trustedProxies: TrustedProxies;
-  passThroughClients: PassThroughClients;
+  /** Null: requests that are not answered here get 405. */
+  passThroughClients: PassThroughClients | null;
+  /** In place of the address of the peer, where that is not the client's. */
+  clientAddress?: string;
   strictTransport?: string | null;
   log: Logger;
   startClock?: typeof startClock;
   limits?: Partial<ConnectionLimits & { pendingResponsesMax: number; queuedBytesMax: number }>;
-}): RawListener {
+}
+
+/** Raw sockets, because the general server's objects per request cost more than the response. */
+export function listenRaw(options: RawListenerOptions): RawListener {
   const clock = (options.startClock ?? startClock)(() => {
     for (const connection of connections) connection.tick();
   });
   const limits = { ...defaultConnectionLimits, pendingResponsesMax, queuedBytesMax, ...options.limits };
   const connections = createConnectionRegistry<Connection>({ ...options, limits, clock });
   const shared: ListenerState = {
+    edge: () => null,
+    rows: () => null,
+    accepts: () => true,
     ...options,
+    scheme: options.tls ? 'https' : 'http',
     clock,
     heads: createResponseHeads(clock, options.strictTransport),
     writeBuffer: createWriteBuffer(),
@@ -49,36 +84,59 @@ export function listenRaw(options: {
     isStopping: false,
   };
   limitQueuedBytes(shared.writeBuffer, { connections, bytesMax: limits.queuedBytesMax });
-  const listener = Bun.listen<Connection>({
-    hostname: options.host,
-    port: options.port,
-    // A client that has half-closed still waits for the response.
-    allowHalfOpen: true,
-    socket: {
-      open(socket) {
-        const connection = new Connection(socket, shared);
-        if (!connections.add(connection, socket.remoteAddress)) return socket.terminate();
-        // The last packet of a long body must not wait for an acknowledgement (Nagle's algorithm).
-        socket.setNoDelay(true);
-        socket.data = connection;
-      },
-      data: (socket, bytes) => socket.data?.data(bytes),
-      drain: (socket) => socket.data?.drain(),
-      end: (socket) => socket.data?.ended(),
-      close(socket) {
-        if (!socket.data) return;
-        connections.remove(socket.data);
-        socket.data.closed();
-      },
-      error(socket, error) {
-        options.log.error({ err: error }, 'connection error');
-        socket.terminate();
-      },
+  const clientAddress = options.clientAddress ?? (options.socket ? socketPeer : null);
+  const handlers: SocketHandler<Connection> = {
+    open(socket) {
+      const address = clientAddress ?? socket.remoteAddress;
+      const connection = new Connection(socket, shared, address);
+      if (!connections.add(connection, address)) return void socket.terminate();
+      // The last packet of a long body must not wait for an acknowledgement (Nagle's algorithm).
+      socket.setNoDelay(true);
+      socket.data = connection;
     },
-  });
+    data: (socket, bytes) => socket.data?.data(bytes),
+    drain: (socket) => socket.data?.drain(),
+    end: (socket) => socket.data?.ended(),
+    close(socket) {
+      if (!socket.data) return;
+      connections.remove(socket.data);
+      socket.data.closed();
+    },
+    error(socket, error) {
+      options.log.error({ err: error }, 'connection error');
+      socket.terminate();
+    },
+  };
+  // A client that has half-closed still waits for the response.
+  const common = { allowHalfOpen: true, socket: handlers };
+  const listener = options.socket ? listenOnSocket(options.socket) : listenOnPort();
+
+  function listenOnPort(): TCPSocketListener<Connection> {
+    const { host: hostname, port, reusePort = false, tls } = options;
+    // The types leave `reusePort` out.
+    const endpoint = { ...common, hostname, port, ...{ reusePort } };
+    if (!tls) return Bun.listen(endpoint);
+    const { hosts, ...defaultPair } = tls;
+    const listening = Bun.listen({ ...endpoint, tls: defaultPair });
+    addHostCertificates(listening, hosts);
+    return listening;
+  }
+
+  /** Its owner and its group can connect. */
+  function listenOnSocket(unix: string): UnixSocketListener<Connection> {
+    const umask = process.umask(0o117);
+    try {
+      return Bun.listen({ ...common, unix });
+    } finally {
+      process.umask(umask);
+    }
+  }
 
   return {
-    port: listener.port,
+    port: 'port' in listener ? listener.port : 0,
+    closeAfterResponses() {
+      shared.isStopping = true;
+    },
     async stop(graceMs) {
       shared.isStopping = true;
       listener.stop(false);
@@ -91,4 +149,14 @@ export function listenRaw(options: {
       clock.stop();
     },
   };
+}
+
+/** Bun.listen takes one certificate. Bun's own `tls.Server` adds those of other host names in this way. */
+function addHostCertificates(
+  listener: TCPSocketListener<Connection>,
+  hosts: readonly HostCertificate[],
+): void {
+  if (hosts.length === 0) return;
+  const server = Object.assign(tls.createServer(), { _handle: listener });
+  for (const { serverName, cert, key } of hosts) server.addContext(serverName, { cert, key });
 }

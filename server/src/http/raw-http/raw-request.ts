@@ -3,7 +3,7 @@ import { acceptRequestId } from '../headers.ts';
 
 /** Decodes headers on demand: of a browser's fifteen headers, three or four are used. */
 export class RawRequest implements EdgeRequest {
-  readonly method: 'GET' | 'HEAD';
+  readonly method: string;
   readonly host: string;
   readonly path: string;
   readonly search: string;
@@ -16,7 +16,7 @@ export class RawRequest implements EdgeRequest {
   constructor(head: {
     bytes: Buffer;
     fields: readonly number[];
-    method: 'GET' | 'HEAD';
+    method: string;
     path: string;
     search: string;
     authority: Authority;

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { Failure, fail, renderProblem } from '../../core/problem.ts';
-import type { EdgeResponse } from '../edge-request.ts';
+import type { AppProxy, EdgeResponse } from '../edge-request.ts';
 import { corsHeaders, isRequestId } from '../headers.ts';
 import type { OutputQueue } from './output-queue.ts';
-import type { RequestHead } from './parse-head.ts';
+import { headTooLarge, type RequestHead } from './parse-head.ts';
 import type { Clock, Framing, ResponseHeads } from './response-heads.ts';
 
 export interface ResponseDeps {
@@ -40,7 +40,7 @@ export function sendResponse(
   putHead(output, bytes, responseId(deps, head), after);
   const { body } = response;
   if (body === null) return after;
-  const sendsBody = method === 'GET' && !isBodilessStatus(response.status);
+  const sendsBody = method !== 'HEAD' && !isBodilessStatus(response.status);
   if (body instanceof Uint8Array) {
     if (sendsBody) output.write(body);
     return after;
@@ -68,6 +68,15 @@ export function sendError(
 export function sendMalformedError(output: OutputQueue, deps: ResponseDeps, failure: Failure): AfterResponse {
   const requestId = deps.clock.nextRequestId().toString('latin1');
   deps.log.debug({ request_id: requestId, detail: failure.message }, 'malformed request');
+  if (failure === headTooLarge) {
+    putHead(
+      output,
+      deps.heads.get({ status: 431, headers: { ...corsHeaders }, body: null }, 0),
+      Buffer.from(requestId),
+      'last',
+    );
+    return 'last';
+  }
   // Host and path are unknown, and responses of /oauth and /data must carry the CORS headers.
   return sendProblem(output, deps, { failure, requestId, method: 'GET', headers: corsHeaders });
 }
@@ -80,14 +89,14 @@ function sendProblem(
     requestId,
     method,
     headers: more,
-  }: { failure: Failure; requestId: string; method: 'GET' | 'HEAD'; headers?: Record<string, string> },
+  }: { failure: Failure; requestId: string; method: string; headers?: Record<string, string> },
 ): AfterResponse {
   const problem = renderProblem(failure, requestId);
   const headers = { ...problem.headers, ...more, 'x-content-type-options': 'nosniff' };
   const body = Buffer.from(problem.body);
   const bytes = deps.heads.get({ status: problem.status, headers, body }, body.length);
   putHead(output, bytes, Buffer.from(requestId), 'last');
-  if (method === 'GET') output.write(body);
+  if (method !== 'HEAD') output.write(body);
   return 'last';
 }
 
@@ -114,7 +123,10 @@ function responseId({ clock }: ResponseDeps, { request }: RequestHead): Uint8Arr
 function responseFraming({ status, headers, body }: EdgeResponse, head: RequestHead): Framing {
   if (isBodilessStatus(status)) return 'nothing';
   const contentLength = headers['content-length'];
-  if (head.request.method === 'HEAD') return contentLength === undefined ? 'nothing' : Number(contentLength);
+  if (head.request.method === 'HEAD') {
+    if (contentLength !== undefined) return Number(contentLength);
+    return body instanceof Uint8Array ? body.length : 'nothing';
+  }
   if (body === null) return 0;
   if (body instanceof Uint8Array) return body.length;
   if (contentLength !== undefined) return Number(contentLength);
@@ -157,4 +169,9 @@ export async function sendBody(output: OutputQueue, open: OpenBody, onProgress: 
     output.onClose = null;
     void reader.cancel().catch(() => {});
   }
+}
+
+export function cancelBody(response: EdgeResponse | AppProxy): void {
+  const body = 'proxy' in response ? null : response.body;
+  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

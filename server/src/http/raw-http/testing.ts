@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { createLog } from '../../core/log.ts';
 import type { Edge, EdgeRequest, EdgeResponse, EdgeResult } from '../edge-request.ts';
 import { createPassThroughClients } from './pass-through.ts';
-import { listenRaw } from './raw-listener.ts';
+import { listenRaw, type RawListenerOptions } from './raw-listener.ts';
 import { type Clock, startClock } from './response-heads.ts';
 
 export const siteHost = 'shop.apps.test';
@@ -17,7 +17,13 @@ export const readStatuses = (received: string) =>
 
 export function startListener(
   answer: (request: EdgeRequest) => EdgeResult,
-  { fallbackPort = 1, trusted = false, limits = {} as Parameters<typeof listenRaw>[0]['limits'] } = {},
+  {
+    fallbackPort = 1,
+    passThroughClients = createPassThroughClients(fallbackPort),
+    trusted = false,
+    limits = {},
+    ...options
+  }: Partial<RawListenerOptions> & { fallbackPort?: number; trusted?: boolean } = {},
 ) {
   let step = () => {};
   let second = 0;
@@ -33,7 +39,6 @@ export function startListener(
       return answer(request);
     },
   };
-  const passThroughClients = createPassThroughClients({ hostname: '127.0.0.1', port: fallbackPort });
   const listener = listenRaw({
     host: '127.0.0.1',
     port: 0,
@@ -42,6 +47,7 @@ export function startListener(
     passThroughClients,
     log: createLog({ level: 'debug', write: (line) => logged.push(line) }),
     limits,
+    ...options,
     startClock(onSecond): Clock {
       step = onSecond;
       return Object.defineProperty({ ...startClock(() => {}) }, 'second', { get: () => second });
@@ -49,7 +55,7 @@ export function startListener(
   });
   return {
     ...listener,
-    passThroughClients,
+    passThroughClients: passThroughClients ?? createPassThroughClients(),
     logged,
     requests,
     async waitForRequests(count: number): Promise<void> {

@@ -6,6 +6,7 @@ import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag, credentialTag, userTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
+import type { FastPathRequest } from '../../http/handlers.ts';
 import { findUser } from '../../people/users/users.ts';
 import { findAppTokenCaller } from '../app-identity/app-tokens.ts';
 import { markAppTokenUsed } from '../app-identity/tokens-store.ts';
@@ -32,7 +33,9 @@ export interface CredentialDeps {
  * Null for unknown, expired and revoked credentials and for suspended users alike. A caller with an app's token
  * has access to rows only.
  */
-export function createFindCredential(deps: CredentialDeps): (request: Request) => Promise<Credential | null> {
+export function createFindCredential(
+  deps: CredentialDeps,
+): (request: FastPathRequest) => Promise<Credential | null> {
   const recordPatUse = createUseRecorder(deps);
   const recordAppTokenUse = createUseRecorder(deps, markAppTokenUsed);
   return async (request) => {
@@ -120,7 +123,7 @@ export function sessionCookieName(baseUrl: string): string {
  * Null when the request has no well-formed credential. An invalid `Authorization` header is never replaced by a
  * cookie.
  */
-export function presentedCredential(request: Request, origin: string): PresentedCredential | null {
+export function presentedCredential(request: FastPathRequest, origin: string): PresentedCredential | null {
   const authorization = request.headers.get('authorization');
   const apiKey = request.headers.get('x-api-key');
   if (authorization !== null && apiKey !== null) throw fail('ambiguous_credentials');
@@ -148,7 +151,7 @@ const cookieCharsMaxDefault = 256;
 const safeMethods = new Set(['GET', 'HEAD']);
 
 /** CSRF protection: a browser also sends its cookie with requests that other sites trigger. */
-function isSameOrigin(request: Request, origin: string): boolean {
+function isSameOrigin(request: FastPathRequest, origin: string): boolean {
   return request.headers.get('sec-fetch-site') === 'same-origin' || request.headers.get('origin') === origin;
 }
 

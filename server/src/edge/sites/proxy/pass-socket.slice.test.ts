@@ -179,7 +179,7 @@ test('a socket needs permission, and ends with it, after silence and with the se
 test('the raw listener passes requests and sockets of apps on', async () => {
   await using app = startApp(async (request) => new Response(`${request.method} ${await request.text()}`));
   await using proxy = startProxy({ addresses: [app.address] });
-  const passedOn = createPassThroughClients({ hostname: '127.0.0.1', port: proxy.port });
+  const passedOn = createPassThroughClients(proxy.port);
   const raw = listenRaw({
     host: '127.0.0.1',
     port: 0,
@@ -202,11 +202,13 @@ test('the raw listener passes requests and sockets of apps on', async () => {
 test('the TLS listener passes requests and sockets of apps on', async () => {
   await using app = startApp(() => new Response());
   await using proxy = startProxy({ addresses: [app.address] });
-  const { handlers: answering } = proxy.serving;
   const https = openHttpsListener({
     host: '127.0.0.1',
     port: 0,
-    handlers: answering,
+    edge: () => proxy.edge,
+    trustedProxies: { includes: () => false },
+    passThroughClients: createPassThroughClients(proxy.port),
+    log: silentLog,
     defaultCertificate: placeholderCertificate(),
     isServed: () => true,
   });

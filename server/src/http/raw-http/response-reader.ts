@@ -1,0 +1,83 @@
+import { BodyReader } from './body-reader.ts';
+
+const headEnd = Buffer.from('\r\n\r\n');
+const connectionClose = Buffer.from('\r\nConnection: close\r\n\r\n');
+/** The general server limits neither the number nor the length of an app's response headers. */
+const headBytesMax = 1024 * 1024;
+
+/** Finds the end of a response of the general server, which writes its heads and chunks itself. */
+export class ResponseReader {
+  /** `tunnel`: the connection has become another protocol's; the client's bytes have no end then. */
+  state: 'head' | 'body' | 'until-close' | 'tunnel' | 'done' | 'malformed' = 'head';
+  /** The connection ends with this response. */
+  isLast = false;
+  hasBegun = false;
+  readonly #isHead: boolean;
+  readonly #isLastRequest: () => boolean;
+  #partialHead: Buffer | null = null;
+  #body: BodyReader | null = null;
+
+  constructor({ method, isLast }: { method: string; isLast: () => boolean }) {
+    this.#isHead = method === 'HEAD';
+    this.#isLastRequest = isLast;
+  }
+
+  /** Returns what is to be sent to the client. */
+  read(received: Buffer): Buffer {
+    if (this.state !== 'head') return this.#readBody(received);
+    const bytes = this.#partialHead === null ? received : Buffer.concat([this.#partialHead, received]);
+    const end = bytes.indexOf(headEnd);
+    if (end < 0) {
+      this.#partialHead = bytes;
+      if (bytes.length > headBytesMax) this.state = 'malformed';
+      return Buffer.alloc(0);
+    }
+    this.#partialHead = null;
+    this.hasBegun = true;
+    const head = bytes.subarray(0, end + headEnd.length);
+    const rest = bytes.subarray(head.length);
+    const { status, isInterim, hasClose } = this.#readHead(head.toString('latin1'));
+    if (isInterim) return rest.length === 0 ? head : Buffer.concat([head, this.read(rest)]);
+    const isClosing = this.isLast && !hasClose && status !== 101;
+    const sent = isClosing ? Buffer.concat([head.subarray(0, end), connectionClose]) : head;
+    if (rest.length === 0) return sent;
+    const body = this.#readBody(rest);
+    // The common case of one piece costs no copy.
+    return sent === head && body.length === rest.length ? bytes : Buffer.concat([sent, body]);
+  }
+
+  #readHead(head: string): { status: number; isInterim: boolean; hasClose: boolean } {
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1] ?? Number.NaN);
+    if (status >= 100 && status < 200 && status !== 101) return { status, isInterim: true, hasClose: false };
+    const hasClose = /\r\nconnection:[^\r]*\bclose\b/i.test(head);
+    this.isLast = hasClose || this.#isLastRequest();
+    const length = /\r\ncontent-length: *(\d+) *\r/i.exec(head)?.[1];
+    if (Number.isNaN(status)) this.state = 'malformed';
+    else if (status === 101) this.state = 'tunnel';
+    else if (this.#isHead || status === 204 || status === 304) this.state = 'done';
+    else if (/\r\ntransfer-encoding: *chunked *\r/i.test(head)) this.#startBody('chunked');
+    else if (length !== undefined) this.#startBody(Number(length));
+    else {
+      this.state = 'until-close';
+      this.isLast = true;
+    }
+    return { status, isInterim: false, hasClose };
+  }
+
+  #startBody(length: number | 'chunked'): void {
+    this.#body = new BodyReader(length);
+    this.state = this.#body.isDone ? 'done' : 'body';
+  }
+
+  #readBody(bytes: Buffer): Buffer {
+    if (this.state !== 'body' || this.#body === null) {
+      // Nothing may follow: it would be read as the response to the next request.
+      if (this.state === 'done') this.state = 'malformed';
+      return this.state === 'malformed' ? Buffer.alloc(0) : bytes;
+    }
+    const end = this.#body.read(bytes, 0);
+    if (this.#body.isMalformed || (this.#body.isDone && end < bytes.length)) this.state = 'malformed';
+    else if (this.#body.isDone) this.state = 'done';
+    return bytes.subarray(0, end);
+  }
+}
