@@ -245,7 +245,7 @@ function send(
         for (;;) {
           for (let piece = take(); piece; piece = take()) all.push(piece);
           if (failure) throw failure;
-          if (isWhole) return (all.length === 1 && all[0]) || Buffer.concat(all);
+          if (isWhole) return Buffer.concat(all);
           await more();
         }
       },

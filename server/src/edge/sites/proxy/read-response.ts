@@ -16,9 +16,9 @@ export function findHead(bytes: Buffer): { text: string; length: number } | null
   // A lone LF may end a line too (RFC 9112, 2.2).
   const bare = bytes.subarray(0, at < 0 ? headBytesMax : at).indexOf('\n\n');
   const [end, length] = bare >= 0 ? [bare, bare + 2] : [at, at + 4];
-  if (end >= 0 && end <= headBytesMax) return { text: bytes.latin1Slice(0, end), length };
+  if (end >= 0 && end <= headBytesMax) return { text: bytes.toString('latin1', 0, end), length };
   if (bytes.length > headBytesMax) throw new Error('The head of the response is too long.');
-  if (!'HTTP/1.'.startsWith(bytes.latin1Slice(0, Math.min(bytes.length, 7))))
+  if (!'HTTP/1.'.startsWith(bytes.toString('latin1', 0, Math.min(bytes.length, 7))))
     throw new Error('The response is not HTTP/1.1.');
   return null;
 }
@@ -106,7 +106,7 @@ function createChunkDecoder(): BodyDecoder {
         }
         const newline = bytes.indexOf(10, at);
         const end = newline < 0 ? bytes.length : newline + 1;
-        line += bytes.latin1Slice(at, end);
+        line += bytes.toString('latin1', at, end);
         at = end;
         if (line.length > lineBytesMax) throw new Error('A chunk of the response has no size.');
         if (newline < 0) break;
