@@ -37,7 +37,7 @@ describe('the token of a directory', () => {
     const operations = Object.entries<Record<string, { security: unknown }>>(document.paths)
       .filter(([path]) => path.startsWith('/scim/v2/'))
       .flatMap(([path, methods]) => Object.entries(methods).map(([method, it]) => ({ path, method, ...it })));
-    expect(operations).toHaveLength(17);
+    expect(operations).toHaveLength(18);
     for (const { path, method, security } of operations) {
       expect([path, security]).toEqual([path, [{ scim: [] }]]);
       const at = path.replace('{id}', Bun.randomUUIDv7());
@@ -81,11 +81,8 @@ describe('the token of a directory', () => {
 test('a directory learns what is supported', async () => {
   const { directory } = await newTenantWithDirectory();
   const config = await directory.done('GET', '/ServiceProviderConfig');
-  expect([config.patch.supported, config.filter.supported, config.bulk.supported]).toEqual([
-    true,
-    true,
-    false,
-  ]);
+  for (const name of ['patch', 'filter', 'bulk', 'sort', 'etag'])
+    expect([name, config[name].supported]).toEqual([name, true]);
   const types = await directory.done('GET', '/ResourceTypes');
   expect(types.Resources.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual([
     '/Users',

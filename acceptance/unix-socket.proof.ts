@@ -15,18 +15,20 @@ import { join } from 'node:path';
 import { hasCaddy, startCaddy } from './support/caddy.ts';
 import { run } from './support/commands.ts';
 import { mustGit, newRepository, remoteOf } from './support/git.ts';
+import { hasNginx, startNginx } from './support/nginx.ts';
 import { newPasswordUser, withToken } from './support/people.ts';
 import { runningApp } from './support/running-app.ts';
 import { freePort, type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 import { answerLogin, startLogin } from './support/sign-in.ts';
 import { askSite, newRelease, newSite, setVisibility, visitorCookie } from './support/sites.ts';
+import { until } from './support/until.ts';
 
 interface Behind {
   server: RunningServer;
   socket: string;
 }
 
-/** The port of the server is Caddy's, so that helpers of other tests use the proxy. */
+/** The port of the server is the proxy's, so that helpers of other tests use the proxy. */
 async function startBehind({
   folder = temporaryFolder(),
   command,
@@ -44,79 +46,117 @@ async function startBehind({
   return { server, socket };
 }
 
-describe.if(hasCaddy)('behind Caddy with the configuration of the guide, on a Unix socket', () => {
-  let server: RunningServer;
-  let socket: string;
-  beforeAll(async () => {
-    ({ server, socket } = await startBehind());
-    await startCaddy(server, { socket, folder: temporaryFolder() });
-  });
+const proxies = [
+  { name: 'Caddy', has: hasCaddy, startProxy: startCaddy },
+  { name: 'nginx', has: hasNginx, startProxy: startNginx },
+].filter(({ has }) => has);
 
-  test('the server answers, and says where it listens', async () => {
-    for (const path of ['/healthz', '/readyz'])
-      expect([path, (await fetch(server.baseUrl + path)).status]).toEqual([path, 200]);
-    expect(server.output()).toContain(`Listening on unix:${socket} for the proxy.`);
-    expect(lstatSync(socket).mode & 0o777).toBe(0o660);
-    const doctor = await run([join(root, 'svc-admin'), 'doctor', '--json'], { env: server.env });
-    const { checks } = doctor.json<{ checks: { name: string; status: string; detail: string }[] }>();
-    const find = (name: string) => checks.find((check) => check.name === name);
-    expect(find('address')).toMatchObject({
-      status: 'ok',
-      detail: `Listens on unix:${socket}, public URL ${server.baseUrl}.`,
+describe.each(proxies)(
+  'behind $name with the configuration of the guide, on a Unix socket',
+  ({ startProxy }) => {
+    let server: RunningServer;
+    let socket: string;
+    beforeAll(async () => {
+      ({ server, socket } = await startBehind());
+      await startProxy(server, { socket, folder: temporaryFolder() });
     });
-    expect(find('server')).toMatchObject({
-      status: 'ok',
-      detail: `A server is ready on ${server.baseUrl}.`,
+
+    test('the server answers, and says where it listens', async () => {
+      for (const path of ['/healthz', '/readyz'])
+        expect([path, (await fetch(server.baseUrl + path)).status]).toEqual([path, 200]);
+      expect(server.output()).toContain(`Listening on unix:${socket} for the proxy.`);
+      expect(lstatSync(socket).mode & 0o777).toBe(0o660);
+      const doctor = await run([join(root, 'svc-admin'), 'doctor', '--json'], { env: server.env });
+      const { checks } = doctor.json<{ checks: { name: string; status: string; detail: string }[] }>();
+      const find = (name: string) => checks.find((check) => check.name === name);
+      expect(find('address')).toMatchObject({
+        status: 'ok',
+        detail: `Listens on unix:${socket}, public URL ${server.baseUrl}.`,
+      });
+      expect(find('server')).toMatchObject({
+        status: 'ok',
+        detail: `A server is ready on ${server.baseUrl}.`,
+      });
     });
-  });
 
-  test('it has no ports but those for apps in their sandbox, at 127.0.0.1', () => {
-    const port = server.port.toString(16).toUpperCase().padStart(4, '0');
-    const others = listeningAddresses(server.pid).filter(
-      (address) => !address.startsWith('0100007F:') || address.endsWith(port),
-    );
-    expect(others).toEqual([]);
-  });
+    test('it has no ports but those for apps in their sandbox, at 127.0.0.1', () => {
+      const port = server.port.toString(16).toUpperCase().padStart(4, '0');
+      const others = listeningAddresses(server.pid).filter(
+        (address) => !address.startsWith('0100007F:') || address.endsWith(port),
+      );
+      expect(others).toEqual([]);
+    });
 
-  test('people sign in, and their address is in the audit', async () => {
-    const user = await newPasswordUser(server);
-    const login = await startLogin({ SVC_BASE_URL: server.baseUrl, SVC_CONFIG_DIR: temporaryFolder() });
-    await answerLogin(login, user);
-    expect((await login.ended).code).toBe(0);
-    const { call } = await withToken(server, user);
-    const { body } = await call('GET', '/api/v1/me/sign-ins');
-    const signedIn = body.items.find((item: { event: string }) => item.event === 'signed_in');
-    expect(['127.0.0.1', '::1']).toContain(signedIn.address);
-  });
+    test('people sign in, and their address is in the audit', async () => {
+      const user = await newPasswordUser(server);
+      const login = await startLogin({ SVC_BASE_URL: server.baseUrl, SVC_CONFIG_DIR: temporaryFolder() });
+      await answerLogin(login, user);
+      expect((await login.ended).code).toBe(0);
+      const { call } = await withToken(server, user);
+      const { body } = await call('GET', '/api/v1/me/sign-ins');
+      const signedIn = body.items.find((item: { event: string }) => item.event === 'signed_in');
+      expect(['127.0.0.1', '::1']).toContain(signedIn.address);
+    });
 
-  test('sites, running apps and their WebSockets answer at their hosts', async () => {
-    const site = await newSite(server);
-    await newRelease(site, { 'index.html': '<h1>behind a proxy</h1>' }, { on_finalize: 'deploy' });
-    await setVisibility(site, 'internet');
-    expect(await askSite(site, '/')).toMatchObject({ status: 200, text: '<h1>behind a proxy</h1>' });
-    const app = await runningApp({ within: site.tenant });
-    const cookie = await visitorCookie(app.site, app.site.owner);
-    await askFrom('127.0.0.9', server, { host: app.authority, cookie, 'x-forwarded-for': '203.0.113.9' });
-    expect(app.seen.at(-1)?.headers['x-forwarded-for']).toBe('127.0.0.9');
-    const echo = new WebSocket(`ws://127.0.0.1:${server.port}/socket`, {
-      headers: { host: app.authority, cookie },
-    } as never);
-    const echoed = Promise.withResolvers<unknown>();
-    echo.onopen = () => echo.send('over the proxy');
-    echo.onmessage = ({ data }) => echoed.resolve(data);
-    echo.onerror = () => echoed.reject(new Error('No WebSocket.'));
-    expect(await echoed.promise).toBe('over the proxy');
-    echo.close();
-  });
+    test('sites, running apps and their WebSockets answer at their hosts', async () => {
+      const site = await newSite(server);
+      await newRelease(site, { 'index.html': '<h1>behind a proxy</h1>' }, { on_finalize: 'deploy' });
+      await setVisibility(site, 'internet');
+      expect(await askSite(site, '/')).toMatchObject({ status: 200, text: '<h1>behind a proxy</h1>' });
+      const app = await runningApp({ within: site.tenant });
+      const cookie = await visitorCookie(app.site, app.site.owner);
+      await askFrom('127.0.0.9', server, { host: app.authority, cookie, 'x-forwarded-for': '203.0.113.9' });
+      expect(app.seen.at(-1)?.headers['x-forwarded-for']).toBe('127.0.0.9');
+      const echo = new WebSocket(`ws://127.0.0.1:${server.port}/socket`, {
+        headers: { host: app.authority, cookie },
+      } as never);
+      const echoed = Promise.withResolvers<unknown>();
+      echo.onopen = () => echo.send('over the proxy');
+      echo.onmessage = ({ data }) => echoed.resolve(data);
+      echo.onerror = () => echoed.reject(new Error('No WebSocket.'));
+      expect(await echoed.promise).toBe('over the proxy');
+      echo.close();
+    });
 
-  test('git clones and pushes', async () => {
-    const { tenant } = await newSite(server);
-    const repo = await newRepository(tenant, tenant.member);
-    const folder = temporaryFolder();
-    await mustGit(['clone', '--quiet', remoteOf(tenant, tenant.member, repo), 'copy'], folder);
-    expect(existsSync(join(folder, 'copy', 'index.html'))).toBe(true);
-  });
-});
+    test('uploads and downloads are streams, and of any size', async () => {
+      const app = await runningApp({ within: (await newSite(server)).tenant });
+      const cookie = await visitorCookie(app.site, app.site.owner);
+      const bytes = 20 * 1024 * 1024;
+      const first = Promise.withResolvers<void>();
+      const body = new ReadableStream({
+        async start(controller) {
+          controller.enqueue(new Uint8Array(1024 * 1024));
+          await first.promise;
+          for (let sent = 1024 * 1024; sent < bytes; sent += 1024 * 1024)
+            controller.enqueue(new Uint8Array(1024 * 1024));
+          controller.close();
+        },
+      });
+      const answer = app.fetch('/swallow', {
+        method: 'POST',
+        headers: { cookie },
+        body,
+        duplex: 'half',
+      } as RequestInit);
+      // The app has the request before its body has ended.
+      await until('the app receives the upload', async () =>
+        app.seen.some(({ path }) => path === '/swallow'),
+      );
+      first.resolve();
+      expect(await (await answer).text()).toBe(String(bytes));
+      const down = await app.fetch('/down/20', { headers: { cookie } });
+      expect((await down.bytes()).length).toBe(bytes);
+    });
+
+    test('git clones and pushes', async () => {
+      const { tenant } = await newSite(server);
+      const repo = await newRepository(tenant, tenant.member);
+      const folder = temporaryFolder();
+      await mustGit(['clone', '--quiet', remoteOf(tenant, tenant.member, repo), 'copy'], folder);
+      expect(existsSync(join(folder, 'copy', 'index.html'))).toBe(true);
+    });
+  },
+);
 
 describe('the socket', () => {
   const start = (socket: string) =>

@@ -4,7 +4,7 @@ import { type Answered, caller, newTenant, type Tenant, uniqueName } from './peo
 /** The directory of a tenant: calls below `/scim/v2` with its token. */
 export interface Directory {
   tokenId: string;
-  call(method: string, path: string, body?: unknown): Promise<Answered>;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
   /** The body of a successful response. */
   done(method: string, path: string, body?: unknown): Promise<Answered['body']>;
 }
@@ -12,8 +12,11 @@ export interface Directory {
 export async function newDirectory({ server, slug }: Pick<Tenant, 'server' | 'slug'>): Promise<Directory> {
   const { id, token } = await admin(server, ['scim-token', 'create', slug]);
   const ask = caller(server, { authorization: `Bearer ${token}` }, '/scim/v2');
-  const call: Directory['call'] = (method, path, body) =>
-    ask(method, path, body, body === undefined ? {} : { 'content-type': 'application/scim+json' });
+  const call: Directory['call'] = (method, path, body, headers) => {
+    const type: Record<string, string> =
+      body === undefined ? {} : { 'content-type': 'application/scim+json' };
+    return ask(method, path, body, { ...type, ...headers });
+  };
   return {
     tokenId: id!,
     call,

@@ -11,6 +11,8 @@ const listQuery = [
     'filter',
     'RFC 7644 §3.4.2.2: `eq ne co sw ew pr`, `and or not`, such as `userName eq "ada@example.com"`.',
   ),
+  query('sortBy', 'An attribute, such as `userName`, `name.familyName` or `meta.lastModified`.'),
+  { ...query('sortOrder', ''), schema: { enum: ['ascending', 'descending'] } },
   { ...query('startIndex', 'From 1.'), schema: { type: 'integer', minimum: 1 } },
   { ...query('count', 'At most 200; 100 when absent.'), schema: { type: 'integer', minimum: 0 } },
 ];
@@ -18,6 +20,18 @@ const selection = [
   query('attributes', 'Only these attributes.'),
   query('excludedAttributes', 'All but these attributes.'),
 ];
+
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  description,
+  schema: text,
+});
+const ifMatch = header(
+  'If-Match',
+  'The `meta.version` that is to be changed; 412 if it has changed meanwhile.',
+);
+const ifNoneMatch = header('If-None-Match', 'A `meta.version`; 304 if it is still the present one.');
 
 interface Described {
   summary: string;
@@ -42,6 +56,7 @@ function operation(operationId: string, { summary, parameters = [], body, succes
       401: failure('The token is missing, unknown or revoked.'),
       404: failure('There is no such resource in the tenant.'),
       409: failure('Another resource has this name.'),
+      ...(parameters.includes(ifMatch) ? { 412: failure('The resource has another version.') } : {}),
     },
   };
 }
@@ -53,6 +68,7 @@ const fixed = (name: string, summary: string): Json => ({
 function resource(noun: 'User' | 'Group', plural: string): Record<string, Json> {
   const named = `Scim${noun}`;
   const one = { parameters: [id, ...selection] };
+  const changed = { parameters: [...one.parameters, ifMatch] };
   return {
     [`/scim/v2/${plural}`]: {
       get: operation(`scim.list${plural}`, {
@@ -69,18 +85,18 @@ function resource(noun: 'User' | 'Group', plural: string): Record<string, Json> 
     [`/scim/v2/${plural}/{id}`]: {
       get: operation(`scim.get${noun}`, {
         summary: `Get a ${noun.toLowerCase()}`,
-        ...one,
+        parameters: [...one.parameters, ifNoneMatch],
         success: [200, named],
       }),
       put: operation(`scim.replace${noun}`, {
         summary: `Replace a ${noun.toLowerCase()}`,
-        ...one,
+        ...changed,
         body: named,
         success: [200, named],
       }),
       patch: operation(`scim.modify${noun}`, {
         summary: `Change a ${noun.toLowerCase()}`,
-        ...one,
+        ...changed,
         body: 'ScimPatch',
         success: [200, named],
       }),
@@ -89,7 +105,7 @@ function resource(noun: 'User' | 'Group', plural: string): Record<string, Json> 
           noun === 'User'
             ? 'Remove a user from the tenant; access and sign-ins end immediately'
             : 'Delete a group; access through it ends immediately',
-        parameters: [id],
+        parameters: [id, ifMatch],
         success: [204, null],
       }),
     },
@@ -118,6 +134,13 @@ export const scimPaths: Record<string, Json> = {
       summary: 'Get the schema of a resource',
       parameters: [id],
       success: [200, 'ScimResource'],
+    }),
+  },
+  '/scim/v2/Bulk': {
+    post: operation('scim.bulk', {
+      summary: 'Carry out several changes, each in a transaction of its own',
+      body: 'ScimBulkRequest',
+      success: [200, 'ScimBulkResponse'],
     }),
   },
   ...resource('User', 'Users'),
@@ -155,6 +178,38 @@ export const scimSchemas: Record<string, Json> = {
     },
     ['Operations'],
   ),
+  ScimBulkRequest: object(
+    {
+      schemas: list(text),
+      failOnErrors: { type: 'integer', minimum: 1 },
+      Operations: list(
+        object(
+          {
+            method: { enum: ['POST', 'PUT', 'PATCH', 'DELETE'] },
+            bulkId: text,
+            version: text,
+            path: text,
+            data: { type: 'object' },
+          },
+          ['method', 'path'],
+        ),
+      ),
+    },
+    ['Operations'],
+  ),
+  ScimBulkResponse: object({
+    schemas: list(text),
+    Operations: list(
+      object({
+        method: text,
+        bulkId: text,
+        location: text,
+        version: text,
+        status: text,
+        response: { type: 'object' },
+      }),
+    ),
+  }),
   ScimList: object({
     schemas: list(text),
     totalResults: { type: 'integer' },

@@ -206,6 +206,7 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'POST /oauth/me',
     'POST /oauth/token',
     'POST /oauth/token/revocation',
+    'POST /scim/v2/Bulk',
     'POST /scim/v2/Groups',
     'POST /scim/v2/Users',
     'POST /webhooks/git-host',

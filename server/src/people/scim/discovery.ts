@@ -1,3 +1,4 @@
+import { bulkLimits } from './bulk.ts';
 import { groupSchema } from './groups.ts';
 import { userSchema } from './users.ts';
 
@@ -7,11 +8,11 @@ export const countMax = 200;
 export const serviceProviderConfig = (baseUrl: string) => ({
   schemas: ['urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'],
   patch: { supported: true },
-  bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+  bulk: { supported: true, ...bulkLimits },
   filter: { supported: true, maxResults: countMax },
   changePassword: { supported: false },
-  sort: { supported: false },
-  etag: { supported: false },
+  sort: { supported: true },
+  etag: { supported: true },
   authenticationSchemes: [
     {
       type: 'oauthbearertoken',

@@ -37,17 +37,19 @@ export function toScimError({ code, detail }: Failure): ScimError {
   return new ScimError(status, scimTypes[code] ?? null, detail ?? means);
 }
 
-export function errorResponse({ status, scimType, message }: ScimError): Response {
-  const body = {
-    schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
-    ...(scimType ? { scimType } : {}),
-    detail: message,
-    status: String(status),
-  };
+export const errorBody = ({ status, scimType, message }: ScimError) => ({
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+  ...(scimType ? { scimType } : {}),
+  detail: message,
+  status: String(status),
+});
+
+export function errorResponse(error: ScimError): Response {
+  const { status } = error;
   const headers: Record<string, string> = { 'content-type': scimMediaType, 'cache-control': 'no-store' };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (status === 429 || status === 503) headers['retry-after'] = '1';
-  return new Response(JSON.stringify(body), { status, headers });
+  return new Response(JSON.stringify(errorBody(error)), { status, headers });
 }
 
 export const scimMediaType = 'application/scim+json';

@@ -125,7 +125,7 @@ function prefixPaths(filter: Filter, prefix: string): Filter {
 export interface FilterColumn {
   sql: RawBuilder<unknown>;
   /** `exact`: case counts. `several`: a query of all values of the attribute. */
-  type: 'text' | 'exact' | 'boolean' | 'several';
+  type: 'text' | 'exact' | 'boolean' | 'several' | 'time';
 }
 
 /** A path that is no attribute is an error, not false: a client that misspells it must not create duplicates. */
@@ -151,6 +151,7 @@ function compareSql(
     if (op === 'eq') return sql`${String(value)}::text in ${column.sql}`;
     throw filterError('Attributes with several values can only be compared with eq.');
   }
+  if (column.type === 'time') throw filterError('Times cannot be compared.');
   const isPresent = sql<boolean>`${column.sql} is not null`;
   if (value === null) return op === 'eq' ? sql`${column.sql} is null` : isPresent;
   if (column.type === 'boolean') {
@@ -175,4 +176,22 @@ function compareSql(
     case 'ew':
       return sql`right(${left}, length(${right})) = ${right}`;
   }
+}
+
+export interface Sort {
+  path: string;
+  isDescending: boolean;
+}
+
+/** RFC 7644 §3.4.2.3: resources without a value are last in ascending and first in descending order, as in PostgreSQL. */
+export function sortSql(
+  sort: Sort | null,
+  columns: Readonly<Record<string, FilterColumn>>,
+): RawBuilder<unknown> {
+  if (sort === null) return sql``;
+  const column = columns[sort.path];
+  if (!column || column.type === 'several')
+    throw new ScimError(400, 'invalidPath', `Cannot sort by ${sort.path}.`);
+  const value = column.type === 'text' ? sql`lower(${column.sql}::text)` : column.sql;
+  return sql`${value} ${sort.isDescending ? sql`desc` : sql`asc`},`;
 }

@@ -16,7 +16,7 @@ import {
 } from '../groups/groups.ts';
 import { changeGroupMembers } from '../groups/members.ts';
 import { invalidValueError, ScimError } from './errors.ts';
-import { type Filter, type FilterColumn, filterSql } from './filter.ts';
+import { type Filter, type FilterColumn, filterSql, type Sort, sortSql } from './filter.ts';
 import { attributeOf, isObject, matches, type Operation, parsePatch } from './patch.ts';
 import { parseText } from './user-resource.ts';
 
@@ -44,6 +44,8 @@ const groupColumns: Readonly<Record<string, FilterColumn>> = {
   id: { sql: sql`g.id`, type: 'text' },
   displayname: { sql: sql`g.display_name`, type: 'text' },
   externalid: { sql: sql`g.external_id`, type: 'exact' },
+  'meta.created': { sql: sql`g.created_at`, type: 'time' },
+  'meta.lastmodified': { sql: sql`g.updated_at`, type: 'time' },
   members,
   'members.value': members,
 };
@@ -54,16 +56,18 @@ export async function listScimGroups(
   {
     tenantId,
     filter,
+    sort,
     window,
     withMembers,
   }: Tenant & {
     filter: Filter | null;
+    sort: Sort | null;
     window: PageWindow;
     withMembers: boolean;
   },
 ): Promise<{ rows: ScimGroup[]; total: number }> {
   const where = sql`g.source = 'scim' and ${filter ? filterSql(filter, groupColumns) : sql`true`}`;
-  const order = sql`g.created_at, g.id`;
+  const order = sql`${sortSql(sort, groupColumns)} g.created_at, g.id`;
   const { rows, total } = await listGroupsWhere(ctx.db, tenantId, { where, order }, window);
   const complete: ScimGroup[] = [];
   for (const row of rows)
@@ -122,7 +126,7 @@ async function changeGroup(ctx: MutationCtx, group: ScimGroup, after: GroupAttri
   return getScimGroup(ctx, { tenantId, id });
 }
 
-async function lockScimGroup(ctx: MutationCtx, { tenantId, id }: Found): Promise<ScimGroup> {
+export async function lockScimGroup(ctx: MutationCtx, { tenantId, id }: Found): Promise<ScimGroup> {
   await lockTenantGroups(ctx.db, tenantId);
   return withMembersOf(ctx, isUuid(id) ? await lockGroup(ctx.db, tenantId, id) : undefined);
 }

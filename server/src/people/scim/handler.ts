@@ -5,15 +5,17 @@ import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import type { Deps } from '../../http/module.ts';
 import { readBody } from '../../http/read-body.ts';
 import { createRouter } from '../../http/router.ts';
+import { bulkLimits, runBulk } from './bulk.ts';
 import { countMax, resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
 import { errorResponse, ScimError, scimMediaType, toScimError } from './errors.ts';
-import { parseFilter } from './filter.ts';
+import { normalizePath, parseFilter, type Sort } from './filter.ts';
 import {
   createScimGroup,
   deleteScimGroup,
   getScimGroup,
   groupResource,
   listScimGroups,
+  lockScimGroup,
   modifyScimGroup,
   replaceScimGroup,
   type ScimGroup,
@@ -25,10 +27,12 @@ import {
   deleteUser,
   getUser,
   listUsers,
+  lockUser,
   modifyUser,
   replaceUser,
   userResource,
 } from './users.ts';
+import { isUnchanged, requireVersion, withVersion } from './versions.ts';
 
 export const scimPrefix = '/scim/v2/';
 const bodyBytesMax = 2 * 1024 * 1024;
@@ -46,8 +50,13 @@ interface Call {
 
 type Handler = (call: Call) => Promise<Response>;
 
-const user = (row: ScimUserRow, { deps }: Call) => userResource(row, deps.config.baseUrl);
-const group = (row: ScimGroup, { deps }: Call) => groupResource(row, deps.config.baseUrl);
+const user = (row: ScimUserRow, { deps }: Call) => withVersion(userResource(row, deps.config.baseUrl));
+const group = (row: ScimGroup, { deps }: Call) => withVersion(groupResource(row, deps.config.baseUrl));
+/** Locks the resource, whose version the request may name. */
+const lockedUser = async (ctx: MutationCtx, call: Call) =>
+  requireVersion(call.request, user(await lockUser(ctx, found(call)), call));
+const lockedGroup = async (ctx: MutationCtx, call: Call) =>
+  requireVersion(call.request, group(await lockScimGroup(ctx, found(call)), call));
 
 const handlers: Record<string, Handler> = {
   'GET ServiceProviderConfig': async ({ deps }) => json(200, serviceProviderConfig(deps.config.baseUrl)),
@@ -57,8 +66,8 @@ const handlers: Record<string, Handler> = {
   'GET Schemas/{id}': async ({ deps, id }) => oneOf(schemas(deps.config.baseUrl), id),
 
   'GET Users': async (call) => {
-    const { filter, window, startIndex } = listQuery(call.query);
-    const { rows, total } = await listUsers(call.deps, { ...tenantOf(call), filter, window });
+    const { startIndex, ...query } = listQuery(call.query);
+    const { rows, total } = await listUsers(call.deps, { ...tenantOf(call), ...query });
     return list(call, { rows: rows.map((row) => user(row, call)), total, startIndex });
   },
   'POST Users': (call) =>
@@ -67,21 +76,33 @@ const handlers: Record<string, Handler> = {
     ),
   'GET Users/{id}': async (call) => one(call, user(await getUser(call.deps, found(call)), call)),
   'PUT Users/{id}': (call) =>
-    change(call, 200, async (ctx, body) => user(await replaceUser(ctx, { ...found(call), body }), call)),
+    change(call, 200, async (ctx, body) => {
+      await lockedUser(ctx, call);
+      return user(await replaceUser(ctx, { ...found(call), body }), call);
+    }),
   'PATCH Users/{id}': (call) =>
-    change(call, 200, async (ctx, body) => user(await modifyUser(ctx, { ...found(call), body }), call)),
-  'DELETE Users/{id}': (call) => change(call, 204, (ctx) => deleteUser(ctx, found(call))),
+    change(call, 200, async (ctx, body) => {
+      await lockedUser(ctx, call);
+      return user(await modifyUser(ctx, { ...found(call), body }), call);
+    }),
+  'DELETE Users/{id}': (call) =>
+    change(call, 204, async (ctx) => {
+      await lockedUser(ctx, call);
+      return deleteUser(ctx, found(call));
+    }),
 
   'GET Groups': async (call) => {
-    const { filter, window, startIndex } = listQuery(call.query);
+    const { startIndex, ...query } = listQuery(call.query);
     const withMembers = isReturned(call.query, 'members');
     const { rows, total } = await listScimGroups(call.deps, {
       ...tenantOf(call),
-      filter,
-      window,
+      ...query,
       withMembers,
     });
-    return list(call, { rows: rows.map((row) => group(row, call)), total, startIndex });
+    // The version depends on the members.
+    const resource = (row: ScimGroup) =>
+      withMembers ? group(row, call) : groupResource(row, call.deps.config.baseUrl);
+    return list(call, { rows: rows.map(resource), total, startIndex });
   },
   'POST Groups': (call) =>
     change(call, 201, async (ctx, body) =>
@@ -89,12 +110,20 @@ const handlers: Record<string, Handler> = {
     ),
   'GET Groups/{id}': async (call) => one(call, group(await getScimGroup(call.deps, found(call)), call)),
   'PUT Groups/{id}': (call) =>
-    change(call, 200, async (ctx, body) =>
-      group(await replaceScimGroup(ctx, { ...found(call), body }), call),
-    ),
+    change(call, 200, async (ctx, body) => {
+      await lockedGroup(ctx, call);
+      return group(await replaceScimGroup(ctx, { ...found(call), body }), call);
+    }),
   'PATCH Groups/{id}': (call) =>
-    change(call, 200, async (ctx, body) => group(await modifyScimGroup(ctx, { ...found(call), body }), call)),
-  'DELETE Groups/{id}': (call) => change(call, 204, (ctx) => deleteScimGroup(ctx, found(call))),
+    change(call, 200, async (ctx, body) => {
+      await lockedGroup(ctx, call);
+      return group(await modifyScimGroup(ctx, { ...found(call), body }), call);
+    }),
+  'DELETE Groups/{id}': (call) =>
+    change(call, 204, async (ctx) => {
+      await lockedGroup(ctx, call);
+      return deleteScimGroup(ctx, found(call));
+    }),
 };
 
 const tenantOf = ({ directory: { tenantId } }: Call) => ({ tenantId });
@@ -107,35 +136,64 @@ export function createScimHandler(deps: Deps): RequestHandler {
       return { method, path: `${scimPrefix}${path}`, target: { name, target } };
     }),
   );
+  /** A failure is a response too, so that it can be part of a bulk response. */
+  async function dispatch(call: Omit<Call, 'id'>, pathname: string): Promise<Response> {
+    try {
+      const match = router.find(call.request.method, pathname);
+      if (match.kind === 'wrong_method')
+        throw new ScimError(405, null, `Allowed: ${match.allowed.join(', ')}.`);
+      if (match.kind !== 'found') throw new ScimError(404, null, 'There is no such resource.');
+      call.info.setRoute(`scim ${match.target.name}`);
+      return await match.target.target({ ...call, id: match.params.id ?? '' });
+    } catch (error) {
+      return toResponse(error);
+    }
+  }
+
+  async function bulk(call: Omit<Call, 'id'>): Promise<Response> {
+    const { request, info } = call;
+    info.setRoute('scim POST Bulk');
+    const body = await readScimJson(request, bulkLimits.maxPayloadSize);
+    const answer = await runBulk(body, ({ method, path, version, data }) => {
+      const headers = new Headers({ 'content-type': scimMediaType });
+      if (version !== null) headers.set('if-match', version);
+      const sent = { method, headers, ...(data === undefined ? {} : { body: JSON.stringify(data) }) };
+      const pathname = `${scimPrefix}${path.slice(1)}`;
+      const operation = new Request(`${deps.config.baseUrl}${pathname}`, sent);
+      return dispatch({ ...call, request: operation, query: new URLSearchParams() }, pathname);
+    });
+    return json(200, answer);
+  }
+
   return async (request, url, info) => {
     try {
       const directory = await findDirectory(deps.db, request);
       if (!directory) throw new ScimError(401, null, 'Send a valid token: Authorization: Bearer svcscim_….');
-      const match = router.find(request.method, url.pathname);
-      if (match.kind === 'wrong_method')
-        throw new ScimError(405, null, `Allowed: ${match.allowed.join(', ')}.`);
-      if (match.kind !== 'found') throw new ScimError(404, null, 'There is no such resource.');
-      info.setRoute(`scim ${match.target.name}`);
       await markTokenUsed(deps.db, directory.tokenId);
-      const { id = '' } = match.params;
-      return await match.target.target({ deps, directory, info, request, query: url.searchParams, id });
+      const call = { deps, directory, info, request, query: url.searchParams };
+      const isBulk = url.pathname === `${scimPrefix}Bulk` && request.method === 'POST';
+      return await (isBulk ? bulk(call) : dispatch(call, url.pathname));
     } catch (error) {
-      if (error instanceof Failure) return errorResponse(toScimError(error));
-      if (error instanceof ScimError) return errorResponse(error);
-      throw error;
+      return toResponse(error);
     }
   };
+}
+
+function toResponse(error: unknown): Response {
+  if (error instanceof Failure) return errorResponse(toScimError(error));
+  if (error instanceof ScimError) return errorResponse(error);
+  throw error;
 }
 
 /** One transaction, with audit and invalidation as for every other change. */
 async function change(
   call: Call,
   status: 200 | 201 | 204,
-  useCase: (ctx: MutationCtx, body: unknown) => Promise<object | undefined>,
+  useCase: (ctx: MutationCtx, body: unknown) => Promise<Versioned | undefined>,
 ): Promise<Response> {
   const { deps, directory, info, request } = call;
   const body = status === 204 ? undefined : await readScimJson(request);
-  let resource: object | undefined;
+  let resource: Versioned | undefined;
   await runMutation(
     { ...deps, caller: directory.caller, requestId: info.requestId, log: info.log },
     {
@@ -152,11 +210,11 @@ async function change(
   return resource ? one(call, resource, status) : new Response(null, { status });
 }
 
-async function readScimJson(request: Request): Promise<unknown> {
+async function readScimJson(request: Request, bytesMax = bodyBytesMax): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
   if (!/^application\/(?:scim\+)?json\s*(?:;|$)/i.test(type))
     throw fail('unsupported_media_type', { detail: `Send the body as Content-Type: ${scimMediaType}.` });
-  const bytes = await readBody(request, { bytesMax: bodyBytesMax });
+  const bytes = await readBody(request, { bytesMax });
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
@@ -169,9 +227,16 @@ function json(status: number, body: object, headers: Record<string, string> = {}
   return new Response(JSON.stringify(body), { status, headers: all });
 }
 
-function one({ query }: Call, resource: object, status = 200): Response {
-  const { meta } = resource as { meta?: { location: string } };
-  return json(status, select(resource, query), meta ? { location: meta.location } : {});
+interface Versioned {
+  meta: { location: string; version?: string };
+}
+
+function one({ query, request }: Call, resource: Versioned, status = 200): Response {
+  const { location, version = '' } = resource.meta;
+  const headers = { location, etag: version };
+  if (request.method === 'GET' && isUnchanged(request, resource))
+    return new Response(null, { status: 304, headers });
+  return json(status, select(resource, query), headers);
 }
 
 function oneOf(resources: readonly { id: string }[], id: string): Response {
@@ -212,9 +277,18 @@ function listQuery(query: URLSearchParams) {
   const filter = query.get('filter');
   return {
     filter: filter ? parseFilter(filter) : null,
+    sort: sortOf(query),
     startIndex,
     window: { limit, offset: startIndex - 1 },
   };
+}
+
+function sortOf(query: URLSearchParams): Sort | null {
+  const by = query.get('sortBy');
+  const order = (query.get('sortOrder') || 'ascending').toLowerCase();
+  if (order !== 'ascending' && order !== 'descending')
+    throw new ScimError(400, 'invalidValue', 'sortOrder must be ascending or descending.');
+  return by ? { path: normalizePath(by), isDescending: order === 'descending' } : null;
 }
 
 const names = (query: URLSearchParams, parameter: string) =>

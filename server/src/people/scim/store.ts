@@ -34,6 +34,8 @@ export const userColumns: Readonly<Record<string, FilterColumn>> = {
   'name.familyname': { sql: sql`s.attributes -> 'name' ->> 'familyName'`, type: 'text' },
   active: { sql: sql`(u.status = 'active' and m.deactivated_at is null)`, type: 'boolean' },
   emails: { sql: sql`u.email`, type: 'text' },
+  'meta.created': { sql: sql`m.created_at`, type: 'time' },
+  'meta.lastmodified': { sql: sql`coalesce(s.updated_at, m.created_at)`, type: 'time' },
   'emails.value': {
     sql: sql`(select u.email union all select e ->> 'value' from jsonb_array_elements(s.attributes -> 'emails') e)`,
     type: 'several',
@@ -49,6 +51,8 @@ export async function listScimUsers(
   tenantId: string,
   where: RawBuilder<unknown>,
   window: PageWindow,
+  /** Ends with a comma, if there is any. */
+  order: RawBuilder<unknown> = sql``,
 ): Promise<{ rows: ScimUserRow[]; total: number }> {
   const filter = sql`from svc.memberships m join svc.users u on u.id = m.user_id
     left join svc.scim_users s on s.tenant_id = m.tenant_id and s.user_id = m.user_id
@@ -60,7 +64,7 @@ export async function listScimUsers(
       coalesce((select jsonb_agg(jsonb_build_object('value', g.id, 'display', g.display_name) order by g.name)
         from svc.group_members gm join svc.groups g on g.id = gm.group_id
         where gm.tenant_id = m.tenant_id and gm.user_id = m.user_id), '[]') as groups
-    ${filter} order by m.created_at, u.id limit ${window.limit} offset ${window.offset}`.execute(db);
+    ${filter} order by ${order} m.created_at, u.id limit ${window.limit} offset ${window.offset}`.execute(db);
   const count = await sql<{ total: number }>`select count(*)::int as total ${filter}`.execute(db);
   return { rows, total: count.rows[0]?.total ?? 0 };
 }

@@ -4,7 +4,7 @@ import type { PageWindow } from '../../core/paging.ts';
 import { deactivateMember, lockTenant, reactivateMember, setMember } from '../tenants/members.ts';
 import { createUser, findUser, updateProfile } from '../users/users.ts';
 import { invalidValueError, ScimError } from './errors.ts';
-import { type Filter, filterSql } from './filter.ts';
+import { type Filter, type FilterColumn, filterSql, type Sort, sortSql } from './filter.ts';
 import { parsePatch } from './patch.ts';
 import {
   findScimUser,
@@ -19,15 +19,23 @@ import { emailOf, nameOf, parseUser, patchUser, type UserAttributes } from './us
 
 export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
+/** Of the addresses, the one that mail is sent to counts. */
+const sortColumns = { ...userColumns, 'emails.value': userColumns.emails as FilterColumn };
+
 type Tenant = { tenantId: string };
 type Found = Tenant & { id: string };
 
 export async function listUsers(
   ctx: Pick<Ctx, 'db'>,
-  { tenantId, filter, window }: Tenant & { filter: Filter | null; window: PageWindow },
+  {
+    tenantId,
+    filter,
+    sort,
+    window,
+  }: Tenant & { filter: Filter | null; sort: Sort | null; window: PageWindow },
 ) {
   const where = filter ? filterSql(filter, userColumns) : sql`true`;
-  return listScimUsers(ctx.db, tenantId, where, window);
+  return listScimUsers(ctx.db, tenantId, where, window, sortSql(sort, sortColumns));
 }
 
 export async function getUser(ctx: Pick<Ctx, 'db'>, { tenantId, id }: Found): Promise<ScimUserRow> {
@@ -65,15 +73,19 @@ export async function createScimUser(
   return getUser(ctx, { tenantId, id });
 }
 
-export async function replaceUser(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
+/** Nobody changes the user before the transaction ends. */
+export async function lockUser(ctx: MutationCtx, { tenantId, id }: Found): Promise<ScimUserRow> {
   await lockTenant(ctx.db, tenantId);
-  const row = await getUser(ctx, { tenantId, id });
+  return getUser(ctx, { tenantId, id });
+}
+
+export async function replaceUser(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
+  const row = await lockUser(ctx, { tenantId, id });
   return changeUser(ctx, tenantId, row, parseUser(body, { active: row.is_active }));
 }
 
 export async function modifyUser(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
-  await lockTenant(ctx.db, tenantId);
-  const row = await getUser(ctx, { tenantId, id });
+  const row = await lockUser(ctx, { tenantId, id });
   return changeUser(ctx, tenantId, row, patchUser(attributesOf(row), parsePatch(body)));
 }
 
@@ -98,7 +110,7 @@ async function changeUser(
 
 /** Ends all access like a deactivation, then the membership. The account stays: it may be in other tenants. */
 export async function deleteUser(ctx: MutationCtx, { tenantId, id }: Found): Promise<undefined> {
-  await getUser(ctx, { tenantId, id });
+  await lockUser(ctx, { tenantId, id });
   await deactivateMember(ctx, { tenantId, userId: id });
   await setMember(ctx, { tenantId, userId: id, role: 'none' });
 }

@@ -3,6 +3,7 @@ import { appTag, userTag } from '../../../core/tags.ts';
 import type { EdgeResponse } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import type { SiteSnapshot } from '../site-cache.ts';
+import { createAppClient } from './app-client.ts';
 import { createActivity, createWaker } from './app-sleep.ts';
 import { createDeadlines } from './deadlines.ts';
 import { anyCredential, createReachable, createRecentChanges } from './instance-health.ts';
@@ -28,8 +29,9 @@ export function createProxy(deps: ProxyDeps): AppProxy {
   const limits = { ...proxyLimits, ...deps.limits };
   const deadlines = createDeadlines(limits);
   const reachable = createReachable(limits);
+  const client = createAppClient();
   const waitForStart = createWaker(deps.sleep);
-  const shared = { ...deps, limits, deadlines, reachable, waitForStart, turn: 0 };
+  const shared = { ...deps, limits, client, deadlines, reachable, waitForStart, turn: 0 };
   const changes = createRecentChanges(deps.invalidation);
   const slots = createSlots(limits);
   const activity = createActivity(deps.sleep, { isOpen: slots.isOpen, log: deps.log });
@@ -118,6 +120,7 @@ export function createProxy(deps: ProxyDeps): AppProxy {
     },
     stop() {
       deadlines.stop();
+      client.close();
       activity.stop();
     },
   };

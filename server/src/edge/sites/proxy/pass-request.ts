@@ -9,6 +9,7 @@ import {
   unavailablePage,
   unreachablePage,
 } from '../plain-page.ts';
+import type { AppResponse } from './app-client.ts';
 import { type WatchedStream, watchedStream } from './deadlines.ts';
 import { responseHeaders } from './passed-headers.ts';
 import { type ProxyExchange, type ProxyShared, pickAddress } from './pick-address.ts';
@@ -33,6 +34,8 @@ export async function passRequest(
   return 'app_unreachable';
 }
 const sendsMax = 3;
+/** `fetch` encodes other characters. */
+const plainTarget = /^[\x21-\x7e]+$/;
 
 /** `again`: the attempt cannot have had an effect. */
 async function sendRequest(
@@ -67,12 +70,16 @@ async function sendRequest(
   }
 
   const body = bodyOf(exchange, () => deadline.touch());
-  let answered: Response;
+  const { method } = request;
+  const target = `${request.path}${request.search === '' ? '' : `?${request.search}`}`;
+  let answered: AppResponse;
   try {
-    answered = await fetch(
-      `http://${address}${request.path}${request.search === '' ? '' : `?${request.search}`}`,
-      {
-        method: request.method,
+    if ((method === 'GET' || method === 'HEAD') && plainTarget.test(target)) {
+      const { headers } = exchange;
+      answered = await shared.client.request(address, { method, target, headers, signal: stop.signal });
+    } else
+      answered = await fetch(`http://${address}${target}`, {
+        method,
         headers: exchange.headers,
         body: body?.stream ?? null,
         redirect: 'manual',
@@ -83,13 +90,12 @@ async function sendRequest(
         duplex: 'half',
         // HTTP_PROXY of the environment is not for requests to apps.
         proxy: false,
-      } as RequestInit,
-    );
+      } as RequestInit);
   } catch (error) {
     end();
     if (isOverdue) return 'app_timeout';
     if (whole.request.signal.aborted) return 'app_unreachable';
-    const isSafe = request.method === 'GET' || request.method === 'HEAD';
+    const isSafe = method === 'GET' || method === 'HEAD';
     if (isSafe || (!body?.hasBegun() && isRefused(error))) return 'again';
     shared.log.info({ err: error, app: site.appId, path: request.path }, 'app did not respond');
     return 'app_unreachable';
@@ -116,12 +122,12 @@ function bodyFor(bytes: Uint8Array<ArrayBuffer>, headers: Headers): BodyInit {
 
 function bodyOf({ whole, request, headers }: ProxyExchange, piece: () => void): WatchedStream | null {
   const { body } = whole.request;
-  if (body === null) return null;
   if (request.method === 'GET' || request.method === 'HEAD') {
     // A body of GET or HEAD is not passed on, and the app must not wait for it.
     headers.delete('content-length');
     return null;
   }
+  if (body === null) return null;
   if (headers.get('content-length') === '0') return null;
   return watchedStream(body, { piece, ended: () => {} });
 }
@@ -132,7 +138,7 @@ function isRefused(error: unknown): boolean {
 }
 
 interface Answered {
-  answered: Response;
+  answered: AppResponse;
   stop: AbortController;
   deadline: { touch(ms?: number): void };
   end(): void;
@@ -159,6 +165,7 @@ async function passResponse(
     return 'app_unreachable';
   }
   if (request.method === 'HEAD' || bodiless.has(status) || answered.body === null) {
+    void answered.body?.cancel();
     end();
     count();
     note(0);

@@ -5,6 +5,7 @@ import type { createVisitorAuth } from '../authenticate-visitor.ts';
 import type { InFlightCounter } from '../requests-in-flight.ts';
 import type { RunningApp, SiteSnapshot } from '../site-cache.ts';
 import type { Person, UserTokens } from '../user-tokens.ts';
+import type { AppClient } from './app-client.ts';
 import type { AppSleep, createWaker } from './app-sleep.ts';
 import type { createDeadlines } from './deadlines.ts';
 import type { createReachable } from './instance-health.ts';
@@ -59,6 +60,7 @@ export interface ProxyExchange extends ProxyInput {
 
 export type ProxyShared = ProxyDeps & {
   limits: ProxyLimits;
+  client: AppClient;
   deadlines: ReturnType<typeof createDeadlines>;
   reachable: ReturnType<typeof createReachable>;
   waitForStart: ReturnType<typeof createWaker>;
