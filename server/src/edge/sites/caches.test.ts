@@ -136,7 +136,7 @@ describe('the site cache', () => {
     const site = testSite({ 'index.html': 'home' });
     let facts = 'first';
     let loads = 0;
-    let load = async (): Promise<LoadedSite | null> => ({ snapshot: { ...site }, facts });
+    let load = async (): Promise<LoadedSite | null> => ({ snapshot: { ...site }, facts, tags: [] });
     const sites = createSiteCache({
       invalidation: changes,
       sitesMax: options.sitesMax ?? 10,
@@ -177,7 +177,7 @@ describe('the site cache', () => {
     setLoad(() => promise);
     const asked = sites.get('a', host);
     changes.notify(`app:${site.appId}`);
-    resolve({ snapshot: site, facts: 'old' });
+    resolve({ snapshot: site, facts: 'old', tags: [] });
     expect(await asked).toBe(site);
     expect(sites.peek('a')).toBeUndefined();
   });
@@ -189,9 +189,9 @@ describe('the site cache', () => {
     const before = sites.get('a', host);
     changes.notify(`app:${site.appId}`);
     const next = { ...site };
-    setLoad(async () => ({ snapshot: next, facts: 'new' }));
+    setLoad(async () => ({ snapshot: next, facts: 'new', tags: [] }));
     expect(await sites.get('a', host)).toBe(next);
-    resolve({ snapshot: site, facts: 'old' });
+    resolve({ snapshot: site, facts: 'old', tags: [] });
     await before;
     expect(sites.peek('a')).toBe(next);
   });
