@@ -128,6 +128,40 @@ describe('operating', () => {
     expect([own.status, await own.text()]).toEqual([200, expect.stringContaining('svc_http_requests_total')]);
     expect((await fetch(`http://127.0.0.1:${port}/api/v1/me`)).status).toBe(404);
     expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(405);
+    expect(await statusesOf(port, 'GET http://b.test/metrics HTTP/1.1\r\nHost: a.test\r\n\r\n')).toEqual([
+      '400',
+    ]);
+  });
+});
+
+const statusesOf = async (port: number, text: string) =>
+  [...(await sendText(port, text)).matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+
+describe('the listener', () => {
+  const request = (path: string, ...fields: string[]) =>
+    [`GET ${path} HTTP/1.1`, 'Host: localhost', ...fields, '', ''].join('\r\n');
+
+  test('answers pipelined requests in order, whoever answers them', async () => {
+    const { port } = await sharedServer();
+    const paths = ['/healthz', '/nothing', '/data/a/b/c', '/healthz', '/data/nothing', '/api/v1/me'];
+    const last = request('/readyz', 'Connection: close');
+    const statuses = await statusesOf(port, paths.map((path) => request(path)).join('') + last);
+    expect(statuses).toEqual(['200', '404', '401', '200', '401', '401', '200']);
+  });
+
+  test('refuses an ambiguous request behind others, and closes the connection', async () => {
+    const { port } = await sharedServer();
+    const post = 'POST /data/a/b/c HTTP/1.1\r\nHost: localhost\r\n';
+    for (const refused of [
+      request('http://other.test/healthz'),
+      `${post}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`,
+      `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      `${post}Transfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n`,
+    ])
+      for (const before of ['/healthz', '/data/a/b/c']) {
+        const [first, ...rest] = await statusesOf(port, request(before) + refused + request('/healthz'));
+        expect([refused, before, first !== '400', rest]).toEqual([refused, before, true, ['400']]);
+      }
   });
 });
 

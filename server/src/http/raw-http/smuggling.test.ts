@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connect } from 'node:tls';
+import fc from 'fast-check';
+import { Failure } from '../../core/problem.ts';
 import { placeholderCertificate } from '../../drivers/certificates/https-server.ts';
-import { type Peer, startBunPeer, startNginxPeer, startNodePeer } from './differential-peers.ts';
+import { BodyReader } from './body-reader.ts';
+import {
+  type Peer,
+  type SeenRequest,
+  startBunPeer,
+  startNginxPeer,
+  startNodePeer,
+} from './differential-peers.ts';
+import { parseHead } from './parse-head.ts';
 import { acceptedRequests, refusedRequests } from './smuggling-corpus.ts';
 import { exchange, readStatuses, siteHost, startListener, textResponse } from './testing.ts';
 
@@ -69,6 +79,79 @@ test('what is accepted means the same to the general server, to Node and to ngin
     }
   }
 });
+
+test('random changes to the corpus are refused, or mean the same to Node', async () => {
+  const [node] = peers;
+  const accepted = Object.values(acceptedRequests);
+  const pieces = [
+    '\r\n',
+    '\n',
+    '\r',
+    ' ',
+    '\t',
+    '0',
+    '5',
+    ';',
+    ',',
+    ':',
+    '\0',
+    'chunked',
+    'Content-Length: 5\r\n',
+  ];
+  const change = fc.record({
+    text: fc.constantFrom(...accepted, ...accepted, ...accepted, ...Object.values(refusedRequests)),
+    at: fc.integer({ min: 0, max: 9_999 }),
+    piece: fc.constantFrom(...pieces),
+    cut: fc.integer({ min: 0, max: 3 }),
+  });
+  let compared = 0;
+  // Always the same changes: what they find is no matter of luck.
+  for (const { text, at, piece, cut } of fc.sample(change, { seed: 9112, numRuns: 3_000 })) {
+    const from = at % text.length;
+    const sent = text.slice(0, from) + piece + text.slice(from + cut) + last;
+    const own = readHere(bytes(sent));
+    if (own === null || node === undefined) continue;
+    compared++;
+    node.received.length = 0;
+    await exchange(node.port, bytes(sent).subarray(0, own.end));
+    expect([sent, node.received]).toEqual([sent, own.requests]);
+  }
+  expect(compared).toBeGreaterThan(50);
+});
+
+/** The requests in the bytes up to the last one; null where one is refused or incomplete. */
+function readHere(all: Buffer): { requests: SeenRequest[]; end: number } | null {
+  const requests: SeenRequest[] = [];
+  for (let at = 0; at < all.length; ) {
+    const head = parseHead(all, at, null);
+    if (head === null || head instanceof Failure) return null;
+    const body = new BodyReader(head.body);
+    const end = body.read(all, head.end);
+    if (!body.isDone) return null;
+    const { method, path, search, authority } = head.request;
+    requests.push({
+      method,
+      target: path + (search === '' ? '' : `?${search}`),
+      host: authority,
+      body: method === 'GET' ? '' : readBody(all.toString('latin1', head.end, end), head.body),
+    });
+    at = end;
+    if (head.isLast) return { requests, end };
+  }
+  return null;
+}
+
+function readBody(text: string, length: number | 'chunked'): string {
+  if (length !== 'chunked') return text;
+  let [body, rest] = ['', text];
+  for (;;) {
+    const lineEnd = rest.indexOf('\r\n');
+    const size = Number.parseInt(rest.slice(0, lineEnd), 16);
+    if (size === 0) return body;
+    body += rest.slice(lineEnd + 2, lineEnd + 2 + size);
+    rest = rest.slice(lineEnd + 4 + size);
+  }
+}
 
 async function exchangeTls(port: number, text: string): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
