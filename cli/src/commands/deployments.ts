@@ -13,6 +13,7 @@ import {
   sourceBytesMax,
 } from '@svc/contract/deployments.ts';
 import { defineCommand, deployCredential, describeCall } from '../command.ts';
+import type { Ctx } from '../context.ts';
 import { deploymentPositional, logFlags } from '../deploy/flags.ts';
 import { appFlag, pageFlags } from '../inputs/common.ts';
 import { metricsText } from '../output/metrics.ts';
@@ -68,6 +69,22 @@ export const deployCommand = defineCommand({
   },
 });
 
+async function namedDeployment({
+  tenant,
+  positionals,
+  flags,
+  ctx,
+}: {
+  tenant: string;
+  positionals: { 'deployment-id': string };
+  flags: { app: string };
+  ctx: Ctx;
+}) {
+  const { findDeploymentId } = await import('../deploy/find-deployment.ts');
+  const ref = { tenantID: tenant, app: flags.app, deployment: positionals['deployment-id'] };
+  return { params: { ...ref, deployment: await findDeploymentId(ctx, ref) } };
+}
+
 export const deploymentsList = defineCommand({
   words: 'deployments list',
   summary: 'List the deployments of an app, newest first',
@@ -92,25 +109,12 @@ export const deploymentsGet = defineCommand({
   kind: 'read',
   positionals: [deploymentPositional],
   flags: appFlag,
-  calls: `${describeCall(getDeployment)}, for latest or a number before it ${describeCall(listDeployments)}`,
-  run: async (ctx, { positionals, flags }) => {
-    const [{ findDeploymentId }, { resolveTenant }] = await Promise.all([
-      import('../deploy/find-deployment.ts'),
-      import('../session/tenant.ts'),
-    ]);
-    const ref = {
-      tenantID: await resolveTenant(ctx),
-      app: flags.app,
-      deployment: positionals['deployment-id'],
-    };
-    const params = { ...ref, deployment: await findDeploymentId(ctx, ref) };
-    const client = await ctx.client();
-    return { value: await client.call(getDeployment, { params }), view: deploymentView };
-  },
-  output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
+  endpoint: getDeployment,
+  input: namedDeployment,
+  view: deploymentView,
   examples: {
-    '4 --app pet-shop': 'Show deployment #4',
     '01977777-7777-7777-8777-777777777777 --app pet-shop': 'Show one by its id',
+    'latest --app pet-shop': 'Show the newest one',
   },
 });
 
@@ -192,7 +196,6 @@ export const deploymentsRollback = defineCommand({
   },
   output: async () => (await import('@svc/contract/deployments.shapes.ts')).Deployment,
   examples: {
-    '3 --app pet-shop': 'Preview going back to deployment #3',
     '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Roll back to it',
   },
 });
@@ -204,12 +207,9 @@ export const deploymentsCancel = defineCommand({
   kind: 'mutate',
   positionals: [deploymentPositional],
   flags: appFlag,
-  calls: `${cancelDeployment.method} ${cancelDeployment.path}`,
-  run: async (ctx, { positionals, flags }) => {
-    const { cancel } = await import('../deploy/deploy-app.ts');
-    return cancel(ctx, { app: flags.app, deployment: positionals['deployment-id'] });
-  },
-  output: async () => (await import('@svc/contract/deployments.shapes.ts')).cancelDeployment.answer,
+  endpoint: cancelDeployment,
+  input: namedDeployment,
+  view: deploymentView,
   examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Cancel it' },
 });
 

@@ -1,5 +1,4 @@
 import {
-  cancelDeployment,
   createDeployment,
   grantSourceUpload,
   restartApp,
@@ -122,15 +121,6 @@ export async function rollBack(
   const params = { tenantID, app, deployment: await findDeploymentId(ctx, { tenantID, app, deployment }) };
   const result = await mutate(ctx, rollbackDeployment, { params }, { view: deploymentView });
   return followed(ctx, result, { ...params, until });
-}
-
-export async function cancel(
-  ctx: Ctx,
-  { app, deployment }: { app: string; deployment: string },
-): Promise<Result> {
-  const tenantID = await resolveTenant(ctx);
-  const params = { tenantID, app, deployment: await findDeploymentId(ctx, { tenantID, app, deployment }) };
-  return mutate(ctx, cancelDeployment, { params }, { view: deploymentView });
 }
 
 async function followed(
