@@ -9,6 +9,7 @@ import { newTableRules, setTableAccess } from './access.ts';
 import { addColumn } from './columns.ts';
 import { listTableDefinitions } from './definitions.ts';
 import { resetTimeouts } from './physical-lock.ts';
+import { inReferenceOrder } from './references.ts';
 import { columnSpec } from './rules.ts';
 import { findTableRow, type TableRow } from './store.ts';
 import { createTable, updateTable } from './tables.ts';
@@ -56,10 +57,18 @@ export async function applyTables(
   { tables }: z.output<typeof shape.body>,
 ): Promise<Applied> {
   const applied: Applied = { created: [], columns: [], rules: [], changed: false };
-  for (const [name, table] of Object.entries(tables)) {
-    const row = await findTableRow(ctx.db, appRef(ctx), name);
-    if (row) await changeTable(ctx, row, table, applied);
-    else await createDeclared(ctx, name, table, applied);
+  const ordered = inReferenceOrder(Object.entries(tables).map(([name, table]) => ({ ...table, name })));
+  for (const { table, later } of ordered) {
+    const row = await findTableRow(ctx.db, appRef(ctx), table.name);
+    const columns = table.columns?.filter((column) => !later.has(column));
+    if (row) await changeTable(ctx, row, { ...table, columns }, applied);
+    else await createDeclared(ctx, table.name, { ...table, columns }, applied);
+  }
+  // Of tables that refer to each other.
+  for (const { table, later } of ordered) {
+    const row = later.size > 0 ? await findTableRow(ctx.db, appRef(ctx), table.name) : undefined;
+    const columns = table.columns?.filter((column) => later.has(column));
+    if (row) await changeTable(ctx, row, { columns }, applied);
   }
   return applied;
 }
@@ -117,6 +126,8 @@ function checkColumn(ctx: AppMutationCtx, table: string, stored: ColumnSpec, dec
       `tables.${table}.columns`,
       `${declared.name} has the type ${stored.type}, which cannot change to ${declared.type}`,
     );
+  if (stored.on_delete !== declared.on_delete)
+    ctx.warn(`${table}.${declared.name} keeps on_delete ${stored.on_delete}.`);
   if (stored.nullable !== declared.nullable)
     ctx.warn(`${table}.${declared.name} stays ${stored.nullable ? 'nullable' : 'not nullable'}.`);
 }
