@@ -1,4 +1,4 @@
-import { type Condition, FilterError, parseGroup, parseTest, type Tally } from '@svc/contract/filter.ts';
+import { type Condition, FilterError, parseCondition, type Tally } from '@svc/contract/filter.ts';
 import { embedDepthMax, embedRowsMax, embedsMax } from '@svc/contract/rows.ts';
 import { validationError } from '../../core/problem.ts';
 import { splitAlias } from './parse-aggregate.ts';
@@ -91,22 +91,23 @@ function parseHints(text: string): Pick<ParsedEmbed, 'name' | 'hint' | 'isInner'
   return { name, hint: columns[0] ?? null, isInner: joins[0] === 'inner' };
 }
 
-const lastPattern = /^(.+)\.(not\.and|not\.or|[^.]+)$/s;
+const lastPattern = /^(.+?)\.(not\.and|not\.or|[^.]+)$/s;
 
 export function parseRelatedParameter(name: string, value: string): RelatedParameter | null {
   const [, path = '', last = ''] = lastPattern.exec(name) ?? [];
   const steps = path.split('.');
-  if (last === '' || steps.includes('') || steps.length > embedDepthMax) return null;
+  // Through embedded rows, and from these to rows that they refer to.
+  if (last === '' || steps.includes('') || steps.length > 2 * embedDepthMax) return null;
   return { name, path: steps, last, value };
 }
 
-const groups = ['and', 'or', 'not', 'not.and', 'not.or'] as const;
-
 /** The conditions of a parameter of related rows, with the columns of these. */
-export function parseRelatedCondition({ name, last, value }: RelatedParameter, tally: Tally): Condition {
-  const group = groups.find((each) => each === last);
+export function parseRelatedCondition(
+  { name, last, value }: RelatedParameter,
+  tally: Tally,
+): Condition | null {
   try {
-    return group ? parseGroup(group, value, tally) : parseTest(last, value, tally);
+    return parseCondition(last, value, tally);
   } catch (error) {
     throw error instanceof FilterError ? validationError(name, error.detail, error.code) : error;
   }

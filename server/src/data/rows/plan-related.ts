@@ -151,7 +151,11 @@ function applyParameter(
     }
   } else if (embed && (last === 'sort' || last === 'limit'))
     throw validationError(name, `${embed.key} is one row`);
-  holder.where.push({ condition: parseRelatedCondition(parameter, tally), hops });
+  if (hops.length > 0 && inner?.embeds.some(({ key }) => key === last) && !inner.table.byName.has(last))
+    throw validationError(name, 'of one row, only columns can be compared; use !inner instead');
+  const condition = parseRelatedCondition(parameter, tally);
+  if (!condition) throw unknownParameterError(name);
+  holder.where.push({ condition, hops });
 }
 
 interface PlannedScope {
