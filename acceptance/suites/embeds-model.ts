@@ -249,7 +249,7 @@ export function embedsModel({ queries }: { queries: number }): void {
     const texts = node.items.map(({ key }) => key);
     const count = depth >= 3 ? 0 : random.pick(depth === 0 ? [0, 1, 1, 2, 3] : [0, 0, 1]);
     for (let at = 0; at < count; at++) {
-      const { embed, text, name } = makeEmbed(of, table);
+      const { embed, text, name } = makeEmbed(table);
       const key = random.chance(0.5) ? `e${at}` : name;
       if (node.items.some((item) => item.key === key)) continue;
       const inner = makeNode(of, embed.node.table, `${prefix}${key}.`, depth + 1, embed.kind);
@@ -272,7 +272,7 @@ export function embedsModel({ queries }: { queries: number }): void {
     return { node, select: texts.join(','), parameters, tests };
   }
 
-  function makeEmbed(of: View, table: ModelTable): { embed: Embed; text: string; name: string } {
+  function makeEmbed(table: ModelTable): { embed: Embed; text: string; name: string } {
     const many = tables.flatMap((other) =>
       other.references.filter(({ to }) => to === table).map((reference) => ({ other, reference })),
     );
@@ -322,7 +322,7 @@ export function embedsModel({ queries }: { queries: number }): void {
 
   function shown(of: View, node: Node, row: ModelRow): object {
     return Object.fromEntries(
-      node.items.flatMap((item) => {
+      node.items.flatMap((item): [string, unknown][] => {
         if ('column' in item)
           return [[item.key, shownValue(item.column.type, row.get(item.column.name) ?? null)]];
         const { embed, key } = item;
