@@ -2,6 +2,7 @@ import { cpus } from 'node:os';
 import { measureBatches } from './rows/batch-case.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { categories, item, rowCount } from './rows/dataset.ts';
+import { measureEmbeds } from './rows/embeds-case.ts';
 import { measureConnectors, measurePolicies } from './rows/governed-case.ts';
 import { measureLimits } from './rows/limits-case.ts';
 import { type Loads, platformaticLoads, serverLoads } from './rows/loads.ts';
@@ -49,6 +50,7 @@ export async function main(): Promise<void> {
     for (const name of Object.keys(cases) as CaseName[]) {
       if (only === null || only === name) await measureCase(name, prepared, peer, tools, cleanup);
     }
+    if (only === null || only === 'embeds') await measureEmbeds(prepared, tools, cleanup);
     if (only === null || only === 'governed' || only === 'policies')
       await measurePolicies(prepared, tools, cleanup);
     if (only === null || only === 'governed' || only === 'connectors')

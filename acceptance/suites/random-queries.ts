@@ -68,7 +68,7 @@ function makeWhere(operands: Operands): Condition[] {
   }
 }
 
-const countTests = (condition: Condition): number =>
+export const countTests = (condition: Condition): number =>
   condition.kind === 'test' ? 1 : condition.parts.reduce((sum, part) => sum + countTests(part), 0);
 
 function makeCondition(operands: Operands, depth: number): Condition {

@@ -1,5 +1,5 @@
-/** Column types with arguments: `decimal(12,2)`, `enum(open,paid)`. */
-import { parseDecimal, parseEnum } from './column-values.ts';
+/** Column types with arguments: `decimal(12,2)`, `enum(open,paid)`, and references `ref:authors`. */
+import { parseDecimal, parseEnum, parseText } from './column-values.ts';
 import type { ColumnDescriptor } from './columns.ts';
 import { type FilterOp, filterOps } from './rows.ts';
 
@@ -7,7 +7,8 @@ export const decimalDigitsMax = 100;
 export const enumValuesMax = 200;
 export const enumValueCharsMax = 63;
 
-export type FamilyType = `decimal(${number},${number})` | `enum(${string})`;
+export type RefType = `ref:${string}`;
+export type FamilyType = `decimal(${number},${number})` | `enum(${string})` | RefType;
 export const columnFamilies = { decimal: 'decimal(12,2)', enum: 'enum(a,b)' } as const;
 
 /** Texts between quotes or with separators of the column syntax are not values. */
@@ -53,11 +54,21 @@ export function decimalDigits(type: string): { digits: number; scale: number } |
   return { digits, scale };
 }
 
+/** The table whose rows a column refers to. */
+export function refTarget(type: string): string | null {
+  return type.startsWith('ref:') ? type.slice('ref:'.length) : null;
+}
+
+/** What happens to a row when the row that it refers to is deleted. */
+export const deleteActions = ['restrict', 'cascade', 'set_null'] as const;
+export type DeleteAction = (typeof deleteActions)[number];
+
 const common: readonly FilterOp[] = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'is', 'between'];
 
 export function familyDescriptor(type: string): ColumnDescriptor | null {
   const decimal = decimalDigits(type);
   if (decimal) return decimalDescriptor(decimal);
+  if (refTarget(type) !== null) return refDescriptor;
   const values = enumValues(type);
   return values && enumDescriptor(values);
 }
@@ -102,3 +113,16 @@ function enumDescriptor(values: readonly string[]): ColumnDescriptor {
     parse: (text) => parseEnum(text, values),
   };
 }
+
+/** Where the ids of the table are not known; `value_type` of a column says what they are. */
+const refDescriptor: ColumnDescriptor = {
+  sql: 'text',
+  json: 'string',
+  ts: 'string | number',
+  openapi: { description: 'The id of a row.' },
+  example: 'id',
+  operators: ['eq', 'neq', 'in', 'is'],
+  suggestedOperators: ['eq', 'neq', 'in'],
+  exampleOperator: 'eq',
+  parse: parseText,
+};

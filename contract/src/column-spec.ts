@@ -1,6 +1,13 @@
 import { type ChecksInput, type ColumnChecks, checkNames, parseChecks } from './column-checks.ts';
-import { columnFamilies, familyType } from './column-families.ts';
-import { type ColumnType, columnTypeForms, describeColumnType, isPlainType } from './columns.ts';
+import {
+  columnFamilies,
+  type DeleteAction,
+  deleteActions,
+  familyType,
+  type RefType,
+  refTarget,
+} from './column-families.ts';
+import { type ColumnType, columnTypeForms, describeColumnType, isPlainType, namePattern } from './columns.ts';
 
 export interface ColumnSpec {
   name: string;
@@ -9,6 +16,8 @@ export interface ColumnSpec {
   default: string | null;
   /** Absent if there are none. */
   checks?: ColumnChecks;
+  /** Of a reference. */
+  on_delete?: DeleteAction;
 }
 
 const specForm = 'name:type[:nullable][:default]';
@@ -17,6 +26,7 @@ const specForm = 'name:type[:nullable][:default]';
 export function parseColumnSpec(text: string): ColumnSpec | string {
   const [name = '', rest] = splitOnce(text);
   if (rest === undefined) return `\`${text}\` has no type: ${specForm}`;
+  if (rest === 'ref' || rest.startsWith('ref:')) return parseRefSpec(name, rest);
   const end = typeEnd(rest);
   if (end < 0) return `\`${rest}\` has a ( without its )`;
   const typed = parseTypeText(rest.slice(0, end));
@@ -28,6 +38,35 @@ export function parseColumnSpec(text: string): ColumnSpec | string {
   if (third.startsWith('nullable:'))
     return { ...spec, nullable: true, default: third.slice('nullable:'.length) };
   return { ...spec, default: third };
+}
+
+const refForm = 'name:ref:table[:nullable][(on_delete=restrict|cascade|set_null)]';
+
+/** `author:ref:authors:nullable(on_delete=set_null)`; the brackets may also stand behind the table. */
+function parseRefSpec(name: string, rest: string): ColumnSpec | string {
+  const [, table = '', before, nullable, after, more] =
+    /^ref:([^:(]*)(\([^)]*\))?(:nullable)?(\([^)]*\))?(.*)$/s.exec(rest) ?? [];
+  const list = before ?? after;
+  if (more || (before && after)) return `\`${rest}\` is not a reference, which has no default: ${refForm}`;
+  if (!namePattern.test(table)) return `a reference needs the name of a table: ${refForm}`;
+  const [, value] = /^\(\s*on_delete\s*=\s*([a-z_]+)\s*\)$/.exec(list ?? '(on_delete=restrict)') ?? [];
+  const action = deleteActions.find((each) => each === value);
+  if (!action)
+    return `\`${list}\` must be one of ${deleteActions.map((each) => `(on_delete=${each})`).join(', ')}`;
+  const spec: ColumnSpec = {
+    name,
+    type: `ref:${table}`,
+    nullable: nullable !== undefined,
+    default: null,
+    on_delete: action,
+  };
+  return deleteActionProblem(spec) ?? spec;
+}
+
+export function deleteActionProblem({ type, nullable, on_delete }: Omit<ColumnSpec, 'name'>): string | null {
+  if (on_delete === undefined) return null;
+  if (refTarget(type) === null) return 'on_delete is for references, such as ref:authors';
+  return on_delete === 'set_null' && !nullable ? 'on_delete set_null needs a nullable column' : null;
 }
 
 /** Where the type ends, or -1 if its brackets do not. */
@@ -43,6 +82,11 @@ function typeEnd(rest: string): number {
 
 /** `int`, `decimal(12,2)`, with checks `int(min=0,max=150)`. */
 function parseTypeText(text: string): Pick<ColumnSpec, 'type' | 'checks'> | string {
+  const target = refTarget(text);
+  if (target !== null)
+    return namePattern.test(target)
+      ? { type: text as RefType }
+      : 'a reference needs the name of a table: ref:<table>';
   const list = /^([a-z0-9]+(?:\[\])?)\((.*)\)$/s.exec(text);
   const word = list?.[1] ?? text;
   const args = list ? splitArgs(list[2] ?? '') : [];
@@ -99,7 +143,18 @@ function unquote(text: string): string | null {
 const quote = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`;
 
 /** A default that reads `nullable` is ambiguous in this form. */
-export function columnSpecText({ name, type, nullable, default: text, checks }: ColumnSpec): string {
+export function columnSpecText({
+  name,
+  type,
+  nullable,
+  default: text,
+  checks,
+  on_delete,
+}: ColumnSpec): string {
+  if (on_delete !== undefined) {
+    const action = on_delete === 'restrict' ? '' : `(on_delete=${on_delete})`;
+    return `${name}:${type}${nullable ? ':nullable' : ''}${action}`;
+  }
   return [
     name,
     typeWithChecks(type, checks),

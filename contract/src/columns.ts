@@ -231,12 +231,20 @@ export type ColumnType = PlainType | FamilyType;
 /** The types without arguments. */
 export const columnTypes = Object.keys(columnDescriptors) as [PlainType, ...PlainType[]];
 /** With an example of each type that has arguments. */
-export const columnTypeForms: readonly string[] = [...columnTypes, ...Object.values(columnFamilies)];
+export const columnTypeForms: readonly string[] = [
+  ...columnTypes,
+  ...Object.values(columnFamilies),
+  'ref:<table>',
+];
 
 export function describeColumnType(type: ColumnType): ColumnDescriptor {
   const plain: ColumnDescriptor | undefined = columnDescriptors[type as PlainType];
   return plain ?? describeFamilyType(type);
 }
+
+/** A reference has the values of the ids that it refers to. */
+export const valueType = ({ type, value_type }: { type: ColumnType; value_type?: ColumnType | undefined }) =>
+  value_type ?? type;
 
 const familyDescriptors = new Map<string, ColumnDescriptor>();
 const familyDescriptorsMax = 1_000;

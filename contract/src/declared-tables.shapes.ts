@@ -100,7 +100,7 @@ export function refuseUndeclaredRoles(
 const ExportedTable = z.object({
   description: z.string().optional(),
   owner_column: z.string().optional(),
-  columns: z.array(z.union([z.string(), Column.omit({ generated: true })])),
+  columns: z.array(z.union([z.string(), Column.omit({ generated: true, value_type: true })])),
   indexes: z
     .array(Index.pick({ name: true, columns: true, unique: true }).partial({ unique: true }))
     .optional(),

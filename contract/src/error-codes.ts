@@ -98,6 +98,9 @@ export const errorCodes = {
   settled: conflict('The request has been decided or has ended.'),
   already_attached: conflict('The app already has this host.'),
   host_active_elsewhere: conflict('Another app has verified this host.'),
+  row_in_use: conflict(
+    'Rows of another table refer to this row, and the reference does not allow its deletion.',
+  ),
   unique_violation: conflict('This value already exists.'),
   max_affected_exceeded: conflict('More rows match than `max_affected` allows; nothing was changed.'),
   raw_db_unavailable: conflict(

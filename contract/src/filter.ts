@@ -2,6 +2,7 @@
 import { isColumnName } from './columns.ts';
 import {
   conditionsMax,
+  embedDepthMax,
   type FilterOp,
   filterOps,
   groupDepthMax,
@@ -155,18 +156,26 @@ function readPart(reader: Reader, depth: number): Condition {
       return readGroup(reader, groupKinds[parameter], depth + 1);
     }
   }
-  const dot = reader.text.indexOf('.', reader.at);
-  const column = reader.text.slice(reader.at, Math.max(dot, reader.at));
-  if (column === '' || /[,()"]/.test(column)) {
-    throw new FilterError(reader.field, 'a condition in a group must be written as column.op.value');
+  const { text } = reader;
+  let dot = text.indexOf('.', reader.at);
+  // `author.name.eq.x`: a column of a related row.
+  for (let hops = 0; hops <= embedDepthMax; hops++) {
+    const column = text.slice(reader.at, Math.max(dot, reader.at));
+    if (column === '' || /[,()"]/.test(column)) {
+      if (hops > 0) break;
+      throw new FilterError(reader.field, 'a condition in a group must be written as column.op.value');
+    }
+    const negated = text.startsWith('not.', dot + 1);
+    const opStart = dot + (negated ? 5 : 1);
+    const op = opAt(text, opStart);
+    if (op !== null) {
+      reader.at = opStart + op.length + 1;
+      return readTest(reader, { column, negated, op, readValue: readItem });
+    }
+    if (negated || !isColumnName(column.split('.', 1)[0] ?? '')) break;
+    dot = text.indexOf('.', dot + 1);
   }
-  const negated = reader.text.startsWith('not.', dot + 1);
-  const opStart = dot + (negated ? 5 : 1);
-  const op = opAt(reader.text, opStart);
-  if (op === null)
-    throw new FilterError(reader.field, `an operator must follow the column: ${filterOps.join(' ')}`);
-  reader.at = opStart + op.length + 1;
-  return readTest(reader, { column, negated, op, readValue: readItem });
+  throw new FilterError(reader.field, `an operator must follow the column: ${filterOps.join(' ')}`);
 }
 
 interface TestStart {

@@ -38,6 +38,11 @@ export type DatePart = (typeof dateParts)[number];
 export const groupsPerPageMax = 1_000;
 export const aggregateItemsMax = 50;
 
+/** Related rows in a list: levels, kinds of them in all, and rows of each. */
+export const embedDepthMax = 3;
+export const embedsMax = 20;
+export const embedRowsMax = 100;
+
 export const conditionsMax = 50;
 export const groupDepthMax = 8;
 export const sortKeysMax = 8;

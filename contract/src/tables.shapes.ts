@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { appParams } from './apps.shapes.ts';
 import { type CheckName, checkNames, parseChecks } from './column-checks.ts';
-import { literalText, parseColumnSpec, parseColumnType } from './column-spec.ts';
+import { deleteActions, refTarget } from './column-families.ts';
+import { deleteActionProblem, literalText, parseColumnSpec, parseColumnType } from './column-spec.ts';
 import { columnType, storedType } from './columns.shapes.ts';
 import {
   columnDefaultBytesMax,
@@ -68,27 +69,52 @@ const changedChecks = z
   .partial()
   .meta({ description: 'What is absent stays as it is; null removes a check.' });
 
+const onDelete = z.enum(deleteActions).meta({
+  description:
+    'Of a reference, what happens when the row that it refers to is deleted: `restrict` (the default) refuses that.',
+});
+
 export const columnFields = z.strictObject({
   name: columnName,
   type: columnType,
   nullable: z.boolean().default(false),
   default: columnDefault.default(null),
   checks: checksInput.optional(),
+  on_delete: onDelete.optional(),
 });
 
 export function parsedColumn<C extends z.output<typeof columnFields>>(
-  { checks: given = {}, ...column }: C,
+  { checks: given = {}, on_delete, ...column }: C,
   ctx: z.RefinementCtx,
 ) {
   const type = parseColumnType(column.type);
   if (typeof type !== 'string') return z.NEVER;
+  const isRef = refTarget(type) !== null;
+  const action = isRef ? (on_delete ?? 'restrict') : on_delete;
+  const wrong =
+    isRef && column.default !== null
+      ? { path: ['default'], message: 'is not possible: a reference has no default' }
+      : {
+          path: ['on_delete'],
+          message: deleteActionProblem({ ...column, type, default: null, on_delete: action }),
+        };
+  if (wrong.message !== null) {
+    ctx.addIssue({ code: 'custom', path: wrong.path, message: wrong.message });
+    return z.NEVER;
+  }
   const literal = literalText(type, column.default);
   if (!literal.ok) ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
   const parsed = parseChecks(type, given);
   if (!parsed.ok) ctx.addIssue({ code: 'custom', path: ['checks', parsed.check], message: parsed.detail });
   if (!literal.ok || !parsed.ok) return z.NEVER;
   const hasChecks = checkNames.some((name) => parsed.checks[name] !== undefined);
-  return { ...column, type, default: literal.text, ...(hasChecks && { checks: parsed.checks }) };
+  return {
+    ...column,
+    type,
+    default: literal.text,
+    ...(hasChecks && { checks: parsed.checks }),
+    ...(action && { on_delete: action }),
+  };
 }
 
 export const columnText = text.max(columnDefaultBytesMax + 20_000).transform((spec, ctx) => {
@@ -114,6 +140,10 @@ export const Column = z.object({
     .partial()
     .optional()
     .meta({ description: 'Absent if the column has none.' }),
+  on_delete: onDelete.optional(),
+  value_type: storedType
+    .optional()
+    .meta({ description: 'Of a reference: the type of its values, which is that of the ids of the table.' }),
   /** True for undeclared `created_at` and `updated_at`, and for a generated `id`. */
   generated: z.boolean(),
 });
@@ -252,6 +282,7 @@ export const updateColumn = {
       .optional()
       .meta({ description: 'A type that every value can be converted to without loss.' }),
     checks: changedChecks.optional(),
+    on_delete: onDelete.optional(),
   }),
   answer: Table,
 };

@@ -14,7 +14,9 @@ import type { SignIn } from './sign-in.ts';
 import { type Plan, Table } from './table.ts';
 import { type Credential, createTransport } from './transport.ts';
 
-export type DatabaseTypes<DB> = { [Name in keyof DB]: { Row: object; Insert: object; Update: object } };
+export type DatabaseTypes<DB> = {
+  [Name in keyof DB]: { Row: object; Insert: object; Update: object; Relations?: object };
+};
 
 export type Auth = { apiKey: string } | { token: () => string | Promise<string> } | Pick<SignIn, 'getToken'>;
 
@@ -49,7 +51,12 @@ interface DescribedClient<DB extends DatabaseTypes<DB>> {
   people: FindPeople;
   table<Name extends keyof DB & string>(
     name: Name,
-  ): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+  ): Table<
+    DB[Name]['Row'],
+    DB[Name]['Insert'],
+    DB[Name]['Update'],
+    DB[Name] extends { Relations: infer Relations } ? Relations : unknown
+  >;
   /** Changes rows of several tables in one transaction: all of it or nothing. */
   batch(
     operations: readonly OperationOf<DB>[],
@@ -69,7 +76,7 @@ type AnyTable = <
   Update extends object = Partial<Row>,
 >(
   name: string,
-) => Table<Row, Insert, Update>;
+) => Table<Row, Insert, Update, Anything[string]>;
 
 interface AnyClient {
   storage: Objects;

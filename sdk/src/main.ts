@@ -23,6 +23,7 @@ export type {
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.ts';
 export type { FindPeople, NamedPerson } from './people.ts';
 export type { CallOptions, CountOptions, Page, Query } from './query.ts';
+export type { RelatedColumn, RelatedOptions, RelationTypes, Selection } from './select.ts';
 export {
   createSignIn,
   type SignedIn,

@@ -17,6 +17,15 @@ import {
 import { SvcNetworkError } from './errors.ts';
 import { readJsonLines } from './json-lines.ts';
 import { readJson } from './read-json.ts';
+import {
+  type Column,
+  type RelatedColumn,
+  type RelatedOptions,
+  relatedParameters,
+  type Selected,
+  type Selection,
+  selectItems,
+} from './select.ts';
 import type { Call, Transport } from './transport.ts';
 
 export interface CallOptions {
@@ -46,27 +55,18 @@ interface QueryParams {
   where: readonly AnyCondition[];
   sort: readonly string[];
   distinct: readonly string[];
+  related: readonly [string, string][];
   page: number | null;
   perPage: number | null;
   cursor: string | null;
 }
-
-type Column<Row> = keyof Row & string;
-type Selection<Row> = Column<Row> | Readonly<Record<string, Column<Row>>>;
-type Selected<Row, S> = S extends keyof Row
-  ? Pick<Row, S>
-  : S extends Readonly<Record<string, keyof Row>>
-    ? { [Alias in keyof S]: Row[S[Alias]] }
-    : never;
-type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
-  ? { [K in keyof I]: I[K] }
-  : never;
 
 const emptyParams: QueryParams = {
   select: [],
   where: [],
   sort: [],
   distinct: [],
+  related: [],
   page: null,
   perPage: null,
   cursor: null,
@@ -74,7 +74,7 @@ const emptyParams: QueryParams = {
 const perPageMax = 200;
 
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
-export class Query<Row extends object, Out = Row> {
+export class Query<Row extends object, Out = Row, Relations = unknown> {
   protected readonly place: TableTarget;
   readonly #asked: QueryParams;
 
@@ -85,11 +85,13 @@ export class Query<Row extends object, Out = Row> {
 
   select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(
     ...columns: S
-  ): Query<Row, Merged<Selected<Row, S[number]>>> {
-    const select = columns.flatMap((item) =>
-      typeof item === 'string' ? [item] : Object.entries(item).map(([alias, column]) => `${alias}:${column}`),
-    );
-    return new Query(this.place, { ...this.#asked, select });
+  ): Query<Row, Selected<Row, Relations, S[number]>, Relations> {
+    return new Query(this.place, { ...this.#asked, select: selectItems(columns) });
+  }
+  /** The order and the number of rows that are selected by the name of a relation: `.related('comments', { limit: 5 })`. */
+  related(name: string, options: RelatedOptions): Query<Row, Out, Relations> {
+    const related = [...this.#asked.related, ...relatedParameters(name, options)];
+    return new Query(this.place, { ...this.#asked, related });
   }
 
   eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
@@ -169,26 +171,27 @@ export class Query<Row extends object, Out = Row> {
   and(conditions: readonly Condition<Row>[]) {
     return this.#and({ and: conditions as readonly AnyCondition[] });
   }
-  where<C extends Column<Row>>(column: C, op: Operator | `not.${Operator}`, value: unknown) {
+  /** Also by a column of a related row: `.where('author.name', 'eq', 'Ada')`. */
+  where<C extends Column<Row> | RelatedColumn>(column: C, op: Operator | `not.${Operator}`, value: unknown) {
     return this.#and([column, op, value]);
   }
 
   /** `.sort('-created_at', 'title')`; the id is always the last key. */
-  sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out> {
+  sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, sort: keys });
   }
   /** Only the first row, in the order of `sort`, of each combination of values. */
-  distinct(...columns: Column<Row>[]): Query<Row, Out> {
+  distinct(...columns: Column<Row>[]): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, distinct: columns });
   }
-  page(page: number): Query<Row, Out> {
+  page(page: number): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, page, cursor: null });
   }
-  perPage(perPage: number): Query<Row, Out> {
+  perPage(perPage: number): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, perPage });
   }
   /** Continues after a page, even if rows before it were added or removed. */
-  after(cursor: string): Query<Row, Out> {
+  after(cursor: string): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, cursor, page: null });
   }
 
@@ -234,7 +237,10 @@ export class Query<Row extends object, Out = Row> {
   }
 
   async count({ mode, ...options }: CountOptions = {}): Promise<number> {
-    const query: [string, string][] = [...this.#asked.where.map(toParameter), ...this.#distinct()];
+    const { select, where } = this.#asked;
+    const query: [string, string][] = [...where.map(toParameter), ...this.#distinct()];
+    // Related rows may decide which rows there are.
+    if (select.some((item) => item.includes('('))) query.push(['select', select.join(',')]);
     if (mode !== undefined) query.push(['count', mode]);
     return (await this.#get<{ count: number }>('/_count', query, options)).count;
   }
@@ -250,7 +256,7 @@ export class Query<Row extends object, Out = Row> {
     return toPage(await this.#get<ListAnswer<Aggregated<Row, S>>>('/_aggregate', query, options));
   }
 
-  #and(condition: AnyCondition): Query<Row, Out> {
+  #and(condition: AnyCondition): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, where: [...this.#asked.where, condition] });
   }
 
@@ -259,7 +265,7 @@ export class Query<Row extends object, Out = Row> {
     const query = where.map(toParameter);
     if (select.length > 0) query.push(['select', select.join(',')]);
     if (sort.length > 0) query.push(['sort', sort.join(',')]);
-    return [...query, ...this.#distinct()];
+    return [...query, ...this.#asked.related, ...this.#distinct()];
   }
 
   #distinct(): [string, string][] {

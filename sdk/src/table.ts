@@ -44,7 +44,12 @@ interface DryRun {
   dryRun: true;
 }
 
-export class Table<Row extends object, Insert extends object, Update extends object> extends Query<Row> {
+export class Table<
+  Row extends object,
+  Insert extends object,
+  Update extends object,
+  Relations = unknown,
+> extends Query<Row, Row, Relations> {
   /** The caller's own access: also where the table shows nothing, with the reason. */
   access(options: CallOptions = {}): Promise<OwnAccess> {
     const path = `${this.place.path}/_access`;

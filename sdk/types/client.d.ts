@@ -8,6 +8,7 @@ export type DatabaseTypes<DB> = {
         Row: object;
         Insert: object;
         Update: object;
+        Relations?: object;
     };
 };
 export type Auth = {
@@ -38,7 +39,9 @@ interface DescribedClient<DB extends DatabaseTypes<DB>> {
     connector(name: string): Connector;
     /** The names of people who occur in rows that the caller may read, by id; others are absent. */
     people: FindPeople;
-    table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update']>;
+    table<Name extends keyof DB & string>(name: Name): Table<DB[Name]['Row'], DB[Name]['Insert'], DB[Name]['Update'], DB[Name] extends {
+        Relations: infer Relations;
+    } ? Relations : unknown>;
     /** Changes rows of several tables in one transaction: all of it or nothing. */
     batch(operations: readonly OperationOf<DB>[], options: OperationsOptions & {
         dryRun: true;
@@ -51,7 +54,7 @@ interface DescribedClient<DB extends DatabaseTypes<DB>> {
         };
     }>;
 }
-type AnyTable = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string) => Table<Row, Insert, Update>;
+type AnyTable = <Row extends object = Anything, Insert extends object = Partial<Row>, Update extends object = Partial<Row>>(name: string) => Table<Row, Insert, Update, Anything[string]>;
 interface AnyClient {
     storage: Objects;
     table: AnyTable;

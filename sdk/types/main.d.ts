@@ -8,5 +8,6 @@ export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, Pu
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.js';
 export type { FindPeople, NamedPerson } from './people.js';
 export type { CallOptions, CountOptions, Page, Query } from './query.js';
+export type { RelatedColumn, RelatedOptions, RelationTypes, Selection } from './select.js';
 export { createSignIn, type SignedIn, type SignIn, SignInError, type SignInOptions, type SignInStorage, type User, } from './sign-in.js';
 export type { BatchOptions, InsertOptions, OwnAccess, Plan, Table, UpdateOptions } from './table.js';

@@ -1,6 +1,7 @@
 import type { CountMode } from './contract/rows.js';
 import { type Aggregated, type AggregateOptions, type AggregateSelect } from './aggregate.js';
 import { type AnyCondition, type Condition, type IsOperand, type Json, type Operand, type Operator } from './condition.js';
+import { type Column, type RelatedColumn, type RelatedOptions, type Selected, type Selection } from './select.js';
 import type { Transport } from './transport.js';
 export interface CallOptions {
     signal?: AbortSignal;
@@ -25,59 +26,55 @@ interface QueryParams {
     where: readonly AnyCondition[];
     sort: readonly string[];
     distinct: readonly string[];
+    related: readonly [string, string][];
     page: number | null;
     perPage: number | null;
     cursor: string | null;
 }
-type Column<Row> = keyof Row & string;
-type Selection<Row> = Column<Row> | Readonly<Record<string, Column<Row>>>;
-type Selected<Row, S> = S extends keyof Row ? Pick<Row, S> : S extends Readonly<Record<string, keyof Row>> ? {
-    [Alias in keyof S]: Row[S[Alias]];
-} : never;
-type Merged<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void ? {
-    [K in keyof I]: I[K];
-} : never;
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
-export declare class Query<Row extends object, Out = Row> {
+export declare class Query<Row extends object, Out = Row, Relations = unknown> {
     #private;
     protected readonly place: TableTarget;
     constructor(place: TableTarget, asked?: QueryParams);
-    select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(...columns: S): Query<Row, Merged<Selected<Row, S[number]>>>;
-    eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
-    neq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
-    gt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
-    gte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
-    lt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
-    lte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out>;
-    in<C extends Column<Row>>(column: C, values: readonly Operand<Row[C]>[]): Query<Row, Out>;
-    between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>): Query<Row, Out>;
-    is(column: Column<Row>, value: IsOperand): Query<Row, Out>;
+    select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(...columns: S): Query<Row, Selected<Row, Relations, S[number]>, Relations>;
+    /** The order and the number of rows that are selected by the name of a relation: `.related('comments', { limit: 5 })`. */
+    related(name: string, options: RelatedOptions): Query<Row, Out, Relations>;
+    eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
+    neq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
+    gt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
+    gte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
+    lt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
+    lte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
+    in<C extends Column<Row>>(column: C, values: readonly Operand<Row[C]>[]): Query<Row, Out, Relations>;
+    between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>): Query<Row, Out, Relations>;
+    is(column: Column<Row>, value: IsOperand): Query<Row, Out, Relations>;
     /** `%` or `*` matches any text, `_` one character; `\` escapes. */
-    like(column: Column<Row>, pattern: string): Query<Row, Out>;
-    ilike(column: Column<Row>, pattern: string): Query<Row, Out>;
-    startsWith(column: Column<Row>, text: string): Query<Row, Out>;
-    endsWith(column: Column<Row>, text: string): Query<Row, Out>;
-    contains(column: Column<Row>, text: string): Query<Row, Out>;
-    istartsWith(column: Column<Row>, text: string): Query<Row, Out>;
-    iendsWith(column: Column<Row>, text: string): Query<Row, Out>;
-    icontains(column: Column<Row>, text: string): Query<Row, Out>;
-    jsonContains(column: Column<Row>, value: Json): Query<Row, Out>;
-    jsonContainedIn(column: Column<Row>, value: Json): Query<Row, Out>;
+    like(column: Column<Row>, pattern: string): Query<Row, Out, Relations>;
+    ilike(column: Column<Row>, pattern: string): Query<Row, Out, Relations>;
+    startsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
+    endsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
+    contains(column: Column<Row>, text: string): Query<Row, Out, Relations>;
+    istartsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
+    iendsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
+    icontains(column: Column<Row>, text: string): Query<Row, Out, Relations>;
+    jsonContains(column: Column<Row>, value: Json): Query<Row, Out, Relations>;
+    jsonContainedIn(column: Column<Row>, value: Json): Query<Row, Out, Relations>;
     /** Rows whose list has at least one of the items; `jsonContains` takes those that have all of them. */
-    overlaps(column: Column<Row>, items: readonly (string | number)[]): Query<Row, Out>;
-    hasKey(column: Column<Row>, key: string): Query<Row, Out>;
-    not(condition: Condition<Row>): Query<Row, Out>;
-    or(conditions: readonly Condition<Row>[]): Query<Row, Out>;
-    and(conditions: readonly Condition<Row>[]): Query<Row, Out>;
-    where<C extends Column<Row>>(column: C, op: Operator | `not.${Operator}`, value: unknown): Query<Row, Out>;
+    overlaps(column: Column<Row>, items: readonly (string | number)[]): Query<Row, Out, Relations>;
+    hasKey(column: Column<Row>, key: string): Query<Row, Out, Relations>;
+    not(condition: Condition<Row>): Query<Row, Out, Relations>;
+    or(conditions: readonly Condition<Row>[]): Query<Row, Out, Relations>;
+    and(conditions: readonly Condition<Row>[]): Query<Row, Out, Relations>;
+    /** Also by a column of a related row: `.where('author.name', 'eq', 'Ada')`. */
+    where<C extends Column<Row> | RelatedColumn>(column: C, op: Operator | `not.${Operator}`, value: unknown): Query<Row, Out, Relations>;
     /** `.sort('-created_at', 'title')`; the id is always the last key. */
-    sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out>;
+    sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations>;
     /** Only the first row, in the order of `sort`, of each combination of values. */
-    distinct(...columns: Column<Row>[]): Query<Row, Out>;
-    page(page: number): Query<Row, Out>;
-    perPage(perPage: number): Query<Row, Out>;
+    distinct(...columns: Column<Row>[]): Query<Row, Out, Relations>;
+    page(page: number): Query<Row, Out, Relations>;
+    perPage(perPage: number): Query<Row, Out, Relations>;
     /** Continues after a page, even if rows before it were added or removed. */
-    after(cursor: string): Query<Row, Out>;
+    after(cursor: string): Query<Row, Out, Relations>;
     list(options?: CallOptions): Promise<Page<Out>>;
     first(options?: CallOptions): Promise<Out | null>;
     all(options?: CallOptions): AsyncGenerator<Out, void, undefined>;

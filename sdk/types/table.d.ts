@@ -42,7 +42,7 @@ export interface OwnAccess {
 interface DryRun {
     dryRun: true;
 }
-export declare class Table<Row extends object, Insert extends object, Update extends object> extends Query<Row> {
+export declare class Table<Row extends object, Insert extends object, Update extends object, Relations = unknown> extends Query<Row, Row, Relations> {
     #private;
     /** The caller's own access: also where the table shows nothing, with the reason. */
     access(options?: CallOptions): Promise<OwnAccess>;

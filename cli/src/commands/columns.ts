@@ -1,3 +1,4 @@
+import { deleteActions } from '@svc/contract/column-families.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import {
   addColumn,
@@ -37,6 +38,8 @@ export const tablesColumnsAdd = defineCommand({
     'pets --app shop --column colour:text:nullable --execute': 'Add one',
     'pets --app shop --column seen_at:timestamptz:2026-01-31T00:00:00Z --execute':
       'With a default, which may contain colons',
+    "pets --app shop --column 'owner:ref:people:nullable(on_delete=set_null)' --execute":
+      'Refer to rows of another table',
   },
 });
 
@@ -70,6 +73,11 @@ export const tablesColumnsUpdate = defineCommand({
     default: { type: 'string', placeholder: 'value', excludes: ['no-default'], summary: 'New default' },
     'no-default': { type: 'boolean', summary: 'Remove the default' },
     type: { type: 'string', placeholder: 'type', summary: 'New type' },
+    'on-delete': {
+      type: 'enum',
+      values: deleteActions,
+      summary: 'Of a reference: what happens when the row that it refers to is deleted',
+    },
     min: { type: 'string', placeholder: 'value', summary: 'Least value of numbers, dates and times' },
     max: { type: 'string', placeholder: 'value', summary: 'Greatest value' },
     'min-length': { type: 'string', placeholder: 'n', summary: 'Least number of characters or items' },
@@ -77,13 +85,13 @@ export const tablesColumnsUpdate = defineCommand({
     pattern: { type: 'string', placeholder: 'regex', summary: 'Regular expression that texts must match' },
   },
   check: ({ flags }) => {
-    const { nullable, default: value, type, ...checks } = flags;
-    const isChange = [nullable, value, type, ...Object.values(columnChecks(checks) ?? {})].some(
+    const { nullable, default: value, type, 'on-delete': onDelete, ...checks } = flags;
+    const isChange = [nullable, value, type, onDelete, ...Object.values(columnChecks(checks) ?? {})].some(
       (each) => each !== undefined,
     );
     return isChange || flags['no-default']
       ? undefined
-      : 'Give --nullable, --default, --no-default, --type or a check such as --min.';
+      : 'Give --nullable, --default, --no-default, --type, --on-delete or a check such as --min.';
   },
   endpoint: updateColumn,
   input: ({ flags }) => ({
@@ -92,6 +100,7 @@ export const tablesColumnsUpdate = defineCommand({
       default: flags['no-default'] ? null : flags.default,
       type: flags.type as ColumnType | undefined,
       checks: columnChecks(flags),
+      on_delete: flags['on-delete'],
     },
   }),
   view: tableView,
@@ -100,6 +109,7 @@ export const tablesColumnsUpdate = defineCommand({
     'pets kind --app shop --default dog --execute': 'Change the default',
     "pets kind --app shop --type 'enum(cat,dog,fish)' --execute": 'Change the type',
     "pets age --app shop --min 0 --max '' --execute": 'Set one check, remove another',
+    'pets owner --app shop --type ref:people --on-delete cascade --execute': 'Refer to rows of another table',
   },
 });
 

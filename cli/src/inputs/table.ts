@@ -1,4 +1,5 @@
 import type { ColumnChecks } from '@svc/contract/column-checks.ts';
+import type { DeleteAction } from '@svc/contract/column-families.ts';
 import { parseColumnSpec } from '@svc/contract/column-spec.ts';
 import { type ColumnType, columnTypeForms, tableDescriptionBytesMax } from '@svc/contract/columns.ts';
 import { type AccessPreset, accessPresets } from '@svc/contract/table-rules.ts';
@@ -11,7 +12,7 @@ export const tableFlag = {
 } as const satisfies Flags;
 export const columnPositional = { name: 'column', summary: 'Column name' } as const;
 export const columnPlaceholder = 'name:type[:nullable][:default]';
-export const columnTypesNote = `Types: ${columnTypeForms.join(', ')}; checks follow in brackets, as in int(min=0,max=9) and text(max_length=80,pattern="^[a-z]+$"). Columns without nullable require a value. A default is a literal, now() for timestamptz or gen_random_uuid() for uuid.`;
+export const columnTypesNote = `Types: ${columnTypeForms.join(', ')}; checks follow in brackets, as in int(min=0,max=9) and text(max_length=80,pattern="^[a-z]+$"). Columns without nullable require a value. A default is a literal, now() for timestamptz or gen_random_uuid() for uuid. A reference to rows of another table is author:ref:authors or author:ref:authors:nullable(on_delete=set_null); on_delete is restrict, cascade or set_null.`;
 
 export const tableFlags = {
   column: {
@@ -48,6 +49,7 @@ interface ColumnObject {
   nullable?: boolean;
   default?: string | number | boolean | null;
   checks?: ColumnChecks;
+  on_delete?: DeleteAction;
 }
 
 const serverFields = new Set(['id', 'app_id', 'version', 'created_by', 'created_at', 'updated_at']);
@@ -89,7 +91,7 @@ function fileColumns(path: string | undefined, columns: unknown): unknown[] {
 
 function withoutGenerated(column: unknown): unknown[] {
   if (typeof column !== 'object' || column === null || !('generated' in column)) return [column];
-  const { generated, ...declared } = column as { generated: unknown; name?: unknown; type?: unknown };
+  const { generated, value_type, ...declared } = column as Record<string, unknown>;
   const isNumbered = (declared.name === 'id' && declared.type !== 'uuid') || declared.type === 'autonumber';
   return generated === true && !isNumbered ? [] : [declared];
 }

@@ -122,6 +122,7 @@ const steps: Record<ErrorCode, string> = {
   invalid_factor: 'Start again in the console: Account → Security.',
   no_password: 'Change the password at the provider that you sign in with.',
   limit_reached: 'Delete what is no longer needed.',
+  row_in_use: 'Delete or change the rows that refer to it first, or set on_delete of the reference.',
   max_affected_exceeded: 'Narrow the filter, or raise --max-affected.',
   idempotency_in_progress: 'Wait a moment, then check the result.',
   plan_stale: 'Preview again, and execute with the new --plan.',

@@ -5,6 +5,7 @@ import {
   columnTypeForms,
   describeColumnType,
   type JsonKind,
+  valueType,
 } from '@svc/contract/columns.ts';
 import { type CsvField, type FileRecord, parseCsvRecord } from '@svc/contract/csv.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
@@ -192,7 +193,9 @@ export async function fetchColumns(ctx: Ctx, { tenant, app, table }: TableRef): 
   try {
     const params = { tenantID: tenant, app, table };
     const { columns } = await client.call(getTable, { params });
-    return new Map(columns.map(({ name, type, nullable }) => [name, { type, nullable }]));
+    return new Map(
+      columns.map((column) => [column.name, { type: valueType(column), nullable: column.nullable }]),
+    );
   } catch (cause) {
     if (cause instanceof ProblemError && [403, 404].includes(cause.problem.status)) return null;
     throw cause;

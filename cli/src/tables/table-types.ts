@@ -1,4 +1,5 @@
-import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { refTarget } from '@svc/contract/column-families.ts';
+import { type ColumnType, describeColumnType, valueType } from '@svc/contract/columns.ts';
 
 export interface DescribedTable {
   name: string;
@@ -13,6 +14,7 @@ export interface DescribedColumn {
   nullable: boolean;
   default: string | null;
   generated: boolean;
+  value_type?: ColumnType | undefined;
 }
 
 export function tableTypes(app: string, tables: readonly DescribedTable[]): string {
@@ -22,22 +24,53 @@ export function tableTypes(app: string, tables: readonly DescribedTable[]): stri
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 export type Database = {
-${sorted.map(tableType).join('')}};
+${sorted.map((table) => tableType(table, sorted)).join('')}};
 `;
 }
 
-function tableType(table: DescribedTable): string {
+function tableType(table: DescribedTable, all: readonly DescribedTable[]): string {
   const description = table.description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ').trim();
   const comment = description === '' ? '' : `  /** ${description} */\n`;
   return `${comment}  ${table.name}: {
     Row: {
-${table.columns.map((column) => field(column, 'required', describeColumnType(column.type).ts)).join('')}    };
+${table.columns.map((column) => field(column, 'required', describeColumnType(valueType(column)).ts)).join('')}    };
     Insert: {
 ${table.columns.flatMap((column) => insertField(table, column)).join('')}    };
     Update: {
 ${table.columns.flatMap((column) => updateField(table, column)).join('')}    };
-  };
+${relations(table, all)}  };
 `;
+}
+
+/** The rows that columns refer to by the names of these, and the rows of tables that refer to this one by theirs. */
+function relations(table: DescribedTable, all: readonly DescribedTable[]): string {
+  const names = new Set(table.columns.map(({ name }) => name));
+  const one = table.columns.flatMap(({ name, type }) => {
+    const target = refTarget(type);
+    if (target === null) return [];
+    const short = name.endsWith('_id') ? name.slice(0, -3) : '';
+    return [name, ...(short !== '' && !names.has(short) ? [short] : [])].map((key) => ({
+      key,
+      kind: 'one',
+      to: target,
+    }));
+  });
+  const many = all.flatMap((other) => {
+    const columns = other.columns.filter(({ type }) => refTarget(type) === table.name);
+    const hinted = columns.map(({ name }) => `${other.name}!${name}`);
+    return [...(columns.length === 1 ? [other.name] : []), ...hinted].map((key) => ({
+      key,
+      kind: 'many',
+      to: other.name,
+    }));
+  });
+  const known = new Set<string>();
+  const fields = [...one, ...many].flatMap(({ key, kind, to }) => {
+    if (known.has(key) || all.every(({ name }) => name !== to)) return [];
+    known.add(key);
+    return [`      ${/!/.test(key) ? `'${key}'` : key}: { kind: '${kind}'; to: Database['${to}'] };\n`];
+  });
+  return fields.length === 0 ? '' : `    Relations: {\n${fields.join('')}    };\n`;
 }
 
 function insertField(table: DescribedTable, column: DescribedColumn): string[] {
@@ -56,8 +89,8 @@ function isServerColumn({ name, generated }: DescribedColumn): boolean {
   return generated && name !== 'id';
 }
 
-function sentType({ type }: DescribedColumn): string {
-  const { ts, tsInput = ts } = describeColumnType(type);
+function sentType(column: DescribedColumn): string {
+  const { ts, tsInput = ts } = describeColumnType(valueType(column));
   return tsInput;
 }
 

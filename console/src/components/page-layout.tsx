@@ -118,7 +118,13 @@ export function Restricted({
   );
 }
 
-type LinkProps = AnchorProps & { to: string; children: ReactNode; 'aria-label'?: string };
+type LinkProps = AnchorProps & {
+  to: string;
+  children: ReactNode;
+  'aria-label'?: string;
+  title?: string;
+  tabIndex?: number;
+};
 
 export const BoldLink = (props: LinkProps) => <LinkTo fw={600} {...props} />;
 export const SmallLink = (props: LinkProps) => <LinkTo size="sm" {...props} />;

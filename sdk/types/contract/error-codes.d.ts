@@ -405,6 +405,11 @@ export declare const errorCodes: {
         readonly exit: 6;
         readonly means: string;
     };
+    readonly row_in_use: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
     readonly unique_violation: {
         readonly status: 409;
         readonly exit: 6;

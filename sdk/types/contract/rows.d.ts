@@ -12,6 +12,10 @@ export declare const dateParts: readonly ['year', 'quarter', 'month', 'week', 'd
 export type DatePart = (typeof dateParts)[number];
 export declare const groupsPerPageMax = 1000;
 export declare const aggregateItemsMax = 50;
+/** Related rows in a list: levels, kinds of them in all, and rows of each. */
+export declare const embedDepthMax = 3;
+export declare const embedsMax = 20;
+export declare const embedRowsMax = 100;
 export declare const conditionsMax = 50;
 export declare const groupDepthMax = 8;
 export declare const sortKeysMax = 8;

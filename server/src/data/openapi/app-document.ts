@@ -83,7 +83,7 @@ export function appDocument(
       responses,
       schemas: Object.assign(
         { Problem: problemSchema, Preview: previewSchema, Batch: batchSchema },
-        ...tables.map(tableSchemas),
+        ...tables.map((table) => tableSchemas(table, tables)),
       ) as Json,
     },
   };
@@ -105,6 +105,8 @@ const documentDescription = [
   'To filter by a column, use its name as a parameter: `age=3`, or with an operator `age=gt.3`; `not.` before the',
   'operator negates it. A value that does not start with an operator and a dot is literal. Operators:',
   ...Object.values(operatorForms).map((form) => `- ${form}`),
+  'Related rows: `select=title,author(name),comments(id,body)&comments.sort=-id&comments.limit=5`; `author.name=Ada` filters',
+  'by the row that a column refers to.',
 ].join('\n');
 
 function tableSummary({ description, access }: DescribedTable): string {
@@ -159,7 +161,28 @@ function rowTerms({ catalogue, access, readable: columns }: DescribedTable): Omi
   };
 }
 
-function tableSchemas({ catalogue, access, readable: columns }: DescribedTable): Json {
+/** Rows of other tables that the caller reads, by their names in `select`. */
+function relatedSchemas({ catalogue, readable }: DescribedTable, tables: readonly DescribedTable[]): Json {
+  const readableTable = (id: string) =>
+    tables.find((table) => table.catalogue.id === id && table.access.actions.has('read'));
+  const schemaOf = (table: DescribedTable) => ({
+    $ref: `#/components/schemas/${table.catalogue.name}Selected`,
+  });
+  const related: Json = {};
+  for (const { table, tableId, column } of catalogue.referencedBy ?? []) {
+    const other = readableTable(tableId);
+    if (other?.readable.some(({ name }) => name === column))
+      related[table] = { type: 'array', items: schemaOf(other) };
+  }
+  for (const column of readable) {
+    const other = column.ref && readableTable(column.ref.tableId);
+    if (other) related[column.name] = { anyOf: [schemaOf(other), columnSchema(column)] };
+  }
+  return related;
+}
+
+function tableSchemas(described: DescribedTable, tables: readonly DescribedTable[]): Json {
+  const { catalogue, access, readable: columns } = described;
   const { name } = catalogue;
   const properties = (chosen: readonly CatalogueColumn[], schema: (column: CatalogueColumn) => Json) =>
     Object.fromEntries(chosen.map((column) => [column.name, schema(column)]));
@@ -182,8 +205,8 @@ function tableSchemas({ catalogue, access, readable: columns }: DescribedTable):
     };
     schemas[`${name}Selected`] = {
       type: 'object',
-      description: 'All columns, or those in `select` under their aliases.',
-      properties: all,
+      description: 'All columns, or those in `select` under their aliases, with related rows.',
+      properties: { ...all, ...relatedSchemas(described, tables) },
     };
   }
   if (access.actions.has('insert')) {

@@ -10,6 +10,7 @@ export function columnSchema(column: CatalogueColumn): Json {
   const schema = nullable ? nullableSchema(openapi) : { ...openapi };
   const description = roleDescriptions[role] ?? (rule && defaultDescriptions[rule.kind]);
   if (description) schema.description = description;
+  if (column.ref) schema.description = `The id of a row of ${column.ref.table}.`;
   if (type === 'autonumber') schema.description = 'The next number, assigned by the service.';
   if (role === 'created_at' || role === 'updated_at' || type === 'autonumber') schema.readOnly = true;
   return schema;

@@ -67,6 +67,8 @@ function comparisonWords(test: PlannedTest, { names }: WordOptions): string {
       return `is between ${value(test.from)} and ${value(test.to)}`;
     case 'same':
       return `${verbs[test.as]} the ${test.row} value of ${test.other.name}`;
+    case 'related':
+      return 'has related rows';
     default:
       return `${verbs[test.op]} ${value(test.value)}`;
   }

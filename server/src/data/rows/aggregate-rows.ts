@@ -1,5 +1,5 @@
 import { sqlState } from '../../core/db.ts';
-import { validationError } from '../../core/problem.ts';
+import { fail, validationError } from '../../core/problem.ts';
 import { aggregateSql, zoneSql } from './aggregate-sql.ts';
 import type { RowsCtx } from './context.ts';
 import { keyCharsMax } from './cursor.ts';
@@ -7,10 +7,14 @@ import type { PageFormat } from './formats.ts';
 import { parseQuery } from './parse-query.ts';
 import { type AggregatePlan, planAggregate } from './plan-aggregate.ts';
 import { pageResponse, readPage } from './read-page.ts';
-import { createOutput, hasColumnIn } from './row-table.ts';
+import { canRelate, createOutput, hasColumnIn } from './row-table.ts';
 
 export async function aggregateRows(ctx: RowsCtx, format: PageFormat = 'json') {
-  const query = parseQuery(ctx.search, 'aggregate', hasColumnIn(ctx.table));
+  const query = parseQuery(ctx.search, 'aggregate', hasColumnIn(ctx.table), canRelate(ctx.table));
+  if (query.isRelated)
+    throw fail('validation_failed', {
+      detail: 'Groups have the rows of one table. Remove related rows from filters and sort.',
+    });
   const plan = planAggregate(ctx.table, query, ctx.cursors.read);
   await requireKnownZones(ctx, plan);
   const page = await readPage(ctx, plan.groups, aggregateSql(plan), format).catch((error: unknown) => {

@@ -52,6 +52,8 @@ function testSql(test: PlannedTest, values: Values, refs: RowRefs): string {
       const other = refs[test.row]?.(test.other) ?? 'null';
       return dialect.compare(name, comparisons[test.as], other, column);
     }
+    case 'related':
+      return test.sql(values);
     case 'eq':
     case 'neq':
     case 'gt':

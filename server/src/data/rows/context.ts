@@ -7,6 +7,7 @@ import type { CallCounter } from '../../http/rate-limit.ts';
 import type { Cursors } from './cursor.ts';
 import type { ExportLimit } from './export-rows.ts';
 import type { RecordRead } from './governed-read.ts';
+import type { OpenRelated } from './relations.ts';
 import type { RequestBody } from './request-body.ts';
 import type { TableAccess } from './table-access.ts';
 
@@ -25,6 +26,7 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   extendTimeout(): void;
   hasSameAccess(): Promise<boolean>;
   recordRead: RecordRead;
+  openRelated: OpenRelated;
 }
 
 export function jsonResponse(

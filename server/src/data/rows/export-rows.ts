@@ -7,7 +7,7 @@ import { CsvRows, csvHeader, csvHeaders, noteHeaders } from './formats.ts';
 import { JsonRows } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { type ListPlan, planList } from './plan.ts';
-import { hasColumnIn } from './row-table.ts';
+import { canRelate, hasColumnIn } from './row-table.ts';
 import { exportSql } from './sql.ts';
 
 const chunkBytes = 512 * 1024;
@@ -38,7 +38,11 @@ export function createExportLimit() {
 /** A failed export aborts the stream, so that it never looks complete. Access is checked before every chunk. */
 export async function exportRows(ctx: RowsCtx, format: 'jsonl' | 'csv' = 'jsonl'): Promise<FastPathResponse> {
   if (!ctx.access.actions.has('export')) throw ctx.refusal?.('export') ?? fail('forbidden');
-  const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.exportTable));
+  const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.exportTable), canRelate(ctx.table));
+  if (query.isRelated)
+    throw fail('validation_failed', {
+      detail: 'An export has the rows of one table. Remove related rows from select, filters and sort.',
+    });
   if (query.page !== null || query.perPage !== null || query.cursor !== null) {
     throw fail('validation_failed', { detail: 'An export has no pages. Remove page, per_page and cursor.' });
   }

@@ -5,13 +5,18 @@ import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { parseText } from '../tables/values.ts';
 import { emptyResponse, jsonResponse, type RowsCtx } from './context.ts';
 import { JsonRows, readValues } from './json-rows.ts';
-import { type ParsedQuery, parseQuery } from './parse-query.ts';
+import { type ParsedQuery, parseQuery, unknownParameterError } from './parse-query.ts';
 import { planSelect } from './plan.ts';
-import type { Output, RowTable } from './row-table.ts';
+import { planRelated } from './plan-related.ts';
+import { recordRelated } from './record-related.ts';
+import { relatedRowSql } from './related-sql.ts';
+import { canRelate, type Output, type RowTable } from './row-table.ts';
 import { oneSql, type Statement } from './sql.ts';
 
 export async function getRow(ctx: RowsCtx, id: string) {
-  const { select } = parseQuery(ctx.search, 'one');
+  const query = parseQuery(ctx.search, 'one', undefined, canRelate(ctx.table));
+  const { select } = query;
+  if (query.isRelated) return getRelatedRow(ctx, id, query);
   const output = planSelect(ctx.table, select);
   const row = await queryRow(
     queryIn(ctx, 'point'),
@@ -22,6 +27,21 @@ export async function getRow(ctx: RowsCtx, id: string) {
   if (!row) throw fail('not_found');
   ctx.recordRead({ action: 'read', table: ctx.table, output, rows: 1 });
   const etag = rowEtag(ctx.table, row, row.rest[0] ?? '', select);
+  if (isNotModified(ctx.request.headers.get('if-none-match'), etag)) return emptyResponse(304, { etag });
+  return jsonResponse(200, row.json, { etag });
+}
+
+/** The representation depends on other rows too, so that its hash is the ETag. */
+async function getRelatedRow(ctx: RowsCtx, id: string, query: ParsedQuery) {
+  const plan = await planRelated(ctx, query, () => []);
+  const [parameter] = query.related;
+  if (plan.where.some(({ kind, ...test }) => kind !== 'test' || !('op' in test) || test.op !== 'related'))
+    throw unknownParameterError(parameter?.name ?? 'select');
+  const statement = relatedRowSql(plan, whereRowId(ctx, id));
+  const row = await queryRow(queryIn(ctx, 'point'), statement, plan.output, 1);
+  if (!row) throw fail('not_found');
+  recordRelated(ctx, plan, 1, () => [parseReturnedRow(row)]);
+  const etag = `"${sha256(row.json).slice(0, 32)}"`;
   if (isNotModified(ctx.request.headers.get('if-none-match'), etag)) return emptyResponse(304, { etag });
   return jsonResponse(200, row.json, { etag });
 }

@@ -87,6 +87,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         return deps.ownAccess(caller, rowsPath);
       }
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
+      const opened: RowsPath[] = [];
       const contextOf = (access: TableAccess, of: RowsPath): RowsCtx => ({
         app: access.app,
         table: access.table,
@@ -106,6 +107,14 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         search,
         extendTimeout,
         recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
+        openRelated: async (table) => {
+          const path: RowsPath = { ...of, table };
+          opened.push(path);
+          const found = await deps.tableAccess.resolve(caller, path);
+          if (!found?.access.actions.has('read')) return null;
+          const recordRead = createRecordRead(deps.accessLog, found, { caller, requestId: info.requestId });
+          return { table: found.table, recordRead, isGoverned: found.governed !== undefined };
+        },
         hasSameAccess: async () => {
           const now = (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
           return !!now && hasSameView(now, access);
@@ -126,7 +135,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           await body.receive(request.method === 'POST' ? batchBytesMax : rowBytesMax);
           await authenticate(request);
         }
-        const response = await retryIfOutdated(caller, rowsPath, (access) => {
+        const response = await retryIfOutdated(caller, rowsPath, opened, (access) => {
           authorizeCall(access, request.method, rowsPath);
           return dispatch(contextOf(access, rowsPath), rowsPath);
         });
@@ -176,6 +185,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   async function retryIfOutdated(
     caller: Caller,
     path: RowsPath,
+    opened: readonly RowsPath[],
     call: (access: TableAccess) => Promise<FastPathResponse>,
   ): Promise<FastPathResponse> {
     for (let attempt = 1; ; attempt++) {
@@ -184,7 +194,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         return await call(access);
       } catch (error) {
         if (isTableOutdated(error) && attempt === 1) {
-          deps.tableAccess.invalidate(caller, path);
+          for (const each of [path, ...opened]) deps.tableAccess.invalidate(caller, each);
           continue;
         }
         const failure = rowError(error, access.table);

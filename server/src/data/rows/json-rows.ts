@@ -15,7 +15,7 @@ export function rowShape(columns: readonly OutputColumn[]): RowShape {
 }
 
 /** A masked column may have another type than its own. */
-function jsonKind({ type, json }: OutputColumn['column']): JsonKind {
+export function jsonKind({ type, json }: OutputColumn['column']): JsonKind {
   const usual = describeColumnType(type).json;
   return usual === 'number' ? (json ?? usual) : usual;
 }

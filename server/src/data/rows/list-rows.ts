@@ -3,21 +3,30 @@ import { fail } from '../../core/problem.ts';
 import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { noteHeaders, type PageFormat } from './formats.ts';
-import { parseQuery } from './parse-query.ts';
+import { type ParsedQuery, parseQuery } from './parse-query.ts';
 import { type AfterKey, type ListPlan, planDistinct, planList, planSelect, planWhere } from './plan.ts';
+import { planRelated } from './plan-related.ts';
 import { pageResponse, readPage } from './read-page.ts';
-import { createOutput, hasColumnIn, isWhole, requireColumn } from './row-table.ts';
+import { recordRelated } from './record-related.ts';
+import { relatedListSql } from './related-sql.ts';
+import { canRelate, createOutput, hasColumnIn, isWhole, type RowTable, requireColumn } from './row-table.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
 const nothing = createOutput([]);
 
 export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
-  const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.table));
-  const plan = planList(ctx.table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
-  const page = await readPage(ctx, plan, listSql(plan), format);
+  const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.table), canRelate(ctx.table));
+  const related = query.isRelated ? await planRelated(ctx, query, ctx.cursors.read) : null;
+  const plan =
+    related ?? planList(ctx.table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
+  const page = await readPage(ctx, plan, related ? relatedListSql(related) : listSql(plan), format);
   if (page.rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
   const { table, output } = plan;
-  ctx.recordRead({ action: 'read', table, output, rows: page.rows });
+  if (related)
+    recordRelated(ctx, related, page.rows, () =>
+      page.isJson ? JSON.parse(`${page.page.written().toString('utf8')}]}`).data : [],
+    );
+  else ctx.recordRead({ action: 'read', table, output, rows: page.rows });
   // Without a primary key, equal rows could not be told apart.
   const hasCursor = page.hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
   return pageResponse(ctx, page, {
@@ -40,12 +49,11 @@ async function requireCursorRow(ctx: RowsCtx, after: readonly AfterKey[]): Promi
 }
 
 export async function countRows(ctx: RowsCtx) {
-  const query = parseQuery(ctx.search, 'count', hasColumnIn(ctx.table));
-  planSelect(ctx.table, query.select);
-  for (const { column } of query.sort) requireColumn(ctx.table, column);
-  const planned = planWhere(ctx.table, query.where);
-  const distinct = planDistinct(ctx.table, query.distinct);
-  const count = await countBy(query.count ?? 'exact', ctx, planned, distinct);
+  const query = parseQuery(ctx.search, 'count', hasColumnIn(ctx.table), canRelate(ctx.table));
+  const { table, where, distinct } = query.isRelated
+    ? await planRelated(ctx, query, () => [])
+    : planCount(ctx.table, query);
+  const count = await countBy(query.count ?? 'exact', { ...ctx, table }, where, distinct);
   ctx.recordRead({ action: 'read', table: ctx.table, output: nothing, rows: 0 });
   return jsonResponse(
     200,
@@ -54,10 +62,19 @@ export async function countRows(ctx: RowsCtx) {
   );
 }
 
+function planCount(table: RowTable, query: ParsedQuery): Pick<ListPlan, 'table' | 'where' | 'distinct'> {
+  planSelect(table, query.select);
+  for (const { column } of query.sort) requireColumn(table, column);
+  return { table, where: planWhere(table, query.where), distinct: planDistinct(table, query.distinct) };
+}
+
 async function queryCount(ctx: RowsCtx, { text, values }: Statement): Promise<number> {
   const { rows } = await ctx.rowDb.run('read', text, values);
   return Number(rows[0]?.[0] ?? 0);
 }
+
+const isRelatedTest = (condition: PlannedCondition): boolean =>
+  condition.kind === 'test' ? condition.op === 'related' : condition.parts.some(isRelatedTest);
 
 async function countBy(
   mode: CountMode,
@@ -70,7 +87,7 @@ async function countBy(
   if (mode === 'capped') return Math.min(capped, countCap);
   if (capped <= countCap) return capped;
   // Statistics cover all rows and columns, so callers who do not see them all get an exact count.
-  if (!isWhole(ctx.table) || ctx.table.catalogue.foreign) {
+  if (!isWhole(ctx.table) || ctx.table.joins || ctx.table.catalogue.foreign || planned.some(isRelatedTest)) {
     return queryCount(ctx, countSql(ctx.table, planned, distinct));
   }
   const { text, values } = estimateSql(ctx.table, planned, distinct);

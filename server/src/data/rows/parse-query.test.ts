@@ -50,6 +50,8 @@ test('an empty query has no conditions and the defaults', () => {
         aggregates: [],
         having: [],
         notes: [],
+    related: [],
+    isRelated: false,
       });
     }
   }

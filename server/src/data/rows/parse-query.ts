@@ -9,6 +9,7 @@ import { perPageMax } from '@svc/contract/limits.ts';
 import {
   affectedMax,
   type CountMode,
+  conditionsMax,
   countModes,
   groupsPerPageMax,
   pageMax,
@@ -16,6 +17,12 @@ import {
 } from '@svc/contract/rows.ts';
 import { type Failure, fail, validationError } from '../../core/problem.ts';
 import { type AggregateItem, parseAggregates, parseHaving, splitAlias } from './parse-aggregate.ts';
+import {
+  type ParsedEmbed,
+  parseEmbeds,
+  parseRelatedParameter,
+  type RelatedParameter,
+} from './parse-embeds.ts';
 
 export type QueryUse = 'list' | 'count' | 'aggregate' | 'one' | 'insert' | 'change' | 'changeMany';
 
@@ -24,11 +31,13 @@ export function parseQuery(
   search: string,
   use: QueryUse,
   hasColumn: (name: string) => boolean = () => false,
+  /** Whether the table can have related rows. */
+  canRelate = false,
 ): ParsedQuery {
   const query = emptyQuery();
   if (search === '') return query;
   const tally = { tests: 0, notes: query.notes };
-  const state: ParseState = { query, use, hasColumn, seen: [], tally };
+  const state: ParseState = { query, use, hasColumn, canRelate, seen: [], tally };
   try {
     for (const pair of search.split('&')) if (pair !== '') parsePair(state, pair);
   } catch (error) {
@@ -44,6 +53,7 @@ interface ParseState {
   query: ParsedQuery;
   use: QueryUse;
   hasColumn: (name: string) => boolean;
+  canRelate: boolean;
   seen: string[];
   tally: Tally;
 }
@@ -66,6 +76,9 @@ function emptyQuery() {
     aggregates: [] as AggregateItem[],
     having: [] as Condition[],
     notes: [] as string[],
+    related: [] as RelatedParameter[],
+    /** Whether names with dots or select may lead to rows of other tables. */
+    isRelated: false,
   };
 }
 
@@ -86,8 +99,22 @@ function parsePair(state: ParseState, pair: string): void {
   }
   const hasConditions = filteredUses.includes(state.use);
   const condition = hasConditions ? parseCondition(name, value, state.tally) : null;
-  if (!condition) throw unknownParameterError(name);
-  state.query.where.push(condition);
+  if (condition) {
+    state.query.where.push(condition);
+    if (state.canRelate && isRelatedCondition(condition)) state.query.isRelated = true;
+    return;
+  }
+  const related = state.canRelate && name.includes('.') ? parseRelatedParameter(name, value) : null;
+  if (!related) throw unknownParameterError(name);
+  if (state.query.related.push(related) > conditionsMax)
+    throw validationError(name, `a query has at most ${conditionsMax} conditions`, 'too_many');
+  state.query.isRelated = true;
+}
+
+function isRelatedCondition(condition: Condition): boolean {
+  return condition.kind === 'test'
+    ? condition.column.includes('.')
+    : condition.parts.some(isRelatedCondition);
 }
 
 function parameterOf({ use, hasColumn }: ParseState, name: string): string | null {
@@ -118,17 +145,21 @@ const allowedParameters: Record<QueryUse, readonly string[]> = {
   changeMany: ['dry_run'],
 };
 
-function parseParameter({ query, use }: ParseState, name: string, value: string): void {
+function parseParameter({ query, use, canRelate }: ParseState, name: string, value: string): void {
   switch (name) {
     case 'select':
       if (use === 'aggregate') query.aggregates = parseAggregates(value);
-      else query.select = parseSelect(value);
+      else if (canRelate && value.includes('(')) {
+        query.select = parseEmbeds(value);
+        query.isRelated = true;
+      } else query.select = parseSelect(value);
       break;
     case 'distinct':
       query.distinct = parseNames(name, value);
       break;
     case 'sort':
       query.sort = parseSort(value);
+      if (canRelate && value.includes('.')) query.isRelated = true;
       break;
     case 'page':
       query.page = parseNumber(name, value, pageMax);
@@ -179,7 +210,7 @@ function parseNames(name: string, text: string): string[] {
   return names;
 }
 
-function parseSort(text: string): SortKey[] {
+export function parseSort(text: string): SortKey[] {
   const keys: SortKey[] = [];
   for (const item of text.split(',', sortKeysMax + 1)) {
     const descending = item.startsWith('-');
@@ -216,6 +247,7 @@ export function unknownParameterError(name: string): Failure {
 export interface SelectItem {
   column: string;
   alias: string;
+  embed?: ParsedEmbed;
 }
 
 export interface SortKey {

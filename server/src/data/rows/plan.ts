@@ -69,13 +69,32 @@ export function planWhere(table: RowTable, where: readonly Condition[]): Planned
 export function planSelect(table: RowTable, select: readonly SelectItem[] | null): Output {
   if (select === null) return table.all;
   return createOutput(
-    select.map(({ column, alias }) => ({ column: requireColumn(table, column), key: alias })),
+    withoutStar(table, select).map(({ column, alias }) => ({
+      column: requireColumn(table, column),
+      key: alias,
+    })),
   );
 }
 
+/** `*` stands for all columns whose keys are not among the others. */
+export function withoutStar(table: RowTable, select: readonly SelectItem[]): readonly SelectItem[] {
+  if (!select.some(isStar)) return select;
+  const keys = new Set(select.map(({ alias }) => alias));
+  const rest = [...table.byName.keys()].filter((name) => !keys.has(name));
+  return select.flatMap((item) =>
+    isStar(item) ? rest.map((name) => ({ column: name, alias: name })) : [item],
+  );
+}
+
+const isStar = ({ column, embed }: SelectItem) => column === '*' && !embed;
+
 /** Appends the id, so that the order is total; in the direction of the key before it, so that one index serves both. */
-function planSort(table: RowTable, keys: readonly SortKey[]): PlannedSort[] {
-  const sort = keys.map(({ column, descending }) => ({ column: requireColumn(table, column), descending }));
+export function planSort(
+  table: RowTable,
+  keys: readonly SortKey[],
+  find = (name: string) => requireColumn(table, name),
+): PlannedSort[] {
+  const sort = keys.map(({ column, descending }) => ({ column: find(column), descending }));
   if (sort.some(({ column }) => column === table.order)) return sort;
   return [...sort, { column: table.order, descending: sort.at(-1)?.descending ?? false }];
 }

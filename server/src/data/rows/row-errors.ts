@@ -2,6 +2,7 @@ import { checkNames, checkText } from '@svc/contract/column-checks.ts';
 import { describeColumnType } from '@svc/contract/columns.ts';
 import { sqlState } from '../../core/db.ts';
 import { type Failure, fail } from '../../core/problem.ts';
+import { physicalTableName } from '../tables/catalogue.ts';
 import type { RowTable } from './row-table.ts';
 
 export function rowError(cause: unknown, table: RowTable, line?: number): Failure | null {
@@ -16,6 +17,7 @@ export function rowError(cause: unknown, table: RowTable, line?: number): Failur
     return fail('unique_violation', { detail, errors }, { cause });
   }
   if (code === '23514') return checkError(cause, table, line);
+  if (code === '23503' || code === '23001') return referenceError(cause, table, line);
   // Two lines of a batch address one row with different texts, such as one instant with two offsets, or 0 and -0.
   if (code === '21000') {
     const detail = 'addresses the same row as another line';
@@ -47,6 +49,27 @@ function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Fai
       : `does not meet the check ${name}`;
   const errors = [{ line, column: column.name, code: 'check_violation', detail }];
   return fail('validation_failed', { detail: `${column.name} ${detail}`, errors }, { cause });
+}
+
+/** A row that refers to none, or one that others refer to. */
+function referenceError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
+  const of = (field: 'constraint' | 'table') =>
+    cause instanceof Error && field in cause ? String((cause as Error & Record<string, unknown>)[field]) : '';
+  const [constraint, physical] = [of('constraint'), of('table')];
+  const isWritten = cause instanceof Error && cause.message.startsWith('insert or update');
+  const column = catalogue.columns.find((each) => each.physical === constraint.replace(/^f/, 'c'));
+  if (physical === catalogue.table && isWritten && column?.ref) {
+    const detail = `refers to a row of ${column.ref.table} that does not exist`;
+    const errors = [{ line, column: column.name, code: 'reference_violation', detail }];
+    return fail('validation_failed', { detail: `${column.name} ${detail}`, errors }, { cause });
+  }
+  const referrer = catalogue.referencedBy?.find(
+    (each) => each.physical === constraint && physicalTableName(each.tableId) === physical,
+  );
+  if (!referrer) return isWritten ? null : fail('row_in_use', {}, { cause });
+  const detail = `Rows of ${referrer.table} refer to this row by ${referrer.column}.`;
+  const errors = [{ line, field: `${referrer.table}.${referrer.column}`, code: 'row_in_use', detail: 'refers to it' }];
+  return fail('row_in_use', { detail, errors }, { cause });
 }
 
 /** The cached catalogue does not fit the table any more: missing names, or a column that is now required. */

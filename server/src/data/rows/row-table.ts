@@ -21,6 +21,16 @@ export interface RowTable {
   /** Orders the rows: another one than the key where ids are masked. */
   order: CatalogueColumn;
   view: TableView;
+  /** Rows that its rows refer to, for conditions and sort keys. */
+  joins?: readonly Join[];
+}
+
+export interface Join {
+  alias: string;
+  table: RowTable;
+  /** Of the table or of an earlier join. */
+  from: CatalogueColumn;
+  to: CatalogueColumn;
 }
 
 /** A column that orders rows beside a masked id. No column of a table of ours has the name. */
@@ -88,6 +98,9 @@ export function isWhole({ view }: Pick<RowTable, 'view'>): boolean {
   return view.columns === null && isAlways(view.rows);
 }
 
+/** Rows of connectors have no references. */
+export const canRelate = ({ catalogue }: Pick<RowTable, 'catalogue'>) => !catalogue.foreign;
+
 export function createOutput(columns: readonly OutputColumn[]): Output {
   return {
     columns,
@@ -107,6 +120,15 @@ export function columnRef(column: CatalogueColumn): string {
   return ref;
 }
 
+/** A column of a joined table. Its `physical` tells it from others in cursors; it is null where no row is joined. */
+export function joinedColumn({ alias, from }: Join, column: CatalogueColumn, name: string): CatalogueColumn {
+  const joined = { ...column, name, physical: `${from.physical}>${column.physical}`, nullable: true };
+  refs.set(joined, `${alias}.${ident(column.physical)}`);
+  return joined;
+}
+
+export const isJoined = ({ physical }: CatalogueColumn) => physical.includes('>');
+
 export const hasColumnIn =
   ({ byName }: Pick<RowTable, 'byName'>) =>
   (name: string) =>
@@ -125,7 +147,7 @@ export function requireCatalogueColumn({ columns }: TableCatalogue, name: string
   return columns.find((column) => column.name === name) ?? failUnknown(name);
 }
 
-function failUnknown(name: string): never {
+export function failUnknown(name: string): never {
   // Names, unlike values, may be repeated in errors.
   const label = name.length > 63 ? 'with this name' : `\`${name}\``;
   throw fail('unknown_column', {

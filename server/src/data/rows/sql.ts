@@ -16,7 +16,7 @@ import {
 } from './condition-sql.ts';
 import { type Dialect, postgresDialect } from './dialect.ts';
 import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
-import { columnRef, type Output, type RowTable, type ViewColumn } from './row-table.ts';
+import { columnRef, type Join, type Output, type RowTable, type ViewColumn } from './row-table.ts';
 
 /** `text` contains names of the catalogue only; values are parameters. */
 export interface Statement {
@@ -49,7 +49,7 @@ function listFrom(plan: ListPlan, values: Values): Source {
   return distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
 }
 
-function distinctFrom(
+export function distinctFrom(
   source: Source,
   { distinct, sort }: Pick<ListPlan, 'distinct' | 'sort'>,
   values: Values,
@@ -144,14 +144,25 @@ export const fromClause = ({ from, conditions }: Source) => `${from}${whereClaus
 export function readFrom(table: RowTable, planned: Where, values: Values): Source {
   const { rows, columns } = table.view;
   const visible = isAlways(rows) ? [] : [conditionSql(rows, values)];
+  const joins = table.joins ? joinsSql(table.joins, values) : '';
   if (columns === null)
-    return { from: `${table.from} t`, conditions: [...visible, ...whereSql(planned, values)] };
+    return { from: `${table.from} t${joins}`, conditions: [...visible, ...whereSql(planned, values)] };
   const items = columns.map(
     (column) => `${viewColumnSql(table, column, values)} as ${ident(column.column.physical)}`,
   );
   const version = table.catalogue.foreign ? [] : [versionRef];
   const inner = `select ${[...items, ...version].join(', ')} from ${table.from} t${whereClause(visible)}`;
-  return { from: `(${inner}) t`, conditions: whereSql(planned, values) };
+  return { from: `(${inner}) t${joins}`, conditions: whereSql(planned, values) };
+}
+
+/** Rows that the caller does not see are absent. */
+function joinsSql(joins: readonly Join[], values: Values): string {
+  return joins
+    .map(({ alias, table, from, to }) => {
+      const rows = `select t.* from ${fromClause(readFrom(table, [], values))}`;
+      return ` left join (${rows}) ${alias} on ${alias}.${ident(to.physical)} = ${columnRef(from)}`;
+    })
+    .join('');
 }
 
 function viewColumnSql(table: RowTable, { column, source, cases }: ViewColumn, values: Values): string {
@@ -322,13 +333,13 @@ function columnsSql({ sql }: Output, more: readonly string[]): string {
 
 const versionRef = `t.${ident(versionColumn)}`;
 /** Rows of a connector have none. */
-const versionIn = ({ catalogue: { foreign } }: RowTable) => (foreign ? 'null' : versionRef);
+export const versionIn = ({ catalogue: { foreign } }: RowTable) => (foreign ? 'null' : versionRef);
 
 function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
 
-function orderSql(sort: readonly PlannedSort[], values: Values): string {
+export function orderSql(sort: readonly PlannedSort[], values: Values): string {
   const { orderBy } = dialectOf(values);
   return sort.map(({ column, descending }) => orderBy(columnRef(column), column, descending)).join(', ');
 }
@@ -341,7 +352,11 @@ export function whereSql(planned: Where, values: Values): string[] {
  * Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use
  * an index.
  */
-function afterSql({ table, sort }: ListPlan, after: readonly AfterKey[], values: Values): string {
+export function afterSql(
+  { table, sort }: Pick<ListPlan, 'table' | 'sort'>,
+  after: readonly AfterKey[],
+  values: Values,
+): string {
   const bounds = sort.map(({ column }, i) => keyBound(table, column, after[i] ?? null, values));
   const [first] = sort;
   const isPlain = sort.every((key) => !key.column.nullable && key.descending === first?.descending);

@@ -15,6 +15,7 @@ import { countDeclaredColumns, needsRebuild, planIndex } from './rules.ts';
 import {
   type ColumnRow,
   findTableRow,
+  type IndexRow,
   insertColumnRows,
   insertIndexRow,
   type TableRow,
@@ -42,7 +43,7 @@ async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: Tab
   const isFull = countDeclaredColumns(copy.columns) + missing.length > columnsPerTableMax;
   if (missing.length === 0 || isFull || needsRebuild(copy.attributes_made, missing.length)) return [];
   const columns = missing.map((column, at) => ({
-    ...column,
+    ...unlinked(column),
     number: copy.columns_made + at + 1,
     nullable: column.type !== 'autonumber' && (column.nullable || column.default_text === null),
   }));
@@ -58,6 +59,11 @@ async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: Tab
   for (const tx of new Set([await ctx.rows.tx(), ctx.db])) await resetTimeouts(tx);
   ctx.invalidate(tableTag(copy.id));
   return columns.map(({ name }) => `${copy.name}.${name}`);
+}
+
+/** Until all tables of the copy are there. */
+export function unlinked({ target, ...column }: ColumnRow): ColumnRow {
+  return { ...column, ref_table: null, on_delete: null };
 }
 
 async function reload(ctx: MutationCtx, app: AppRef, table: TableRow): Promise<TableRow> {
@@ -149,7 +155,7 @@ export async function addIndex(
   ctx: MutationCtx,
   table: TableRow,
   { name, columns, is_unique }: { name: string; columns: readonly ColumnRow[]; is_unique: boolean },
-): Promise<void> {
+): Promise<IndexRow> {
   const id = table.columns.find(({ role }) => role === 'id');
   const plan = planIndex(columns, is_unique ? 'unique' : 'plain', { number: id?.number ?? 0 });
   if (typeof plan === 'string') throw new Error(`The index ${name} of ${table.name} ${plan}.`);
@@ -157,4 +163,5 @@ export async function addIndex(
   const index = { id: ctx.newId(), name, columns: numbers, is_unique, created_at: ctx.now };
   await runStatements(await ctx.rows.tx(), addIndexSql(table, index.id, plan));
   await insertIndexRow(ctx.db, table, index);
+  return { ...index, created_at: ctx.now.toISOString() };
 }

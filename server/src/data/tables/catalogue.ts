@@ -1,4 +1,5 @@
 import type { ColumnChecks } from '@svc/contract/column-checks.ts';
+import type { DeleteAction } from '@svc/contract/column-families.ts';
 import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 
@@ -17,6 +18,17 @@ export interface TableCatalogue {
   /** Set for a table of a connector. */
   foreign?: ForeignSource;
   rules: TableRules;
+  /** Columns of the app's tables that refer to this one. */
+  referencedBy?: readonly CatalogueReferrer[];
+}
+
+export interface CatalogueReferrer {
+  tableId: string;
+  table: string;
+  column: string;
+  onDelete: DeleteAction;
+  /** The foreign key. */
+  physical: string;
 }
 
 export interface ForeignSource {
@@ -40,6 +52,8 @@ export interface CatalogueColumn {
   default: ColumnDefault | null;
   role: ColumnRole;
   checks?: ColumnChecks | null;
+  /** Of a reference. */
+  ref?: { tableId: string; table: string; onDelete: DeleteAction };
   /** Of a connector: how the value is written, if not as usual for its type. */
   json?: JsonKind;
   /** Of a connector: the SQL type of values that it is compared with, if not the usual one. */
@@ -69,5 +83,7 @@ export const physicalTableName = (tableId: string) => `t_${tableId.replaceAll('-
 export const physicalColumnName = (number: number) => `c${number}`;
 /** Of the check of a column, or of the values of its enum. */
 export const physicalCheckName = (number: number, check: string) => `k${number}_${check}`;
+export const physicalForeignKeyName = (number: number) => `f${number}`;
+export const physicalTriggerName = (number: number) => `g${number}`;
 export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;

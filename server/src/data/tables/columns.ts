@@ -1,16 +1,19 @@
 import { brokenCheck } from '@svc/contract/column-checks.ts';
+import { refTarget } from '@svc/contract/column-families.ts';
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
-import { columnsPerTableMax } from '@svc/contract/columns.ts';
+import { columnsPerTableMax, indexesPerTableMax } from '@svc/contract/columns.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import type { addColumn as shape } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
+import { tableTag } from '../../core/tags.ts';
 import { isNamedByRules } from './access.ts';
 import { alterTable, rebuildTable } from './alter-table.ts';
 import { addColumnSql, dropColumnSql } from './ddl.ts';
 import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
 import { requireUnnamedColumn } from './named-by-access.ts';
+import { addForeignKeys, indexReferences, resolveReferences } from './references.ts';
 import {
   columnSpec,
   countDeclaredColumns,
@@ -21,7 +24,13 @@ import {
   needsRebuild,
   tableRecord,
 } from './rules.ts';
-import { type ColumnRow, deleteColumnRow, deleteIndexRows, insertColumnRows } from './store.ts';
+import {
+  type ColumnRow,
+  deleteColumnRow,
+  deleteIndexRows,
+  insertColumnRows,
+  lockTableCreation,
+} from './store.ts';
 import { columnDefault, parseDefaultText } from './values.ts';
 
 export async function addColumn(
@@ -30,6 +39,8 @@ export async function addColumn(
 ) {
   const draft = parseColumn(input.column, '');
   if (isProblem(draft)) throw columnsError([draft]);
+  // In the order of `resolveReferences`.
+  if (refTarget(draft.type) !== null) await lockTableCreation(ctx.db, ctx.app.id);
   const row = await lockTable(ctx, input.table);
   if (row.columns.some((column) => column.name === draft.name)) {
     throw fail('unique_violation', { detail: `Column ${draft.name} already exists.` });
@@ -37,7 +48,10 @@ export async function addColumn(
   if (countDeclaredColumns(row.columns) >= columnsPerTableMax) {
     throw fail('limit_reached', { detail: `A table can have at most ${columnsPerTableMax} columns.` });
   }
-  const column: ColumnRow = { ...draft, number: row.columns_made + 1 };
+  const [resolved = draft] = await resolveReferences(ctx, row, [draft], () => 'type');
+  const column: ColumnRow = { ...resolved, number: row.columns_made + 1 };
+  if (column.ref_table && row.indexes.length >= indexesPerTableMax)
+    throw fail('limit_reached', { detail: `A table can have at most ${indexesPerTableMax} indexes.` });
   await insertColumnRows(ctx.db, row, [column]);
   const isRebuilt = needsRebuild(row.attributes_made, 1);
   const saved = await saveTableChange(ctx, row, {
@@ -47,6 +61,8 @@ export async function addColumn(
   auditTable(ctx, 'columns.add', row, null, { column: columnSpecText(columnSpec(column)) });
   if (isRebuilt) await rebuildTable(ctx, row);
   await alterTable(ctx, row, addColumnSql(row, column));
+  await addForeignKeys(ctx, row, [column]);
+  await indexReferences(ctx, row, [column]);
   return tableRecord({ ...row, ...saved, columns: [...row.columns, column] });
 }
 
@@ -73,6 +89,7 @@ export async function dropColumn(
   await deleteIndexRows(ctx.db, ctx.tenant.id, indexIds);
   await deleteColumnRow(ctx.db, row, column.number);
   await saveTableChange(ctx, row);
+  if (column.ref_table) ctx.invalidate(tableTag(column.ref_table));
   await alterTable(ctx, row, dropColumnSql(row, column.number));
 }
 
@@ -96,7 +113,15 @@ function parseColumn(spec: ColumnSpec, prefix: string): NewColumn | ProblemItem 
   if (type === 'autonumber' && nullable)
     return { field: `${prefix}nullable`, code: 'invalid', detail: 'must be false for an autonumber' };
   const role = isId ? 'id' : 'plain';
-  const column: NewColumn = { name, type, nullable, default_text: null, role, checks: spec.checks ?? null };
+  const column: NewColumn = {
+    name,
+    type,
+    nullable,
+    default_text: null,
+    role,
+    checks: spec.checks ?? null,
+    ...(spec.on_delete && { on_delete: spec.on_delete }),
+  };
   if (spec.default === null) return column;
   const checked = parseDefaultText(type, spec.default);
   if (!checked.ok) return { field: `${prefix}default`, code: 'invalid', detail: checked.detail };

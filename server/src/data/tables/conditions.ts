@@ -23,7 +23,9 @@ export type PlannedComparison =
   | { op: 'in'; values: readonly string[] }
   | { op: 'between'; from: string; to: string }
   | { op: 'is'; keyword: IsKeyword }
-  | { op: 'same'; as: OrderOp; row: 'old' | 'new'; other: CatalogueColumn };
+  | { op: 'same'; as: OrderOp; row: 'old' | 'new'; other: CatalogueColumn }
+  /** Of a list: whether there are related rows. */
+  | { op: 'related'; sql(values: (string | null)[]): string };
 
 export const always: PlannedGroup = { kind: 'and', negated: false, parts: [] };
 export const never: PlannedGroup = { kind: 'or', negated: false, parts: [] };

@@ -1,10 +1,11 @@
 import type { AppRef, MutationCtx } from '../../core/context.ts';
-import { appTag } from '../../core/tags.ts';
-import { addIndex, alignTable } from './align-table.ts';
-import { createTableSql } from './ddl.ts';
+import { sqlState } from '../../core/db.ts';
+import { appTag, tableTag } from '../../core/tags.ts';
+import { addIndex, alignTable, unlinked } from './align-table.ts';
+import { addForeignKeySql, createTableSql } from './ddl.ts';
 import { insertTableGrantRow, listTableGrantRows } from './grants-store.ts';
-import { runStatements } from './physical-lock.ts';
-import { insertTableRow, listAllTableRows, type TableRow } from './store.ts';
+import { run, runStatements } from './physical-lock.ts';
+import { type ColumnRow, insertTableRow, listAllTableRows, type TableRow, updateColumnRow } from './store.ts';
 
 /**
  * Definitions, indexes and the grants to people, without a row. A grant to another app is not copied: that app works with the
@@ -17,7 +18,8 @@ export async function copyTables(
 ): Promise<string[]> {
   const added: string[] = [];
   const existing = await listAllTableRows(ctx.db, to);
-  for (const original of await listAllTableRows(ctx.db, from)) {
+  const originals = await listAllTableRows(ctx.db, from);
+  for (const original of originals) {
     const copy = existing.find(({ name }) => name === original.name);
     if (copy) {
       added.push(...(await alignTable(ctx, to, original, copy)));
@@ -31,6 +33,7 @@ export async function copyTables(
       attributes_made: original.columns.length,
       created_at: ctx.now,
       updated_at: ctx.now,
+      columns: original.columns.map(unlinked),
       indexes: [],
     };
     await insertTableRow(ctx.db, table);
@@ -39,8 +42,42 @@ export async function copyTables(
     await copyGrants(ctx, original, table);
     added.push(table.name);
   }
+  await linkTables(ctx, to, originals);
   if (added.length > 0) ctx.invalidate(appTag(to.appId));
   return added;
+}
+
+/** A reference that the rows of a copy do not allow is not added. */
+async function linkTables(ctx: MutationCtx, to: AppRef, originals: readonly TableRow[]): Promise<void> {
+  if (originals.every(({ columns }) => columns.every(({ ref_table }) => !ref_table))) return;
+  const copies = new Map((await listAllTableRows(ctx.db, to)).map((table) => [table.name, table]));
+  const tx = await ctx.rows.tx();
+  for (const original of originals) {
+    const copy = copies.get(original.name);
+    for (const source of original.columns) {
+      const column = copy?.columns.find(({ name }) => name === source.name);
+      const referred = copies.get(source.target?.name ?? '');
+      const id = referred?.columns.find(({ role }) => role === 'id');
+      if (!copy || !column || column.ref_table || !referred || id?.type !== column.type) continue;
+      const on_delete = source.on_delete === 'set_null' && !column.nullable ? 'restrict' : source.on_delete;
+      const linked: ColumnRow = {
+        ...column,
+        ref_table: referred.id,
+        on_delete: on_delete ?? 'restrict',
+        target: { name: referred.name, id_number: id.number },
+      };
+      await run(tx, 'savepoint reference');
+      try {
+        await runStatements(tx, addForeignKeySql(copy, linked, { isValid: false }));
+      } catch (error) {
+        if (!['23503', '55P03'].includes(sqlState(error) ?? '')) throw error;
+        await run(tx, 'rollback to savepoint reference');
+        continue;
+      }
+      await updateColumnRow(ctx.db, copy, linked);
+      for (const table of [copy, referred]) ctx.invalidate(tableTag(table.id));
+    }
+  }
 }
 
 async function copyIndexes(ctx: MutationCtx, original: TableRow, table: TableRow): Promise<void> {

@@ -1,15 +1,17 @@
 import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
-import { enumValues } from '@svc/contract/column-families.ts';
+import { type DeleteAction, enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import pg from 'pg';
 import {
   physicalCheckName,
   physicalColumnName,
+  physicalForeignKeyName,
   physicalIndexName,
   physicalSchemaName,
   physicalSequenceName,
   physicalTableName,
+  physicalTriggerName,
   versionColumn,
 } from './catalogue.ts';
 import type { IndexPlan } from './rules.ts';
@@ -155,8 +157,78 @@ export function countBreakingSql(
   return `select array[${counts.join(', ')}] as breaking from ${from}`;
 }
 
+const deleteActionsSql = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const;
+
+/** Without a look at the rows where the caller knows that they are valid. */
+export function addForeignKeySql(
+  table: TableId & Pick<TableRow, 'columns'>,
+  { number, ref_table, target, on_delete }: ColumnRow,
+  { isValid }: { isValid: boolean },
+): Statement[] {
+  if (!ref_table || !target) return [];
+  const action = on_delete ?? 'restrict';
+  return [
+    ...dropForeignKeySql(table, number),
+    ...addKeySql(
+      table,
+      { id: ref_table, app_id: table.app_id },
+      { number, on_delete: action, idNumber: target.id_number, isValid },
+    ),
+    ...(action === 'set_null' ? touchSql(table, number) : []),
+  ];
+}
+
+function addKeySql(
+  table: TableId,
+  referred: TableId,
+  key: { number: number; on_delete: DeleteAction; idNumber: number; isValid: boolean },
+): Statement[] {
+  const text =
+    `alter table ${qualifiedTable(table)} add constraint ${ident(physicalForeignKeyName(key.number))}` +
+    ` foreign key (${ident(physicalColumnName(key.number))}) references ${qualifiedTable(referred)}` +
+    ` (${ident(physicalColumnName(key.idNumber))}) on delete ${deleteActionsSql[key.on_delete]}`;
+  return [{ text: key.isValid ? `${text} not valid` : text }];
+}
+
+const dropKeySql = (table: TableId, number: number): Statement[] => [
+  {
+    text: `alter table ${qualifiedTable(table)} drop constraint if exists ${ident(physicalForeignKeyName(number))}`,
+  },
+];
+
+export function dropForeignKeySql(table: TableId, number: number): Statement[] {
+  const trigger = ident(physicalTriggerName(number));
+  return [
+    ...dropKeySql(table, number),
+    { text: `drop trigger if exists ${trigger} on ${qualifiedTable(table)}` },
+  ];
+}
+
+/** PostgreSQL sets references to null by itself: the row gets another version then, as by any other change. */
+function touchSql(table: TableId & Pick<TableRow, 'columns'>, number: number): Statement[] {
+  const touch = `${ident(physicalSchemaName(table.app_id))}.touch_row`;
+  const updatedAt = table.columns.find(({ role }) => role === 'updated_at');
+  const name = ident(physicalColumnName(number));
+  return [
+    {
+      text:
+        `create or replace function ${touch}() returns trigger language plpgsql as $$ begin` +
+        ` new.${versionColumn} := old.${versionColumn} + 1; if tg_nargs > 0 then` +
+        ' new := jsonb_populate_record(new, jsonb_build_object(tg_argv[0], clock_timestamp())); end if;' +
+        ' return new; end $$',
+    },
+    {
+      text:
+        `create trigger ${ident(physicalTriggerName(number))} before update of ${name} on ${qualifiedTable(table)}` +
+        ` for each row when (old.${name} is not null and new.${name} is null and old.${versionColumn} = new.${versionColumn})` +
+        ` execute function ${touch}(${updatedAt ? literal(physicalColumnName(updatedAt.number)) : ''})`,
+    },
+  ];
+}
+
 export function dropColumnSql(table: TableId, number: number): Statement[] {
   return [
+    ...dropForeignKeySql(table, number),
     {
       text: `alter table ${qualifiedTable(table)} drop column if exists ${ident(physicalColumnName(number))}`,
     },
@@ -225,11 +297,25 @@ export function swapTableSql(table: TableRow): Statement[] {
   const rename = (kind: 'table' | 'index', name: string) => ({
     text: `alter ${kind} ${inSchema(table, copyName(name))} rename to ${ident(name)}`,
   });
+  const referrers = (table.referenced_by ?? []).filter(({ table_id }) => table_id !== table.id);
+  const id = table.columns.find(({ role }) => role === 'id');
   return [
+    ...referrers.flatMap(({ table_id, number }) =>
+      dropKeySql({ id: table_id, app_id: table.app_id }, number),
+    ),
     { text: `drop table ${qualifiedTable(table)}` },
     rename('table', physicalTableName(table.id)),
     rename('index', primaryKeyName(table.id)),
     ...table.indexes.map((index) => rename('index', physicalIndexName(index.id))),
+    ...table.columns.flatMap((column) => addForeignKeySql(table, column, { isValid: true })),
+    ...referrers.flatMap(({ table_id, number, on_delete }) =>
+      addKeySql({ id: table_id, app_id: table.app_id }, table, {
+        number,
+        on_delete,
+        idNumber: id?.number ?? 0,
+        isValid: true,
+      }),
+    ),
   ];
 }
 

@@ -3,12 +3,14 @@ import type { InspectedTable } from '@svc/contract/inspection.shapes.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 import type * as shapes from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
-import type { AppMutationCtx, AppRef } from '../../core/context.ts';
+import { type AppMutationCtx, type AppRef, appRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { renameInRules } from './access.ts';
+import { addColumn } from './columns.ts';
 import { addIndex } from './indexes.ts';
+import { inReferenceOrder } from './references.ts';
 import { columnSpec, indexRecord, tableRecord } from './rules.ts';
-import { type ColumnRow, listAllTableRows, type TableRow } from './store.ts';
+import { type ColumnRow, findTableRow, listAllTableRows, type TableRow } from './store.ts';
 import { createTable } from './tables.ts';
 import { updateColumn } from './update-column.ts';
 
@@ -58,14 +60,26 @@ function isRenamed({ columns }: TableRow, { role, name }: ColumnRow): boolean {
   return !columns.some((other) => other.name === role);
 }
 
-export async function createTableFromDefinition(
+export async function createTablesFromDefinitions(
   ctx: AppMutationCtx,
-  { renames = [], indexes = [], ...table }: TableDefinition,
+  definitions: readonly TableDefinition[],
 ): Promise<void> {
-  await createTable(ctx, table);
-  for (const { from, to } of renames)
-    await updateColumn(ctx, { table: table.name, column: from, set: { name: to } });
-  for (const index of indexes) await addIndex(ctx, { table: table.name, index });
+  const ordered = inReferenceOrder(definitions);
+  for (const { table: definition, later } of ordered) {
+    const { renames = [], indexes = [], ...table } = definition;
+    await createTable(ctx, { ...table, columns: table.columns.filter((column) => !later.has(column)) });
+    for (const { from, to } of renames)
+      await updateColumn(ctx, { table: table.name, column: from, set: { name: to } });
+  }
+  for (const { table, later } of ordered)
+    for (const column of table.columns)
+      if (later.has(column)) await addColumn(ctx, { table: table.name, column });
+  for (const { name, indexes = [] } of definitions) {
+    // References have theirs.
+    const existing = (await findTableRow(ctx.db, appRef(ctx), name))?.indexes ?? [];
+    for (const index of indexes)
+      if (existing.every((each) => each.name !== index.name)) await addIndex(ctx, { table: name, index });
+  }
 }
 
 export async function describeTables(db: Db, app: AppRef): Promise<z.output<typeof InspectedTable>[]> {

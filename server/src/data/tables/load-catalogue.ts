@@ -3,6 +3,7 @@ import type { Db } from '../../core/db.ts';
 import {
   type CatalogueColumn,
   physicalColumnName,
+  physicalForeignKeyName,
   physicalIndexName,
   physicalSchemaName,
   physicalTableName,
@@ -28,6 +29,14 @@ function tableCatalogue(row: TableRow): TableCatalogue {
         nullable: column.nullable,
         default: columnDefault(column),
         ...(column.checks && { checks: column.checks }),
+        ...(column.ref_table &&
+          column.target && {
+            ref: {
+              tableId: column.ref_table,
+              table: column.target.name,
+              onDelete: column.on_delete ?? 'restrict',
+            },
+          }),
         role: column.number === row.owner_column ? 'owner' : column.role,
       },
     ]),
@@ -48,6 +57,13 @@ function tableCatalogue(row: TableRow): TableCatalogue {
     columns,
     idColumn,
     rules: row.rules,
+    referencedBy: (row.referenced_by ?? []).map(({ table_id, table, column, number, on_delete }) => ({
+      tableId: table_id,
+      table,
+      column,
+      onDelete: on_delete,
+      physical: physicalForeignKeyName(number),
+    })),
     owner: columns.find((column) => column.role === 'owner') ?? null,
     unique: row.indexes
       .filter((index) => index.is_unique)

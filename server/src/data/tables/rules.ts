@@ -45,8 +45,11 @@ export function isIdDefault({ type, default: text }: Pick<ColumnSpec, 'type' | '
   return text === null || (type === 'uuid' && text === 'gen_random_uuid()');
 }
 
-export function ownerColumnProblem(column: Pick<NewColumn, 'type' | 'role'> | undefined): string | null {
+export function ownerColumnProblem(
+  column: Pick<NewColumn, 'type' | 'role' | 'ref_table'> | undefined,
+): string | null {
   if (!column) return 'must be one of the columns';
+  if (column.ref_table) return 'must not be a reference';
   if (column.role === 'id') return 'must not be the id';
   if (ownerColumnTypes.some((type) => type === column.type)) return null;
   return `must be a column of type ${ownerColumnTypes.join(' or ')}`;
@@ -105,8 +108,10 @@ export function planIndex(
   return { keys: keys.includes(id.number) ? keys : [...keys, id.number], method: 'btree', isUnique: false };
 }
 
-export function columnSpec({ name, type, nullable, default_text, checks }: NewColumn): ColumnSpec {
-  return { name, type, nullable, default: default_text, ...(checks && { checks }) };
+export function columnSpec(column: NewColumn): ColumnSpec {
+  const { name, type, nullable, default_text, checks, target, on_delete } = column;
+  const spec = { name, type, nullable, default: default_text, ...(checks && { checks }) };
+  return target ? { ...spec, type: `ref:${target.name}`, on_delete: on_delete ?? 'restrict' } : spec;
 }
 
 export function tableAudit(row: TableRow): Record<string, unknown> {
@@ -132,7 +137,11 @@ export function tableRecord(row: TableRow): TableRecord {
     name: row.name,
     description: row.description,
     owner_column: row.columns.find((column) => column.number === row.owner_column)?.name ?? null,
-    columns: row.columns.map((column) => ({ ...columnSpec(column), generated: isGenerated(column) })),
+    columns: row.columns.map((column) => ({
+      ...columnSpec(column),
+      ...(column.target && { value_type: column.type }),
+      generated: isGenerated(column),
+    })),
     version: row.version,
     created_by: row.created_by,
     created_at: row.created_at.toISOString(),

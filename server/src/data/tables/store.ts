@@ -1,4 +1,5 @@
 import type { ColumnChecks } from '@svc/contract/column-checks.ts';
+import type { DeleteAction } from '@svc/contract/column-families.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
@@ -31,6 +32,20 @@ export interface ColumnRow {
   default_text: string | null;
   role: 'id' | 'created_at' | 'updated_at' | 'plain';
   checks?: ColumnChecks | null;
+  /** Of a reference: the table it refers to. Its type is that of the ids there. */
+  ref_table?: string | null;
+  on_delete?: DeleteAction | null;
+  /** Of the catalogue row of that table; not stored here. */
+  target?: { name: string; id_number: number } | null;
+}
+
+/** A column that refers to a table. */
+export interface Referrer {
+  table_id: string;
+  table: string;
+  number: number;
+  column: string;
+  on_delete: DeleteAction;
 }
 
 export interface IndexRow {
@@ -45,12 +60,13 @@ export interface IndexRow {
 export interface TableRow extends StoredTable {
   columns: ColumnRow[];
   indexes: IndexRow[];
+  referenced_by?: Referrer[];
 }
 
 type TableKey = { tenant_id: string; table_id: string };
 type Tables = {
   app_tables: StoredTable;
-  app_table_columns: ColumnRow & TableKey;
+  app_table_columns: Omit<ColumnRow, 'target'> & TableKey;
   app_table_indexes: Omit<IndexRow, 'created_at'> & TableKey & { created_at: Date };
 };
 
@@ -99,7 +115,10 @@ export async function lockTableCreation(tx: Tx, appId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`svc tables of ${appId}`}, 0))`.execute(tx);
 }
 
-export async function insertTableRow(tx: Tx, { columns, indexes, ...row }: TableRow): Promise<void> {
+export async function insertTableRow(
+  tx: Tx,
+  { columns, indexes, referenced_by, ...row }: TableRow,
+): Promise<void> {
   await tx.withTables<Tables>().insertInto('app_tables').values(row).execute();
   await insertColumnRows(tx, row, columns);
 }
@@ -128,14 +147,14 @@ export async function insertColumnRows(
   { tenant_id, id }: TableId,
   columns: readonly ColumnRow[],
 ): Promise<void> {
-  const rows = columns.map((column) => ({ ...column, tenant_id, table_id: id }));
+  const rows = columns.map(({ target, ...column }) => ({ ...column, tenant_id, table_id: id }));
   await tx.withTables<Tables>().insertInto('app_table_columns').values(rows).execute();
 }
 
 export async function updateColumnRow(
   tx: Tx,
   { tenant_id, id }: TableId,
-  { number, ...set }: Pick<ColumnRow, 'number' | 'name' | 'type' | 'nullable' | 'default_text' | 'checks'>,
+  { number, target, ...set }: ColumnRow,
 ): Promise<void> {
   await tx
     .withTables<Tables>()
@@ -172,12 +191,21 @@ function tablesQuery(db: Db, { tenantId, appId }: AppRef) {
 }
 
 function tableRowsQuery(db: Db, app: AppRef) {
-  return tablesQuery(db, app).selectAll().select([columnsJson, indexesJson]);
+  return tablesQuery(db, app).selectAll().select([columnsJson, indexesJson, referrersJson]);
 }
 
 const columnsJson = sql<ColumnRow[]>`(
-  select coalesce(jsonb_agg(to_jsonb(c) - 'tenant_id' - 'table_id' order by c.number), '[]')
-  from svc.app_table_columns c where c.table_id = app_tables.id)`.as('columns');
+  select coalesce(jsonb_agg(to_jsonb(c) - 'tenant_id' - 'table_id' || case when r.id is null then '{}' else
+    jsonb_build_object('target', jsonb_build_object('name', r.name, 'id_number', i.number)) end order by c.number), '[]')
+  from svc.app_table_columns c
+  left join svc.app_tables r on r.id = c.ref_table
+  left join svc.app_table_columns i on i.table_id = r.id and i.role = 'id'
+  where c.table_id = app_tables.id)`.as('columns');
+const referrersJson = sql<Referrer[]>`(
+  select coalesce(jsonb_agg(jsonb_build_object('table_id', c.table_id, 'table', o.name, 'number', c.number,
+    'column', c.name, 'on_delete', c.on_delete) order by o.name, c.number), '[]')
+  from svc.app_table_columns c join svc.app_tables o on o.id = c.table_id
+  where c.ref_table = app_tables.id)`.as('referenced_by');
 const indexesJson = sql<IndexRow[]>`(
   select coalesce(jsonb_agg(to_jsonb(i) - 'tenant_id' - 'table_id' order by i.name), '[]')
   from svc.app_table_indexes i where i.table_id = app_tables.id)`.as('indexes');

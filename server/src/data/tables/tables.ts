@@ -17,6 +17,7 @@ import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './gr
 import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
 import { requireDroppable, requireRenamable, warnIfGranted } from './named-by-access.ts';
 import { runStatements, withTableLock } from './physical-lock.ts';
+import { addForeignKeys, indexReferences, requireUnreferenced, resolveReferences } from './references.ts';
 import {
   ownerColumnProblem,
   requireNotArchived,
@@ -55,13 +56,22 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
   await lockTableCreation(ctx.db, ctx.app.id);
   requireNotArchived(await recheckApp(ctx, { required: 'owners' }));
   const declared = parseColumns(input.columns);
-  const columns = withServiceColumns(declared).map((column, at) => ({ number: at + 1, ...column }));
+  const id = ctx.newId();
+  const all = withServiceColumns(declared);
+  const own = all.findIndex(({ name }) => name === declared[0]?.name);
+  const resolved = await resolveReferences(
+    ctx,
+    { id, name: input.name, columns: all },
+    all,
+    (at) => `columns.${at - own}.type`,
+  );
+  const columns = resolved.map((column, at) => ({ number: at + 1, ...column }));
   await requireFreeName(ctx, input.name);
   if ((await countTables(ctx.db, appRef(ctx))) >= tablesPerAppMax) {
     throw fail('limit_reached', { detail: `An app can have at most ${tablesPerAppMax} tables.` });
   }
   const row: TableRow = {
-    id: ctx.newId(),
+    id,
     tenant_id: ctx.tenant.id,
     app_id: ctx.app.id,
     name: input.name,
@@ -80,6 +90,8 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
   await warnIfGranted(ctx, row.name);
   await insertTableRow(ctx.db, row);
   await runStatements(await ctx.rows.tx(), createTableSql(row, ctx.rows.role));
+  await addForeignKeys(ctx, row, columns);
+  row.indexes = await indexReferences(ctx, row, columns);
   auditTable(ctx, 'tables.create', row, null, tableAudit(row));
   ctx.invalidate(appTag(ctx.app.id));
   ctx.invalidate(tableTag(row.id));
@@ -121,6 +133,7 @@ export async function updateTable(
 export async function dropTable(ctx: AppMutationCtx, input: { table: string }): Promise<undefined> {
   const row = await lockTable(ctx, input.table);
   await requireDroppable(ctx, row);
+  requireUnreferenced(row);
   const grants = await listTableGrantRows(ctx.db, ctx.tenant.id, row.id);
   await deleteTableRow(ctx.db, row);
   ctx.invalidate(appTag(ctx.app.id));

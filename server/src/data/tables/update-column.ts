@@ -1,18 +1,27 @@
 import { checkNames, parseChecks } from '@svc/contract/column-checks.ts';
-import { type ColumnSpec, literalText, parseColumnType, typeWithChecks } from '@svc/contract/column-spec.ts';
+import { refTarget } from '@svc/contract/column-families.ts';
+import {
+  type ColumnSpec,
+  deleteActionProblem,
+  literalText,
+  parseColumnType,
+  typeWithChecks,
+} from '@svc/contract/column-spec.ts';
 import type { updateColumn as shape } from '@svc/contract/tables.shapes.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { Failure, fail, validationError } from '../../core/problem.ts';
+import { tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { checkRules, isNamedByRules, renameInRules } from './access.ts';
 import { alterColumn, isRebuiltFor } from './alter-table.ts';
 import { defaultProblem } from './columns.ts';
 import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
 import { requireUnnamedColumn } from './named-by-access.ts';
+import { relinkColumn, resolveReferences } from './references.ts';
 import { isIdDefault, tableRecord } from './rules.ts';
-import { type ColumnRow, type TableRow, updateColumnRow } from './store.ts';
+import { type ColumnRow, lockTableCreation, type TableRow, updateColumnRow } from './store.ts';
 import { parseDefaultText } from './values.ts';
 
 type ColumnChanges = z.output<typeof shape.body>;
@@ -37,13 +46,15 @@ export async function updateColumn(
   ctx: AppMutationCtx,
   input: { table: string; column: string; set: ColumnChanges; conversion?: Conversion },
 ) {
+  if (refTarget(input.set.type ?? '') !== null) await lockTableCreation(ctx.db, ctx.app.id);
   const row = await lockTable(ctx, input.table);
   const before = requireColumn(row, input.column);
-  const after = changedColumn(row, before, input);
+  const after = await withReference(ctx, row, before, changedColumn(row, before, input), input.set);
   auditTable(ctx, 'columns.update', row, columnAudit(before, before), columnAudit(after, before));
   if (isDeepEqual(before, after)) return tableRecord(row);
   if (after.name !== before.name || after.type !== before.type)
     await requireUnnamedColumn(ctx, row, before.name);
+  for (const id of new Set([before.ref_table, after.ref_table])) if (id) ctx.invalidate(tableTag(id));
   await updateColumnRow(ctx.db, row, after);
   const rename = (name: string) => (name === before.name ? after.name : name);
   const saved = await saveTableChange(ctx, row, {
@@ -51,6 +62,7 @@ export async function updateColumn(
     ...(isRebuiltFor(before, after) && { attributes_made: row.columns.length }),
   });
   await alterColumn(ctx, row, before, after);
+  await relinkColumn(ctx, row, before, after);
   const columns = row.columns.map((column) => (column === before ? after : column));
   return tableRecord({ ...row, ...saved, columns });
 }
@@ -93,12 +105,54 @@ function changedType(
   if (text === undefined) return column.type;
   const type = parseColumnType(text);
   if (typeof type !== 'string') throw validationError('type', type.detail);
+  if (refTarget(type) !== null) return column.type;
   if (type === column.type) return type;
   if (column.role !== 'plain' || column.number === row.owner_column)
     throw fail('immutable_field', { detail: `The type of ${column.name} cannot change.` });
   const problem = conversion === 'any' ? null : typeChangeProblem(column.type, type);
   if (problem !== null) throw fail('type_change_refused', { detail: `${column.name}: ${problem}.` });
   return type;
+}
+
+/** A reference has the type of the ids that it refers to, so that the values stay as they are. */
+async function withReference(
+  ctx: AppMutationCtx,
+  row: TableRow,
+  before: ColumnRow,
+  after: ColumnRow,
+  { type, on_delete }: ColumnChanges,
+): Promise<ColumnRow> {
+  const name = refTarget(type ?? '');
+  let linked = after;
+  if (name !== null && name !== before.target?.name) {
+    if (before.role !== 'plain' || before.number === row.owner_column)
+      throw fail('immutable_field', { detail: `The type of ${before.name} cannot change.` });
+    if (after.default_text !== null || after.checks)
+      throw fail('type_change_refused', {
+        detail: `${before.name} has a default or checks, which a reference has not.`,
+      });
+    const [resolved = after] = await resolveReferences(
+      ctx,
+      row,
+      [{ ...after, type: `ref:${name}` as const, on_delete: on_delete ?? 'restrict' }],
+      () => 'type',
+    );
+    if (resolved.type !== before.type)
+      throw fail('type_change_refused', {
+        detail: `${before.name} has the type ${before.type}, the ids of ${name} have ${resolved.type}.`,
+      });
+    linked = resolved;
+  } else if (name === null && type !== undefined && before.ref_table) {
+    linked = { ...after, ref_table: null, on_delete: null, target: null };
+  } else if (on_delete !== undefined && before.ref_table) linked = { ...after, on_delete };
+  const problem = deleteActionProblem({
+    type: linked.target ? `ref:${linked.target.name}` : linked.type,
+    nullable: linked.nullable,
+    default: null,
+    ...(linked.on_delete ? { on_delete: linked.on_delete } : on_delete && { on_delete }),
+  });
+  if (problem !== null) throw validationError('on_delete', problem);
+  return linked;
 }
 
 function changedChecks({ type, checks }: ColumnRow, set: ColumnChanges['checks']): ColumnRow['checks'] {
@@ -141,12 +195,13 @@ function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type
 
 /** The type is in the plan where it or the checks change. */
 function columnAudit(column: ColumnRow, before: ColumnRow): Record<string, unknown> {
-  const { name, nullable, default_text, type, checks } = column;
-  const isTyped = before.checks || checks || before.type !== type;
+  const { name, nullable, default_text, type, checks, target, on_delete } = column;
+  const isTyped = before.checks || checks || before.type !== type || before.target || target;
   return {
     name,
     nullable,
     default: default_text,
-    ...(isTyped && { type: typeWithChecks(type, checks ?? {}) }),
+    ...(isTyped && { type: target ? `ref:${target.name}` : typeWithChecks(type, checks ?? {}) }),
+    ...(on_delete && { on_delete }),
   };
 }

@@ -3,7 +3,7 @@ import { createApp } from '../../apps/record/apps.ts';
 import type { AppMutationCtx, AppRef, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
-import { createTableFromDefinition } from '../../data/tables/definitions.ts';
+import { createTablesFromDefinitions } from '../../data/tables/definitions.ts';
 import {
   type GitHostInstallation,
   type Installation,
@@ -50,7 +50,7 @@ export async function reserveAppFor(
     ...ctx,
     app: { ...own, record: 'active', relation: 'owner', previewOf: null },
   };
-  for (const table of tables) await createTableFromDefinition(inApp, table);
+  await createTablesFromDefinitions(inApp, tables);
   if (siteConfig !== null) await setSite(inApp, siteConfig, urls);
   await updateRunRow(ctx.db, run, { app_id: id });
   return { state: 'done', output: { appId: id }, detail: `The app ${slug} is created.` };

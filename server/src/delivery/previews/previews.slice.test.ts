@@ -113,6 +113,34 @@ describe('previews of an app', () => {
     expect((await columnsOf()).sort()).toEqual(['owners: email', 'pets: name age? tags']);
   });
 
+  test('get the references between the tables of the app, to their own tables', async () => {
+    const t = await newWorld();
+    const change = <T>(work: (ctx: AppMutationCtx) => Promise<T>) =>
+      testMutation<T, typeof t.context>(t.db, t.owner, work, { context: t.context, rows: database.rows });
+    const create = (name: string, columns: string[]) =>
+      change((ctx) => createTable(ctx, createShape.body.parse({ name, columns })));
+    await create('teams', ['name:text']);
+    await create('people', ['team:ref:teams', 'boss:ref:people:nullable(on_delete=set_null)']);
+    await t.push('feature/x');
+    const add = addShape.body.parse('lead:ref:people:nullable');
+    await change((ctx) => addColumn(ctx, { table: 'teams', column: add }));
+    await t.push('feature/x', { commit: 'b'.repeat(40) });
+    const [preview] = await t.list();
+    const copies = await listAllTableRows(t.db, { tenantId: t.tenant.id, appId: preview?.app_id ?? '' });
+    const ids = new Map(copies.map(({ id, name }) => [id, name]));
+    expect(
+      copies.flatMap(({ columns }) =>
+        columns.flatMap((column) =>
+          column.ref_table ? `${columnSpecText(columnSpec(column))} ${ids.get(column.ref_table)}` : [],
+        ),
+      ),
+    ).toEqual([
+      'team:ref:teams teams',
+      'boss:ref:people:nullable(on_delete=set_null) people',
+      'lead:ref:people:nullable people',
+    ]);
+  });
+
   test('get the types, values of enums, checks and indexes that columns of the app got since', async () => {
     const t = await newWorld();
     const change = <T>(work: (ctx: AppMutationCtx) => Promise<T>) =>

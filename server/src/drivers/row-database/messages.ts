@@ -162,6 +162,7 @@ export class ServerError extends Error {
   readonly severity: string;
   readonly code: string;
   readonly constraint: string | null;
+  readonly table: string | null;
   readonly column: string | null;
   readonly where: string | null;
 
@@ -171,6 +172,7 @@ export class ServerError extends Error {
     this.severity = fields.get('V') ?? fields.get('S') ?? 'ERROR';
     this.code = fields.get('C') ?? '';
     this.constraint = fields.get('n') ?? null;
+    this.table = fields.get('t') ?? null;
     this.column = fields.get('c') ?? null;
     this.where = fields.get('W') ?? null;
   }

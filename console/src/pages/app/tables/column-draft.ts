@@ -5,7 +5,7 @@ import {
   checksOf,
   parseChecks,
 } from '@svc/contract/column-checks.ts';
-import { columnFamilies } from '@svc/contract/column-families.ts';
+import { columnFamilies, type DeleteAction } from '@svc/contract/column-families.ts';
 import { parseColumnType } from '@svc/contract/column-spec.ts';
 import {
   type ColumnType,
@@ -21,7 +21,7 @@ import {
 } from '@svc/contract/columns.ts';
 import { parseCell } from './data/cell-value.ts';
 
-export const typeChoices = [...columnTypes, ...familyNames()] as const;
+export const typeChoices = [...columnTypes, ...familyNames(), 'ref'] as const;
 function familyNames() {
   return Object.keys(columnFamilies) as (keyof typeof columnFamilies)[];
 }
@@ -39,18 +39,22 @@ export interface ColumnDraft extends ChecksDraft {
   nullable: boolean;
   hasDefault: boolean;
   default: string;
+  /** Of a reference. */
+  on_delete: DeleteAction;
 }
 
 type ColumnErrors = Partial<
-  Record<'name' | 'type' | 'args' | 'nullable' | 'default' | keyof ChecksDraft, string>
+  Record<'name' | 'type' | 'args' | 'nullable' | 'default' | 'on_delete' | keyof ChecksDraft, string>
 >;
 
 export const hasArgs = (type: ColumnDraft['type']) => familyNames().some((family) => family === type);
+export const isReference = (type: ColumnDraft['type']) => type === 'ref';
 
 export function draftType({
   type,
   args,
 }: Pick<ColumnDraft, 'type' | 'args'>): ColumnType | { detail: string } {
+  if (isReference(type)) return parseColumnType(`ref:${args}`);
   return parseColumnType(hasArgs(type) ? `${type}(${args})` : type);
 }
 
@@ -92,11 +96,13 @@ export const newDraft = (type: ColumnDraft['type'] = 'text'): ColumnDraft => ({
   nullable: false,
   hasDefault: false,
   default: '',
+  on_delete: 'restrict',
 });
 
 export function columnSpec(draft: ColumnDraft) {
-  const { name, nullable, hasDefault, default: text } = draft;
+  const { name, nullable, hasDefault, default: text, on_delete } = draft;
   const type = shownType(draft);
+  if (isReference(draft.type)) return { name, type, nullable, default: null, on_delete };
   const parsed = parseChecks(type, draftChecks(type, draft));
   const hasChecks = parsed.ok && Object.keys(parsed.checks).length > 0;
   return {
@@ -136,6 +142,11 @@ export function columnErrors(draft: ColumnDraft, others: readonly string[]): Col
   }
   const type = draftType(draft);
   if (typeof type !== 'string') return { ...faults, args: type.detail };
+  if (isReference(draft.type)) {
+    if (draft.on_delete === 'set_null' && !draft.nullable)
+      faults.on_delete = 'set null needs a nullable column';
+    return faults;
+  }
   if (type === 'autonumber' && draft.nullable) faults.nullable = 'an autonumber cannot be null';
   Object.assign(faults, checkErrors(type, draft));
   const wrong = draft.hasDefault ? defaultError({ ...draft, type, checks: draft }) : undefined;

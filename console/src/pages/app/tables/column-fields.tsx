@@ -1,9 +1,12 @@
 import { Checkbox, Group, NativeSelect, TextInput } from '@mantine/core';
-import { describeColumnType } from '@svc/contract/columns.ts';
+import { describeColumnType, tablesPerAppMax } from '@svc/contract/columns.ts';
+import { listTables } from '@svc/contract/tables.ts';
 import type { ReactNode } from 'react';
+import { useEndpoint } from '../../../api/use-endpoint.ts';
 import type { Fields } from '../../../components/use-form.ts';
+import { useApp } from '../use-app.tsx';
 import { CheckFields } from './check-fields.tsx';
-import { type ColumnDraft, hasArgs, shownType, typeChoices } from './column-draft.ts';
+import { type ColumnDraft, hasArgs, isReference, shownType, typeChoices } from './column-draft.ts';
 
 export function ColumnFields({
   column,
@@ -31,19 +34,22 @@ export function ColumnFields({
           w={{ base: '100%', xs: 200 }}
         />
       )}
+      {isReference(values.type) && <ReferenceFields column={column} />}
       <Checkbox {...checkbox('nullable')} label="Nullable" mt={{ base: 0, xs: 32 }} />
-      <Checkbox
-        {...checkbox('hasDefault')}
-        label="Has a default"
-        onChange={(event) =>
-          set({
-            hasDefault: event.currentTarget.checked,
-            default: values.default || (defaultFunction ?? ''),
-          })
-        }
-        mt={{ base: 0, xs: 32 }}
-      />
-      {values.hasDefault && (
+      {!isReference(values.type) && (
+        <Checkbox
+          {...checkbox('hasDefault')}
+          label="Has a default"
+          onChange={(event) =>
+            set({
+              hasDefault: event.currentTarget.checked,
+              default: values.default || (defaultFunction ?? ''),
+            })
+          }
+          mt={{ base: 0, xs: 32 }}
+        />
+      )}
+      {values.hasDefault && !isReference(values.type) && (
         <TextInput
           {...field('default')}
           placeholder={defaultFunction}
@@ -51,8 +57,39 @@ export function ColumnFields({
           w={{ base: '100%', xs: 200 }}
         />
       )}
-      <CheckFields type={type} column={column} />
+      {!isReference(values.type) && <CheckFields type={type} column={column} />}
       {end}
     </Group>
+  );
+}
+
+const deleteLabels = {
+  restrict: 'keep it: refuse the deletion',
+  cascade: 'delete this row too',
+  set_null: 'set this column to null',
+} as const;
+
+/** The table that a column refers to, and what happens when the row there is deleted. */
+function ReferenceFields({ column }: { column: Fields<ColumnDraft> }) {
+  const { params } = useApp();
+  const answer = useEndpoint(listTables, { params, query: { per_page: tablesPerAppMax } });
+  const names = answer.data?.items.map(({ name }) => name) ?? [];
+  const { field, values } = column;
+  const known = values.args === '' || names.includes(values.args) ? names : [values.args, ...names];
+  return (
+    <>
+      <NativeSelect
+        {...field('args')}
+        label="Table"
+        data={[{ value: '', label: 'Choose a table' }, ...known]}
+        w={{ base: '100%', xs: 180 }}
+      />
+      <NativeSelect
+        {...field('on_delete')}
+        label="When its row is deleted"
+        data={Object.entries(deleteLabels).map(([value, label]) => ({ value, label }))}
+        w={{ base: '100%', xs: 240 }}
+      />
+    </>
   );
 }

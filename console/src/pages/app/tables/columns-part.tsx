@@ -1,5 +1,6 @@
 import { Badge, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import type { ColumnChecks } from '@svc/contract/column-checks.ts';
+import { refTarget } from '@svc/contract/column-families.ts';
 import { parseColumnType, typeWithChecks } from '@svc/contract/column-spec.ts';
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import { addColumn, dropColumn, updateColumn } from '@svc/contract/tables.ts';
@@ -244,5 +245,7 @@ const storedChecks = (checks: ColumnView['checks']) => (checks ?? {}) as ColumnC
 function typeError(from: ColumnType, text: string): string | undefined {
   const type = parseColumnType(text.trim());
   if (typeof type !== 'string') return type.detail;
+  // References are checked by the server, which knows the ids of the table.
+  if (refTarget(from) !== null || refTarget(type) !== null) return undefined;
   return typeChangeProblem(from, type) ?? undefined;
 }

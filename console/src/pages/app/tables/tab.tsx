@@ -15,7 +15,7 @@ import { RowsView } from './data/rows-view.tsx';
 import { NewTable } from './new-table.tsx';
 import { SchemaView } from './schema-view.tsx';
 import { TableList } from './table-list.tsx';
-import { isChangeable, TableProvider, useTable } from './use-table.ts';
+import { isChangeable, TableProvider, useTable, withValueTypes } from './use-table.ts';
 import { ViewAs } from './view-as.tsx';
 
 export default function TablesTab() {
@@ -67,7 +67,7 @@ function TablePage({ name }: { name: string }) {
   return (
     <QueryView answer={answer}>
       {(table) => (
-        <TableProvider value={table}>
+        <TableProvider value={view === 'data' ? withValueTypes(table) : table}>
           <Stack>
             <Group justify="space-between" align="flex-end">
               <Stack gap={2}>

@@ -1,3 +1,5 @@
+import { refTarget } from '@svc/contract/column-families.ts';
+import { valueType } from '@svc/contract/columns.ts';
 import type { Answer, Endpoint } from '@svc/contract/endpoint.ts';
 import { tablePath } from '@svc/contract/row-path.ts';
 import type { getTable } from '@svc/contract/tables.ts';
@@ -5,10 +7,27 @@ import { createContext, useContext } from 'react';
 import { whyNotActive } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
 
-type TableView = Answer<NonNullable<typeof getTable.shape>>;
-export type ColumnView = TableView['columns'][number];
+type TableRecord = Answer<NonNullable<typeof getTable.shape>>;
+/** `ref`: the table that the column refers to, where `type` is that of its values. */
+export type ColumnView = TableRecord['columns'][number] & { ref?: string };
 /** With the mask that applies to the reader. */
 export type SeenColumn = ColumnView & { mask?: string | null };
+type TableView = Omit<TableRecord, 'columns'> & { columns: ColumnView[] };
+
+const withValues = new WeakMap<TableView, TableView>();
+
+/** For the rows of a table: references have the type of their values. */
+export function withValueTypes(table: TableView): TableView {
+  const found = withValues.get(table);
+  if (found) return found;
+  const columns = table.columns.map((column) => {
+    const ref = refTarget(column.type);
+    return ref === null ? column : { ...column, type: valueType(column), ref };
+  });
+  const view = { ...table, columns };
+  withValues.set(table, view);
+  return view;
+}
 
 const TableContext = createContext<TableView | null>(null);
 export const TableProvider = TableContext.Provider;

@@ -17,6 +17,7 @@ import { CopyIconButton } from '../../../../components/buttons.tsx';
 import { BoldText, SmallButton } from '../../../../components/text.tsx';
 import type { ColumnView } from '../use-table.ts';
 import { type Field, formatCell, parseField, sqlNull } from './cell-value.ts';
+import { ReferenceInput } from './references.tsx';
 
 export function CellEditor({
   column,
@@ -50,8 +51,9 @@ export function CellEditor({
     <Stack gap="xs" onKeyDown={onKeyDown}>
       <ValueInput
         type={column.type}
+        reference={column.ref}
         label={column.name}
-        description={column.type}
+        description={column.ref === undefined ? column.type : `ref:${column.ref}`}
         text={field.text}
         onText={(text) => {
           setError(null);
@@ -106,16 +108,23 @@ function examplePlaceholder(type: ColumnType): string | undefined {
 /** Numbers are edited as text, so that no digit is lost. */
 export function ValueInput({
   type,
+  reference,
   text,
   onText,
   placeholder,
   ...rest
 }: {
   type: ColumnType;
+  /** The table that the value refers to. */
+  reference?: string | undefined;
   text: string;
   onText: (text: string) => void;
   placeholder?: string | undefined;
 } & Pick<TextInputProps, 'label' | 'aria-label' | 'description' | 'error'>) {
+  if (reference !== undefined)
+    return (
+      <ReferenceInput {...rest} table={reference} text={text} onText={onText} placeholder={placeholder} />
+    );
   const hint = placeholder ?? examplePlaceholder(type);
   const { json } = describeColumnType(type);
   const values = json === 'boolean' ? ['true', 'false'] : enumValues(type);

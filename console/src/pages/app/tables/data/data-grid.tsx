@@ -4,10 +4,11 @@ import { IconArrowDown, IconArrowUp, IconEyeOff } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
 import { isChangeable, type SeenColumn, useTable } from '../use-table.ts';
 import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
-import { formatCell } from './cell-value.ts';
+import { formatCell, sqlNull } from './cell-value.ts';
 import { displayValue, type Edits, type RowEdit } from './edits.ts';
 import { type CellPosition, moveFocus } from './grid-move.ts';
 import { type SortKey, toggleSort } from './grid-query.ts';
+import { type ReferenceLabels, ReferenceValue } from './references.tsx';
 
 interface DataGridProps {
   label: string;
@@ -15,6 +16,7 @@ interface DataGridProps {
   rows: readonly RawRow[];
   /** Of the people in the owner column, by id. */
   names: ReadonlyMap<string, string>;
+  labels: ReferenceLabels;
   edits: Edits;
   sort: readonly SortKey[];
   onSort: (sort: SortKey[]) => void;
@@ -122,6 +124,7 @@ export function DataGrid(props: DataGridProps) {
                 id={id}
                 columns={columns}
                 names={props.names}
+                labels={props.labels}
                 edit={props.edits.get(id)}
                 isSelected={selected.has(id)}
                 activeAt={at.row === index + 1 ? at.column : -1}
@@ -179,7 +182,7 @@ function GridHeader({
             tabIndex={activeAt === 0 ? 0 : -1}
           />
         </th>
-        {columns.map(({ name, type, mask = null }, at) => {
+        {columns.map(({ name, type, ref, mask = null }, at) => {
           const key = sort.find(({ column }) => column === name);
           const direction = key ? (key.descending ? 'descending' : 'ascending') : 'none';
           return (
@@ -189,7 +192,7 @@ function GridHeader({
                 tabIndex={activeAt === at + 1 ? 0 : -1}
                 onClick={(event) => onSort(toggleSort(sort, name, event.shiftKey ? 'added' : 'alone'))}
               >
-                <span>{name}</span> <ColumnType type={type} mask={mask} />
+                <span>{name}</span> <ColumnType type={ref === undefined ? type : `ref:${ref}`} mask={mask} />
                 {key &&
                   (key.descending ? (
                     <IconArrowDown size={14} aria-hidden />
@@ -231,6 +234,7 @@ interface GridRowProps {
   id: string;
   columns: readonly SeenColumn[];
   names: ReadonlyMap<string, string>;
+  labels: ReferenceLabels;
   edit: RowEdit | undefined;
   isSelected: boolean;
   activeAt: number;
@@ -268,10 +272,12 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
             onDoubleClick={() => props.onOpen(id, column.name)}
           >
             {isChanged && <span aria-hidden>● </span>}
-            {person === undefined ? (
-              <CellValue type={column.type} value={value} />
-            ) : (
+            {person !== undefined ? (
               <span title={formatCell('text', value)}>{person}</span>
+            ) : column.ref !== undefined && value !== sqlNull ? (
+              <ReferenceValue table={column.ref} value={value} labels={props.labels} />
+            ) : (
+              <CellValue type={column.type} value={value} />
             )}
             {isChanged && <VisuallyHidden>, changed, not saved</VisuallyHidden>}
             {editing === column.name && <OpenCell {...props} column={column} value={value} />}

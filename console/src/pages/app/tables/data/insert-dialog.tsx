@@ -80,8 +80,9 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
                   <div style={{ flex: 1, minWidth: 0 }}>
                     <ValueInput
                       type={column.type}
+                      reference={column.ref}
                       label={column.name}
-                      description={column.type}
+                      description={column.ref === undefined ? column.type : `ref:${column.ref}`}
                       text={field.text}
                       onText={(text) => set(column.name, { mode: 'value', text })}
                       placeholder={

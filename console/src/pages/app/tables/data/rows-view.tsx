@@ -17,6 +17,7 @@ import { addChange, useEdits } from './edits.ts';
 import { type GridQuery, pageSearch, perPageChoices, useGridQuery, visibleColumns } from './grid-query.ts';
 import { GroupTools, GroupView } from './group-view.tsx';
 import { useGrouping } from './grouping.ts';
+import { useReferenceLabels } from './references.tsx';
 import { ChangeBar } from './review-dialog.tsx';
 import { fetchNames, fetchPage, fetchRow, fetchSeenColumns, type VersionedRow } from './rows-api.ts';
 
@@ -67,6 +68,7 @@ export function RowsView() {
   const [grouping, setGrouping] = useGrouping(columns);
   const rows = answer.data?.rows ?? [];
   const names = useOwnerNames(rows);
+  const labels = useReferenceLabels(rows, visible);
   const isFiltered = query.filters.length > 0;
   return (
     <Stack gap="sm">
@@ -103,6 +105,7 @@ export function RowsView() {
             columns={visible}
             rows={rows}
             names={names}
+            labels={labels}
             edits={edits}
             sort={query.sort}
             onSort={(sort) => setQuery({ sort })}

@@ -1,0 +1,3 @@
+import { embedsModel } from './suites/embeds-model.ts';
+
+embedsModel({ queries: 5_000 });

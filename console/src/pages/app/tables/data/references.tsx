@@ -1,0 +1,142 @@
+import { Select, type SelectProps } from '@mantine/core';
+import type { RawRow } from '@svc/contract/json.ts';
+import { tablePath } from '@svc/contract/row-path.ts';
+import { getTable } from '@svc/contract/tables.ts';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../../../../api/client.ts';
+import { LinkTo } from '../../../../components/page-layout.tsx';
+import { useApp } from '../../use-app.tsx';
+import type { ColumnView } from '../use-table.ts';
+import { formatCell, sqlNull } from './cell-value.ts';
+import { fetchPage } from './rows-api.ts';
+
+interface Labelled {
+  id: string;
+  label: string;
+}
+
+const choicesMax = 20;
+
+/** Rows of a table by their first text, which says more to people than an id. */
+function useLabels() {
+  const { app, tenant, params } = useApp();
+  return async (table: string, query: Record<string, string>, signal: AbortSignal): Promise<Labelled[]> => {
+    const { columns } = await client.call(getTable, { params: { ...params, table } }, { signal });
+    const text = columns.find(({ name, type }) => type === 'text' && name !== 'id')?.name;
+    const { search, ...rest } = query;
+    const conditions = { ...rest, ...(search && text !== undefined && { [text]: `ihas.${search}` }) };
+    const parameters = new URLSearchParams({
+      select: text === undefined ? 'id' : `id,label:${text}`,
+      ...(text !== undefined && { sort: text }),
+      ...conditions,
+    });
+    const { rows } = await fetchPage(tablePath(tenant.slug, app.slug, table), parameters, signal);
+    return rows.map((row) => {
+      const id = formatCell('text', row.get('id') ?? '');
+      return { id, label: formatCell('text', row.get('label') ?? '') || id };
+    });
+  };
+}
+
+export type ReferenceLabels = ReadonlyMap<string, string>;
+
+const labelKey = (table: string, id: string) => `${table} ${id}`;
+const noLabels: ReferenceLabels = new Map();
+
+/** Of the rows that the cells of a page refer to. */
+export function useReferenceLabels(rows: readonly RawRow[], columns: readonly ColumnView[]): ReferenceLabels {
+  const load = useLabels();
+  const ids = new Map<string, Set<string>>();
+  for (const { name, ref } of columns) {
+    if (ref === undefined) continue;
+    const known = ids.get(ref) ?? new Set();
+    ids.set(ref, known);
+    for (const row of rows) {
+      const value = row.get(name) ?? sqlNull;
+      if (value !== sqlNull) known.add(formatCell('text', value));
+    }
+  }
+  const wanted = [...ids]
+    .map(([table, of]) => [table, [...of].sort()] as const)
+    .filter(([, of]) => of.length > 0);
+  const answer = useQuery({
+    queryKey: ['rows.labels', wanted],
+    queryFn: async ({ signal }) => {
+      const labels = new Map<string, string>();
+      for (const [table, of] of wanted) {
+        const list = `in.(${of.map((id) => JSON.stringify(id)).join(',')})`;
+        for (const { id, label } of await load(table, { id: list, per_page: '200' }, signal))
+          labels.set(labelKey(table, id), label);
+      }
+      return labels as ReferenceLabels;
+    },
+    enabled: wanted.length > 0,
+    placeholderData: keepPreviousData,
+  });
+  return answer.data ?? noLabels;
+}
+
+/** A link to the row, under its label. */
+export function ReferenceValue({
+  table,
+  value,
+  labels,
+}: {
+  table: string;
+  value: string;
+  labels: ReferenceLabels;
+}) {
+  const { paths } = useApp();
+  const id = formatCell('text', value);
+  const to = `${paths.table(table)}?${new URLSearchParams({ filter: `id=eq.${id}` })}`;
+  return (
+    <LinkTo to={to} title={`${table} ${id}`} tabIndex={-1}>
+      {labels.get(labelKey(table, id)) ?? id}
+    </LinkTo>
+  );
+}
+
+/** Picks the row that a column refers to. */
+export function ReferenceInput({
+  table,
+  text,
+  onText,
+  ...rest
+}: { table: string; text: string; onText: (text: string) => void } & Pick<
+  SelectProps,
+  'label' | 'aria-label' | 'description' | 'error' | 'placeholder'
+>) {
+  const load = useLabels();
+  const [search, setSearch] = useState('');
+  const answer = useQuery({
+    queryKey: ['rows.choices', table, search],
+    queryFn: ({ signal }) => load(table, { search, per_page: String(choicesMax) }, signal),
+    placeholderData: keepPreviousData,
+  });
+  const current = useQuery({
+    queryKey: ['rows.choices', table, 'id', text],
+    queryFn: ({ signal }) => load(table, { id: `eq.${text}` }, signal),
+    enabled: text !== '',
+  });
+  const found = [...(current.data ?? []), ...(answer.data ?? [])];
+  const choices = found.filter(({ id }, at) => found.findIndex((other) => other.id === id) === at);
+  const known =
+    choices.some(({ id }) => id === text) || text === '' ? choices : [{ id: text, label: text }, ...choices];
+  const isTwice = (label: string) => known.filter((each) => each.label === label).length > 1;
+  return (
+    <Select
+      {...rest}
+      data={known.map(({ id, label }) => ({ value: id, label: isTwice(label) ? `${label} (${id})` : label }))}
+      value={text === '' ? null : text}
+      onChange={(value) => onText(value ?? '')}
+      searchable
+      clearable
+      onSearchChange={setSearch}
+      filter={({ options }) => options}
+      nothingFoundMessage={`No row of ${table} has this text.`}
+      placeholder={rest.placeholder ?? `A row of ${table}`}
+      data-autofocus
+    />
+  );
+}

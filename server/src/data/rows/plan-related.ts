@@ -1,0 +1,278 @@
+import type { Condition } from '@svc/contract/filter.ts';
+import { perPageDefault } from '@svc/contract/limits.ts';
+import { embedDepthMax, embedRowsMax } from '@svc/contract/rows.ts';
+import { fail, validationError } from '../../core/problem.ts';
+import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { type PlannedCondition, planCondition } from '../tables/conditions.ts';
+import type { RowsCtx } from './context.ts';
+import { parseLimit, parseRelatedCondition, type RelatedParameter } from './parse-embeds.ts';
+import {
+  type ParsedQuery,
+  parseSort,
+  type SelectItem,
+  type SortKey,
+  unknownParameterError,
+} from './parse-query.ts';
+import {
+  type AfterKey,
+  type ListPlan,
+  type PlannedSort,
+  planDistinct,
+  planSort,
+  withoutStar,
+} from './plan.ts';
+import { type EmbedPlan, existsSql, type RelatedItem } from './related-sql.ts';
+import { findRelation, type OpenRelated, type Relation } from './relations.ts';
+import { createOutput, failUnknown, isJoined, type Join, joinedColumn, type RowTable } from './row-table.ts';
+
+/** Rows of one table in the query: the listed ones, or those of an embed. */
+interface Scope {
+  table: RowTable;
+  joins: Join[];
+  select: readonly SelectItem[];
+  embeds: Embed[];
+  where: { condition: Condition; hops: readonly string[] }[];
+  sort: readonly SortKey[];
+  limit: number;
+}
+
+interface Embed {
+  key: string;
+  relation: Relation;
+  isInner: boolean;
+  isShown: boolean;
+  scope: Scope;
+}
+
+export interface RelatedPlan extends ListPlan {
+  items: readonly RelatedItem[];
+  embeds: readonly EmbedPlan[];
+}
+
+/** A list whose query goes through relations, each table with the access that the caller has to it. */
+export async function planRelated(
+  ctx: Pick<RowsCtx, 'openRelated' | 'table'>,
+  query: ParsedQuery,
+  readCursor: (table: RowTable, token: string, sort: readonly PlannedSort[]) => readonly AfterKey[],
+): Promise<RelatedPlan> {
+  const open = ctx.openRelated;
+  const select = query.select ?? [{ column: '*', alias: '*' }];
+  const scope = await openScope(open, ctx.table, select);
+  scope.where.push(...query.where.map((condition) => ({ condition, hops: [] })));
+  scope.sort = query.sort;
+  const tally = { tests: countTests(query.where), notes: query.notes };
+  for (const parameter of query.related) applyParameter(scope, parameter, tally);
+  const { table, where, sort, items, embeds } = await planScope(open, scope);
+  const distinct = planDistinct(table, query.distinct);
+  if (distinct.length > 0 && sort.some(({ column }) => isJoined(column)))
+    throw validationError('distinct', 'cannot be combined with a sort by related rows');
+  return {
+    table,
+    output: createOutput(items.map((item) => ({ column: item.column, key: item.key }))),
+    items,
+    embeds,
+    where,
+    distinct,
+    sort,
+    after: query.cursor === null ? null : readCursor(table, query.cursor, sort),
+    page: query.page ?? 1,
+    perPage: query.perPage ?? perPageDefault,
+  };
+}
+
+async function openScope(open: OpenRelated, table: RowTable, select: readonly SelectItem[]): Promise<Scope> {
+  const embeds: Embed[] = [];
+  for (const { alias, embed } of select) {
+    if (!embed) continue;
+    const relation = await findRelation(open, table, embed.name, embed.hint);
+    if (!relation) throw unknownRelationError(embed.name);
+    const scope = await openScope(open, relation.other.table, embed.select);
+    embeds.push({
+      key: alias,
+      relation,
+      isInner: embed.isInner,
+      isShown: embed.select.length > 0,
+      scope,
+    });
+  }
+  return { table, joins: [], select, embeds, where: [], sort: [], limit: embedRowsMax };
+}
+
+function unknownRelationError(name: string) {
+  const label = name.length > 63 ? 'with this name' : `\`${name}\``;
+  return fail('unknown_column', {
+    detail: `The table has no related rows ${label}.`,
+    errors: [
+      {
+        field: 'select',
+        code: 'unknown_column',
+        detail: `${name.slice(0, 63)} is not a relation of this table`,
+      },
+    ],
+  });
+}
+
+const countTests = (conditions: readonly Condition[]): number =>
+  conditions.reduce((sum, each) => sum + (each.kind === 'test' ? 1 : countTests(each.parts)), 0);
+
+/**
+ * `comments.status=eq.open` filters the embedded rows, since there may be several; `author.name=eq.Ada` filters the rows that
+ * refer to an author.
+ */
+function applyParameter(
+  top: Scope,
+  parameter: RelatedParameter,
+  tally: { tests: number; notes: string[] },
+): void {
+  const { path, last, name } = parameter;
+  let holder = top;
+  let hops: string[] = [];
+  let inner: Scope | null = top;
+  let embed: Embed | null = null;
+  for (const step of path) {
+    embed = inner?.embeds.find(({ key }) => key === step) ?? null;
+    inner = embed?.scope ?? null;
+    if (embed?.relation.kind === 'many') {
+      holder = embed.scope;
+      hops = [];
+    } else hops.push(step);
+  }
+  if (embed?.relation.kind === 'many') {
+    const { table } = embed.scope;
+    const plain = last.startsWith('_') ? last.slice(1) : last;
+    // A column keeps its meaning.
+    if (plain === 'limit' && !(plain === last && table.byName.has(last))) {
+      embed.scope.limit = parseLimit(parameter);
+      return;
+    }
+    if (last === 'sort') {
+      embed.scope.sort = parseSort(parameter.value);
+      return;
+    }
+  } else if (embed && (last === 'sort' || last === 'limit'))
+    throw validationError(name, `${embed.key} is one row`);
+  if (hops.length > 0 && inner?.embeds.some(({ key }) => key === last) && !inner.table.byName.has(last))
+    throw validationError(name, 'of one row, only columns can be compared; use !inner instead');
+  const condition = parseRelatedCondition(parameter, tally);
+  if (!condition) throw unknownParameterError(name);
+  holder.where.push({ condition, hops });
+}
+
+interface PlannedScope {
+  table: RowTable;
+  where: PlannedCondition[];
+  sort: PlannedSort[];
+  items: RelatedItem[];
+  embeds: EmbedPlan[];
+}
+
+async function planScope(open: OpenRelated, scope: Scope): Promise<PlannedScope> {
+  const plans = new Map<Embed, EmbedPlan>();
+  for (const embed of scope.embeds) plans.set(embed, await planEmbed(open, embed));
+  const exists = (embed: Embed, negated: boolean): PlannedCondition => {
+    const plan = plans.get(embed) as EmbedPlan;
+    return {
+      kind: 'test',
+      op: 'related',
+      negated,
+      column: plan.from,
+      sql: (values) => existsSql(plan, values),
+    };
+  };
+  const where: PlannedCondition[] = scope.embeds
+    .filter(({ isInner }) => isInner)
+    .map((embed) => exists(embed, false));
+  for (const { condition, hops } of scope.where)
+    where.push(await planWhere(open, scope, condition, hops, exists));
+  const columns = new Map<string, CatalogueColumn>();
+  for (const { column } of scope.sort) columns.set(column, await findColumn(open, scope, column.split('.')));
+  const sort = planSort(scope.table, scope.sort, (name) => columns.get(name) ?? failUnknown(name));
+  const items = withoutStar(scope.table, scope.select).flatMap(({ column, alias, embed }): RelatedItem[] => {
+    if (!embed) return [{ key: alias, column: scope.table.byName.get(column) ?? failUnknown(column) }];
+    const found = scope.embeds.find(({ key, isShown }) => key === alias && isShown);
+    const plan = found && plans.get(found);
+    return plan ? [{ key: alias, column: embeddedColumn(alias), embed: plan }] : [];
+  });
+  const table = scope.joins.length > 0 ? { ...scope.table, joins: scope.joins } : scope.table;
+  return { table, where, sort, items, embeds: [...plans.values()] };
+}
+
+/** The JSON of related rows, in place of a column. */
+const embeddedColumn = (name: string): CatalogueColumn => ({
+  name,
+  physical: '',
+  type: 'jsonb',
+  nullable: true,
+  default: null,
+  role: 'plain',
+});
+
+async function planEmbed(open: OpenRelated, { key, relation, scope }: Embed): Promise<EmbedPlan> {
+  const { kind, from, to, other } = relation;
+  return { key, kind, from, to, other, limit: scope.limit, ...(await planScope(open, scope)) };
+}
+
+async function planWhere(
+  open: OpenRelated,
+  scope: Scope,
+  condition: Condition,
+  hops: readonly string[],
+  exists: (embed: Embed, negated: boolean) => PlannedCondition,
+  inGroup = false,
+): Promise<PlannedCondition> {
+  if (condition.kind !== 'test') {
+    const parts: PlannedCondition[] = [];
+    for (const part of condition.parts) parts.push(await planWhere(open, scope, part, hops, exists, true));
+    return { kind: condition.kind, negated: condition.negated, parts };
+  }
+  const embed = scope.embeds.find(({ key }) => key === condition.column);
+  if (embed && hops.length === 0 && !scope.table.byName.has(condition.column)) {
+    const isNull = condition.op === 'is' && condition.operand === 'null';
+    if (!isNull && !(condition.op === 'is' && condition.operand === 'not_null'))
+      throw validationError(condition.column, 'related rows can only be compared by is.null and not.is.null');
+    return exists(embed, isNull !== condition.negated);
+  }
+  const column = await findColumn(open, scope, [...hops, ...condition.column.split('.')]);
+  return planCondition(() => column, condition, { inGroup });
+}
+
+/** A column of the scope, or of a row that it refers to. */
+async function findColumn(
+  open: OpenRelated,
+  scope: Scope,
+  path: readonly string[],
+): Promise<CatalogueColumn> {
+  const label = path.join('.');
+  const name = path.at(-1) ?? '';
+  if (path.length > embedDepthMax + 1)
+    throw validationError(label, `goes over more than ${embedDepthMax} tables`, 'too_deep');
+  let inner: Scope | null = scope;
+  let { table } = scope;
+  let join: Join | null = null;
+  for (const step of path.slice(0, -1)) {
+    const embed: Embed | undefined = inner?.embeds.find(({ key }) => key === step);
+    const relation: Relation | null = embed?.relation ?? (await findRelation(open, table, step));
+    if (!relation) throw unknownParameterError(label);
+    if (relation.kind === 'many')
+      throw validationError(
+        label,
+        embed
+          ? `${step} stands for several rows: filter them by ${step}.${name}, and rows by !inner or ${step}=is.null`
+          : `${step} stands for several rows: add ${step}(…) to select to filter them`,
+      );
+    join = joinTo(scope, join, relation);
+    table = relation.other.table;
+    inner = embed?.scope ?? null;
+  }
+  const column = table.byName.get(name) ?? failUnknown(label);
+  return join ? joinedColumn(join, column, label) : column;
+}
+
+function joinTo(scope: Scope, before: Join | null, { from, to, other }: Relation): Join {
+  const left = before ? joinedColumn(before, from, from.name) : from;
+  const same = scope.joins.find((join) => join.from.physical === left.physical);
+  if (same) return same;
+  const join: Join = { alias: `r${scope.joins.length + 1}`, table: other.table, from: left, to };
+  scope.joins.push(join);
+  return join;
+}

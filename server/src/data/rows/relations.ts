@@ -1,0 +1,99 @@
+import { fail } from '../../core/problem.ts';
+import type { CatalogueColumn, CatalogueReferrer } from '../tables/catalogue.ts';
+import type { RecordRead } from './governed-read.ts';
+import type { RowTable } from './row-table.ts';
+
+/** A table as the caller sees it, reached from another one. */
+export interface RelatedTable {
+  table: RowTable;
+  recordRead: RecordRead;
+  isGoverned: boolean;
+}
+
+/** Null if the table does not exist for the caller, or if they may not read it. */
+export type OpenRelated = (tableId: string) => Promise<RelatedTable | null>;
+
+export interface Relation {
+  /** `one`: a column of the table refers to the other; `many`: a column of the other refers to the table. */
+  kind: 'one' | 'many';
+  from: CatalogueColumn;
+  to: CatalogueColumn;
+  other: RelatedTable;
+}
+
+/**
+ * By name of a column that refers to another table, of a table that refers to this one, or of a column without its `_id`. With
+ * a hint, by the name of the other table and of the column between them.
+ */
+export async function findRelation(
+  open: OpenRelated,
+  table: RowTable,
+  name: string,
+  hint: string | null = null,
+): Promise<Relation | null> {
+  if (hint !== null) {
+    const many = await findMany(open, table, name, hint);
+    const column = many ? null : referenceIn(table, hint);
+    return column?.ref?.table === name ? toOne(open, table, hint) : many;
+  }
+  if (referenceIn(table, name)) return toOne(open, table, name);
+  return (
+    (await findMany(open, table, name, null)) ??
+    (table.byName.has(name) ? null : toOne(open, table, `${name}_id`))
+  );
+}
+
+function referenceIn(table: RowTable, name: string): CatalogueColumn | null {
+  const column = table.catalogue.columns.find((each) => each.name === name && each.ref);
+  return column && comparable(table, column) ? column : null;
+}
+
+/** Rows are related by what the caller sees of the columns: a masked or hidden one relates nothing. */
+function comparable({ byName, view }: RowTable, column: CatalogueColumn): CatalogueColumn | null {
+  const seen = byName.get(column.name);
+  if (!seen || seen.type !== column.type) return null;
+  const cases = view.columns?.find((each) => each.column === seen)?.cases ?? [];
+  return cases.some(({ mask }) => mask !== null) ? null : seen;
+}
+
+async function toOne(open: OpenRelated, table: RowTable, name: string): Promise<Relation | null> {
+  const column = referenceIn(table, name);
+  const from = column && comparable(table, column);
+  const other = column?.ref ? await open(column.ref.tableId) : null;
+  const to = other && comparable(other.table, other.table.catalogue.idColumn);
+  return from && to ? { kind: 'one', from, to, other } : null;
+}
+
+async function findMany(
+  open: OpenRelated,
+  table: RowTable,
+  name: string,
+  hint: string | null,
+): Promise<Relation | null> {
+  const from = comparable(table, table.catalogue.idColumn);
+  const referrers = (table.catalogue.referencedBy ?? []).filter(
+    (each) => each.table === name && (hint === null || each.column === hint),
+  );
+  const [first] = referrers;
+  if (!from || !first) return null;
+  const other = await open(first.tableId);
+  const columns = other ? referrers.flatMap((each) => referrerColumn(other.table, each) ?? []) : [];
+  const [to] = columns;
+  if (!other || !to) return null;
+  if (columns.length > 1) throw ambiguousError(name, columns);
+  return { kind: 'many', from, to, other };
+}
+
+function referrerColumn(table: RowTable, { column: name }: CatalogueReferrer): CatalogueColumn | null {
+  const column = table.catalogue.columns.find((each) => each.name === name);
+  return column ? comparable(table, column) : null;
+}
+
+function ambiguousError(name: string, columns: readonly CatalogueColumn[]) {
+  const forms = columns.map((column) => `${name}!${column.name}`);
+  const detail = `several columns of ${name} refer to this table; write ${forms.join(' or ')}`;
+  return fail('validation_failed', {
+    detail: `${name}: ${detail}`,
+    errors: [{ field: 'select', code: 'ambiguous', detail }],
+  });
+}
