@@ -97,4 +97,36 @@ describe.if(hasChromium)('types and checks of columns in the console', () => {
     expect(complaints).toEqual([]);
     await page.close();
   });
+
+  test('a reference is chosen in the form of the table, shown as a link and picked by name', async () => {
+    const create = (name: string, columns: string[]) =>
+      done(owner.call('POST', `${place.app}/tables`, { name, columns }));
+    await create('authors', ['name:text']);
+    for (const name of ['Ada', 'Bob']) await done(owner.call('POST', `${place.data}/authors`, { name }));
+    const page = await browser.newPage();
+    await page.goto(`${place.console}/tables?create`);
+    await settled(page);
+    const complaints = complaintsOf(page);
+    await page.getByRole('textbox', { name: 'Name', exact: true }).first().fill('books');
+    const column = page.getByRole('group', { name: 'Column 1' });
+    await column.getByLabel('Name').fill('author');
+    await column.getByLabel('Type').selectOption('ref');
+    await column.getByLabel('Table').selectOption('authors');
+    await column.getByLabel('When its row is deleted').selectOption('cascade');
+    await page.getByRole('button', { name: 'Preview table' }).click();
+    await page.getByRole('dialog').getByText('author:ref:authors(on_delete=cascade)').first().waitFor();
+    await confirmed(page, 'Create table');
+    await page.getByText('No rows yet').waitFor();
+    await page.getByRole('button', { name: 'Insert row' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByRole('combobox', { name: 'author' }).click();
+    await page.getByRole('option', { name: 'Bob' }).click();
+    await form.getByRole('button', { name: 'Insert row' }).click();
+    await form.waitFor({ state: 'hidden' });
+    const link = page.getByRole('grid').getByRole('link', { name: 'Bob' });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toContain('/tables/authors?filter=id%3Deq.');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
 });

@@ -232,6 +232,11 @@ async function planWhere(
       throw validationError(condition.column, 'related rows can only be compared by is.null and not.is.null');
     return exists(embed, isNull !== condition.negated);
   }
+  const [first] = hops;
+  // A parameter that leads nowhere is like every other unknown one.
+  if (first !== undefined && !scope.embeds.some(({ key }) => key === first))
+    if (!(await findRelation(open, scope.table, first)))
+      throw unknownParameterError([...hops, condition.column].join('.'));
   const column = await findColumn(open, scope, [...hops, ...condition.column.split('.')]);
   return planCondition(() => column, condition, { inGroup });
 }
@@ -252,7 +257,7 @@ async function findColumn(
   for (const step of path.slice(0, -1)) {
     const embed: Embed | undefined = inner?.embeds.find(({ key }) => key === step);
     const relation: Relation | null = embed?.relation ?? (await findRelation(open, table, step));
-    if (!relation) throw unknownParameterError(label);
+    if (!relation) return failUnknown(label);
     if (relation.kind === 'many')
       throw validationError(
         label,
