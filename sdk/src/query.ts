@@ -46,6 +46,7 @@ interface QueryParams {
   where: readonly AnyCondition[];
   sort: readonly string[];
   distinct: readonly string[];
+  search: string | null;
   page: number | null;
   perPage: number | null;
   cursor: string | null;
@@ -67,6 +68,7 @@ const emptyParams: QueryParams = {
   where: [],
   sort: [],
   distinct: [],
+  search: null,
   page: null,
   perPage: null,
   cursor: null,
@@ -181,6 +183,13 @@ export class Query<Row extends object, Out = Row> {
   distinct(...columns: Column<Row>[]): Query<Row, Out> {
     return new Query(this.place, { ...this.#asked, distinct: columns });
   }
+  /**
+   * Rows with all of the words, in the columns of the table's search index: `tea pot`, `"tea pot"` as a phrase, `-green` without
+   * it, `tea or coffee`. Without `sort` the best matches come first. `_snippet` is HTML: the escaped text with `<mark>`.
+   */
+  search(text: string): Query<Row, Out & { _snippet: string }> {
+    return new Query(this.place, { ...this.#asked, search: text });
+  }
   page(page: number): Query<Row, Out> {
     return new Query(this.place, { ...this.#asked, page, cursor: null });
   }
@@ -234,7 +243,11 @@ export class Query<Row extends object, Out = Row> {
   }
 
   async count({ mode, ...options }: CountOptions = {}): Promise<number> {
-    const query: [string, string][] = [...this.#asked.where.map(toParameter), ...this.#distinct()];
+    const query: [string, string][] = [
+      ...this.#asked.where.map(toParameter),
+      ...this.#distinct(),
+      ...this.#search(),
+    ];
     if (mode !== undefined) query.push(['count', mode]);
     return (await this.#get<{ count: number }>('/_count', query, options)).count;
   }
@@ -246,7 +259,7 @@ export class Query<Row extends object, Out = Row> {
   async aggregate<const S extends AggregateSelect<Row>>(
     options: AggregateOptions<Row, S>,
   ): Promise<Page<Aggregated<Row, S>>> {
-    const query = [...this.#asked.where.map(toParameter), ...aggregateParameters(options)];
+    const query = [...this.#asked.where.map(toParameter), ...this.#search(), ...aggregateParameters(options)];
     return toPage(await this.#get<ListAnswer<Aggregated<Row, S>>>('/_aggregate', query, options));
   }
 
@@ -259,12 +272,17 @@ export class Query<Row extends object, Out = Row> {
     const query = where.map(toParameter);
     if (select.length > 0) query.push(['select', select.join(',')]);
     if (sort.length > 0) query.push(['sort', sort.join(',')]);
-    return [...query, ...this.#distinct()];
+    return [...query, ...this.#distinct(), ...this.#search()];
   }
 
   #distinct(): [string, string][] {
     const { distinct } = this.#asked;
     return distinct.length === 0 ? [] : [['_distinct', distinct.join(',')]];
+  }
+
+  #search(): [string, string][] {
+    const { search } = this.#asked;
+    return search === null ? [] : [['_search', search]];
   }
 
   #window(): [string, string][] {

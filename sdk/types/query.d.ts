@@ -25,6 +25,7 @@ interface QueryParams {
     where: readonly AnyCondition[];
     sort: readonly string[];
     distinct: readonly string[];
+    search: string | null;
     page: number | null;
     perPage: number | null;
     cursor: string | null;
@@ -74,6 +75,13 @@ export declare class Query<Row extends object, Out = Row> {
     sort(...keys: (Column<Row> | `-${Column<Row>}`)[]): Query<Row, Out>;
     /** Only the first row, in the order of `sort`, of each combination of values. */
     distinct(...columns: Column<Row>[]): Query<Row, Out>;
+    /**
+     * Rows with all of the words, in the columns of the table's search index: `tea pot`, `"tea pot"` as a phrase, `-green` without
+     * it, `tea or coffee`. Without `sort` the best matches come first. `_snippet` is HTML: the escaped text with `<mark>`.
+     */
+    search(text: string): Query<Row, Out & {
+        _snippet: string;
+    }>;
     page(page: number): Query<Row, Out>;
     perPage(perPage: number): Query<Row, Out>;
     /** Continues after a page, even if rows before it were added or removed. */

@@ -8,10 +8,11 @@ import { parseQuery } from './parse-query.ts';
 import { type AggregatePlan, planAggregate } from './plan-aggregate.ts';
 import { pageResponse, readPage } from './read-page.ts';
 import { createOutput, hasColumnIn } from './row-table.ts';
+import { searchedTable } from './search-sql.ts';
 
 export async function aggregateRows(ctx: RowsCtx, format: PageFormat = 'json') {
   const query = parseQuery(ctx.search, 'aggregate', hasColumnIn(ctx.table));
-  const plan = planAggregate(ctx.table, query, ctx.cursors.read);
+  const plan = planAggregate(await searchedTable(ctx, ctx.table, query), query, ctx.cursors.read);
   await requireKnownZones(ctx, plan);
   const page = await readPage(ctx, plan.groups, aggregateSql(plan), format).catch((error: unknown) => {
     if (sqlState(error) === '22003') throw validationError('select', 'has a sum beyond the range of numbers');

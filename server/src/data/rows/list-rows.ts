@@ -1,4 +1,5 @@
 import { type CountMode, countCap } from '@svc/contract/rows.ts';
+import { rankedMatchesMax } from '@svc/contract/search.ts';
 import { fail } from '../../core/problem.ts';
 import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
@@ -7,17 +8,21 @@ import { parseQuery } from './parse-query.ts';
 import { type AfterKey, type ListPlan, planDistinct, planList, planSelect, planWhere } from './plan.ts';
 import { pageResponse, readPage } from './read-page.ts';
 import { createOutput, hasColumnIn, isWhole, requireColumn } from './row-table.ts';
+import { shownIn } from './search.ts';
+import { rankedNote, searchedTable, searchSql } from './search-sql.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
 const nothing = createOutput([]);
 
 export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
   const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.table));
-  const plan = planList(ctx.table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
-  const page = await readPage(ctx, plan, listSql(plan), format);
+  const from = await searchedTable(ctx, ctx.table, query, { isPage: true });
+  const plan = planList(from, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
+  const page = await readPage(ctx, plan, plan.table.search ? searchSql(plan) : listSql(plan), format);
+  if (page.found > rankedMatchesMax) query.notes.push(rankedNote);
   if (page.rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
   const { table, output } = plan;
-  ctx.recordRead({ action: 'read', table, output, rows: page.rows });
+  ctx.recordRead({ action: 'read', table, output: shownIn(table, output), rows: page.rows });
   // Without a primary key, equal rows could not be told apart.
   const hasCursor = page.hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
   return pageResponse(ctx, page, {
@@ -45,7 +50,8 @@ export async function countRows(ctx: RowsCtx) {
   for (const { column } of query.sort) requireColumn(ctx.table, column);
   const planned = planWhere(ctx.table, query.where);
   const distinct = planDistinct(ctx.table, query.distinct);
-  const count = await countBy(query.count ?? 'exact', ctx, planned, distinct);
+  const table = await searchedTable(ctx, ctx.table, query);
+  const count = await countBy(query.count ?? 'exact', { ...ctx, table }, planned, distinct);
   ctx.recordRead({ action: 'read', table: ctx.table, output: nothing, rows: 0 });
   return jsonResponse(
     200,

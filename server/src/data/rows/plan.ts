@@ -5,6 +5,7 @@ import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { type PlannedCondition, planCondition } from '../tables/conditions.ts';
 import type { ParsedQuery, SelectItem, SortKey } from './parse-query.ts';
 import { createOutput, type Output, type RowTable, requireColumn } from './row-table.ts';
+import { rankedSort, withSnippet } from './search.ts';
 
 export interface ListPlan {
   table: RowTable;
@@ -31,10 +32,10 @@ export function planList(
   query: ParsedQuery,
   readCursor: (token: string, sort: readonly PlannedSort[]) => readonly AfterKey[],
 ): ListPlan {
-  const sort = planSort(table, query.sort);
+  const sort = table.search?.isRanked ? rankedSort(table) : planSort(table, query.sort);
   return {
     table,
-    output: planSelect(table, query.select),
+    output: withSnippet(table, planSelect(table, query.select)),
     where: planWhere(table, query.where),
     distinct: planDistinct(table, query.distinct),
     sort,

@@ -6,6 +6,7 @@ import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { always, isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { type RowShape, rowShape } from './json-rows.ts';
 import type { HashKeys, Mask } from './masks.ts';
+import type { PlannedSearch } from './search.ts';
 
 /** A table as one caller sees it. */
 export interface RowTable {
@@ -21,6 +22,8 @@ export interface RowTable {
   /** Orders the rows: another one than the key where ids are masked. */
   order: CatalogueColumn;
   view: TableView;
+  /** Only rows that this finds are read. */
+  search?: PlannedSearch;
 }
 
 /** A column that orders rows beside a masked id. No column of a table of ours has the name. */

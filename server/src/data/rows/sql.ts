@@ -17,6 +17,7 @@ import {
 import { type Dialect, postgresDialect } from './dialect.ts';
 import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
 import { columnRef, type Output, type RowTable, type ViewColumn } from './row-table.ts';
+import { indexedCondition, searchConditions, vectorItems } from './search.ts';
 
 /** `text` contains names of the catalogue only; values are parameters. */
 export interface Statement {
@@ -45,7 +46,7 @@ export function pageSql(plan: ListPlan, source: Source, values: Values): Stateme
   return { text, values };
 }
 
-function listFrom(plan: ListPlan, values: Values): Source {
+export function listFrom(plan: ListPlan, values: Values): Source {
   return distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
 }
 
@@ -144,14 +145,23 @@ export const fromClause = ({ from, conditions }: Source) => `${from}${whereClaus
 export function readFrom(table: RowTable, planned: Where, values: Values): Source {
   const { rows, columns } = table.view;
   const visible = isAlways(rows) ? [] : [conditionSql(rows, values)];
+  const indexed = indexedCondition(table, values);
+  if (indexed !== null) visible.push(indexed);
   if (columns === null)
-    return { from: `${table.from} t`, conditions: [...visible, ...whereSql(planned, values)] };
+    return {
+      from: `${table.from} t`,
+      conditions: [...visible, ...whereSql(planned, values), ...searchConditions(table, values)],
+    };
   const items = columns.map(
     (column) => `${viewColumnSql(table, column, values)} as ${ident(column.column.physical)}`,
   );
   const version = table.catalogue.foreign ? [] : [versionRef];
-  const inner = `select ${[...items, ...version].join(', ')} from ${table.from} t${whereClause(visible)}`;
-  return { from: `(${inner}) t`, conditions: whereSql(planned, values) };
+  const words = vectorItems(table, values);
+  const inner = `select ${[...items, ...version, ...words].join(', ')} from ${table.from} t${whereClause(visible)}`;
+  return {
+    from: `(${inner}) t`,
+    conditions: [...whereSql(planned, values), ...searchConditions(table, values)],
+  };
 }
 
 function viewColumnSql(table: RowTable, { column, source, cases }: ViewColumn, values: Values): string {
@@ -316,7 +326,7 @@ function seenColumn(table: RowTable, values: Values) {
   };
 }
 
-function columnsSql({ sql }: Output, more: readonly string[]): string {
+export function columnsSql({ sql }: Output, more: readonly string[]): string {
   return [...(sql === '' ? [] : [sql]), ...more].join(', ');
 }
 
@@ -328,7 +338,7 @@ function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
 
-function orderSql(sort: readonly PlannedSort[], values: Values): string {
+export function orderSql(sort: readonly PlannedSort[], values: Values): string {
   const { orderBy } = dialectOf(values);
   return sort.map(({ column, descending }) => orderBy(columnRef(column), column, descending)).join(', ');
 }
@@ -341,7 +351,7 @@ export function whereSql(planned: Where, values: Values): string[] {
  * Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use
  * an index.
  */
-function afterSql({ table, sort }: ListPlan, after: readonly AfterKey[], values: Values): string {
+export function afterSql({ table, sort }: ListPlan, after: readonly AfterKey[], values: Values): string {
   const bounds = sort.map(({ column }, i) => keyBound(table, column, after[i] ?? null, values));
   const [first] = sort;
   const isPlain = sort.every((key) => !key.column.nullable && key.descending === first?.descending);

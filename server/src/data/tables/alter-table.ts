@@ -17,7 +17,7 @@ import {
   swapTableSql,
 } from './ddl.ts';
 import { resetTimeouts, run, withTableLock } from './physical-lock.ts';
-import { planIndex } from './rules.ts';
+import { indexKind, planIndex } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function rebuildTable(
     const columns = index.columns.flatMap(
       (number) => row.columns.find((column) => column.number === number) ?? [],
     );
-    const plan = id && planIndex(columns, index.is_unique ? 'unique' : 'plain', id);
+    const plan = id && planIndex(columns, indexKind(index), id);
     if (!plan || typeof plan === 'string') throw new Error(`Index ${index.id} cannot be rebuilt.`);
     return { id: index.id, plan };
   });

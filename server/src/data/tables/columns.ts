@@ -8,11 +8,12 @@ import type { AppMutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { isNamedByRules } from './access.ts';
 import { alterTable, rebuildTable } from './alter-table.ts';
-import { addColumnSql, dropColumnSql } from './ddl.ts';
+import { addColumnSql, dropColumnSql, dropVectorsSql } from './ddl.ts';
 import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
 import { requireUnnamedColumn } from './named-by-access.ts';
 import {
   columnSpec,
+  countAttributes,
   countDeclaredColumns,
   duplicatePositions,
   formatIndex,
@@ -42,7 +43,7 @@ export async function addColumn(
   const isRebuilt = needsRebuild(row.attributes_made, 1);
   const saved = await saveTableChange(ctx, row, {
     columns_made: column.number,
-    attributes_made: (isRebuilt ? row.columns.length : row.attributes_made) + 1,
+    attributes_made: (isRebuilt ? countAttributes(row) : row.attributes_made) + 1,
   });
   auditTable(ctx, 'columns.add', row, null, { column: columnSpecText(columnSpec(column)) });
   if (isRebuilt) await rebuildTable(ctx, row);
@@ -73,7 +74,8 @@ export async function dropColumn(
   await deleteIndexRows(ctx.db, ctx.tenant.id, indexIds);
   await deleteColumnRow(ctx.db, row, column.number);
   await saveTableChange(ctx, row);
-  await alterTable(ctx, row, dropColumnSql(row, column.number));
+  const vectors = indexes.flatMap((index) => (index.search ? dropVectorsSql(row, index.columns) : []));
+  await alterTable(ctx, row, [...vectors, ...dropColumnSql(row, column.number)]);
 }
 
 export function parseColumns(specs: readonly ColumnSpec[]): NewColumn[] {

@@ -4,6 +4,7 @@ import { addIndex, alignTable } from './align-table.ts';
 import { createTableSql } from './ddl.ts';
 import { insertTableGrantRow, listTableGrantRows } from './grants-store.ts';
 import { runStatements } from './physical-lock.ts';
+import { countAttributes } from './rules.ts';
 import { insertTableRow, listAllTableRows, type TableRow } from './store.ts';
 
 /**
@@ -28,7 +29,7 @@ export async function copyTables(
       id: ctx.newId(),
       app_id: to.appId,
       version: 1,
-      attributes_made: original.columns.length,
+      attributes_made: countAttributes(original),
       created_at: ctx.now,
       updated_at: ctx.now,
       indexes: [],
@@ -44,11 +45,11 @@ export async function copyTables(
 }
 
 async function copyIndexes(ctx: MutationCtx, original: TableRow, table: TableRow): Promise<void> {
-  for (const { name, columns: numbers, is_unique } of original.indexes) {
+  for (const { name, columns: numbers, is_unique, search } of original.indexes) {
     const columns = numbers.flatMap(
       (number) => table.columns.find((column) => column.number === number) ?? [],
     );
-    await addIndex(ctx, table, { name, columns, is_unique });
+    await addIndex(ctx, table, { name, columns, is_unique, search });
   }
 }
 

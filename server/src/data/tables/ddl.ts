@@ -1,6 +1,7 @@
 import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
 import { enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { searchedCharsMax, searchLanguages } from '@svc/contract/search.ts';
 import pg from 'pg';
 import {
   physicalCheckName,
@@ -9,6 +10,7 @@ import {
   physicalSchemaName,
   physicalSequenceName,
   physicalTableName,
+  physicalVectorName,
   versionColumn,
 } from './catalogue.ts';
 import type { IndexPlan } from './rules.ts';
@@ -29,6 +31,11 @@ const declaredType = (type: ColumnType) => {
   const { sql, declaration = sql } = describeColumnType(type);
   return declaration;
 };
+
+export function languageSql(language: string): string {
+  if (!searchLanguages.includes(language)) throw new Error(`${language} is not a language of searches.`);
+  return `${literal(`pg_catalog.${language}`)}::regconfig`;
+}
 
 export const qualifiedTable = (table: TableId): string => inSchema(table, physicalTableName(table.id));
 
@@ -219,6 +226,7 @@ function physicalTableSql(
         `${ident(physicalColumnName(number))} ${declaredType(type)}${nullable ? '' : ' not null'}`,
     ),
     `${ident(versionColumn)} int8 not null`,
+    ...vectorColumns(table),
     ...table.columns
       .flatMap(physicalChecks)
       .map(({ name, condition }) => `constraint ${ident(name)} check (${condition})`),
@@ -243,12 +251,43 @@ function sequenceSql(table: TableRow, role: string | null): Statement[] {
 const grantSql = (rights: string, role: string | null): Statement[] =>
   role === null ? [] : [{ text: `grant ${rights} to ${ident(role)}` }];
 
+/** One expression for the index and for searches, which can only then use the index. */
+export const joinedVectors = (names: readonly string[], prefix = '') =>
+  names.map((name) => `coalesce(${prefix}${ident(name)}, ''::tsvector)`).join(' || ');
+
+/** The words of each searched column: what a caller may not see is left out of a search by its name. */
+function vectorColumns({ indexes }: Pick<TableRow, 'indexes'>): string[] {
+  const index = indexes.find(({ search }) => search);
+  if (!index?.search) return [];
+  const { language, weights } = index.search;
+  return index.columns.map((number, at) => {
+    const source = `left(${ident(physicalColumnName(number))}, ${searchedCharsMax})`;
+    const words = `to_tsvector(${languageSql(language)}, ${source})`;
+    return `${ident(physicalVectorName(number))} tsvector generated always as (setweight(${words}, ${literal(weights[at] ?? 'D')})) stored`;
+  });
+}
+
+/** Rewrites the table: for one without rows, or without others that use it. */
+export const addVectorsSql = (table: TableRow): Statement[] => [
+  {
+    text: `alter table ${qualifiedTable(table)} ${vectorColumns(table)
+      .map((column) => `add column ${column}`)
+      .join(', ')}`,
+  },
+];
+
+export function dropVectorsSql(table: TableId, numbers: readonly number[]): Statement[] {
+  const drops = numbers.map((number) => `drop column if exists ${ident(physicalVectorName(number))}`);
+  return [{ text: `alter table ${qualifiedTable(table)} ${drops.join(', ')}` }];
+}
+
 function createIndexSql(table: string, name: string, plan: IndexPlan): string {
   const keys = plan.keys.map((number) => ident(physicalColumnName(number))).join(', ');
   const on = {
     btree: `(${keys})`,
     gin: `using gin (${keys} jsonb_path_ops)`,
     gin_array: `using gin (${keys})`,
+    search: `using gin ((${joinedVectors(plan.keys.map(physicalVectorName))}))`,
   }[plan.method];
   return `create ${plan.isUnique ? 'unique ' : ''}index ${ident(name)} on ${table} ${on}`;
 }
