@@ -28,7 +28,7 @@ const forms: Record<string, () => string> = {
 export async function main(): Promise<void> {
   await withCleanup(async (cleanup) => {
     const server = await startServer(cleanup);
-    const app = await createApp(server, 'search');
+    const app = await createApp(server, 'library');
     const pat = await createPat(server);
     const columns = ['title:text', 'body:text', 'shelf:int'];
     const table = await createTable(server, app, { name: 'notes', columns, index: ['shelf'] });

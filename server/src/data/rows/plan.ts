@@ -1,3 +1,4 @@
+import { describeColumnType } from '@svc/contract/columns.ts';
 import type { Condition } from '@svc/contract/filter.ts';
 import { perPageDefault } from '@svc/contract/limits.ts';
 import { fail } from '../../core/problem.ts';
@@ -51,8 +52,8 @@ export function planDistinct(table: RowTable, names: readonly string[]): Catalog
 
 /** JSON has no equality that all databases share. */
 export function requireGroupable(column: CatalogueColumn): CatalogueColumn {
-  if (column.type !== 'jsonb') return column;
-  throw columnUseError(column, 'cannot be grouped by, because its type is jsonb');
+  if (describeColumnType(column.type).sql !== 'jsonb') return column;
+  throw columnUseError(column, `cannot be grouped by, because its type is ${column.type}`);
 }
 
 export function columnUseError({ name }: CatalogueColumn, detail: string) {

@@ -2,6 +2,7 @@ import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { fail } from '../../core/problem.ts';
+import type { RowFile } from '../storage/row-files.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { always, isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { type RowShape, rowShape } from './json-rows.ts';
@@ -24,6 +25,8 @@ export interface RowTable {
   view: TableView;
   /** Only rows that this finds are read. */
   search?: PlannedSearch;
+  /** Of a change: the uploaded files that its rows may have, by id. */
+  files?: ReadonlyMap<string, RowFile>;
 }
 
 /** A column that orders rows beside a masked id. No column of a table of ours has the name. */

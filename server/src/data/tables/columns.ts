@@ -9,7 +9,13 @@ import { fail } from '../../core/problem.ts';
 import { isNamedByRules } from './access.ts';
 import { alterTable, rebuildTable } from './alter-table.ts';
 import { addColumnSql, dropColumnSql, dropVectorsSql } from './ddl.ts';
-import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
+import {
+  auditTable,
+  enableStorageForFiles,
+  lockTable,
+  requireColumn,
+  saveTableChange,
+} from './lock-table.ts';
 import { requireUnnamedColumn } from './named-by-access.ts';
 import {
   columnSpec,
@@ -39,6 +45,7 @@ export async function addColumn(
     throw fail('limit_reached', { detail: `A table can have at most ${columnsPerTableMax} columns.` });
   }
   const column: ColumnRow = { ...draft, number: row.columns_made + 1 };
+  await enableStorageForFiles(ctx, [column]);
   await insertColumnRows(ctx.db, row, [column]);
   const isRebuilt = needsRebuild(row.attributes_made, 1);
   const saved = await saveTableChange(ctx, row, {
@@ -75,7 +82,7 @@ export async function dropColumn(
   await deleteColumnRow(ctx.db, row, column.number);
   await saveTableChange(ctx, row);
   const vectors = indexes.flatMap((index) => (index.search ? dropVectorsSql(row, index.columns) : []));
-  await alterTable(ctx, row, [...vectors, ...dropColumnSql(row, column.number)]);
+  await alterTable(ctx, row, [...vectors, ...dropColumnSql(row, column)]);
 }
 
 export function parseColumns(specs: readonly ColumnSpec[]): NewColumn[] {

@@ -1,6 +1,7 @@
 import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
 import { enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import { searchedCharsMax, searchLanguages } from '@svc/contract/search.ts';
 import pg from 'pg';
 import {
@@ -72,7 +73,7 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const add = `${on} drop column if exists ${name}, add column ${declared}`;
   const value = columnDefault(column);
   // The default was checked, so that no row needs to be.
-  const checks = addChecksSql(table, column);
+  const checks = [...addChecksSql(table, column), ...fileColumnSql(qualifiedTable(table), column)];
   if (!value) return [{ text: add }, ...checks];
   const drop = { text: `${on} alter column ${name} drop default` };
   switch (value.kind) {
@@ -161,8 +162,15 @@ export function countBreakingSql(
   return `select array[${counts.join(', ')}] as breaking from ${from}`;
 }
 
-export function dropColumnSql(table: TableId, number: number): Statement[] {
+export function dropColumnSql(
+  table: TableId,
+  { number, type }: Pick<ColumnRow, 'number' | 'type'>,
+): Statement[] {
+  const triggers = isFileType(type) ? ['delete', 'update'] : [];
   return [
+    ...triggers.map((event) => ({
+      text: `drop trigger if exists ${ident(`${event}_${physicalColumnName(number)}`)} on ${qualifiedTable(table)}`,
+    })),
     {
       text: `alter table ${qualifiedTable(table)} drop column if exists ${ident(physicalColumnName(number))}`,
     },
@@ -235,6 +243,24 @@ function physicalTableSql(
   return [
     { text: `create table ${target} (${lines.join(', ')})` },
     ...grantSql(`select, insert, update, delete on ${target}`, role),
+    ...table.columns.flatMap((column) => fileColumnSql(target, column)),
+  ];
+}
+
+/** Whatever removes a file from a row, in the transaction that does: the file is then looked at (see `rows/unused-files.ts`). */
+function fileColumnSql(target: string, { number, type }: Pick<ColumnRow, 'number' | 'type'>): Statement[] {
+  if (!isFileType(type)) return [];
+  const name = physicalColumnName(number);
+  const column = ident(name);
+  const release = `for each row when (%) execute function svc_data.release_file(${literal(name)})`;
+  const trigger = (event: string, of: string, when: string) => ({
+    text: `create trigger ${ident(`${event}_${name}`)} after ${event}${of} on ${target} ${release.replace('%', () => when)}`,
+  });
+  const isGone = `old.${column} is not null`;
+  return [
+    { text: `create index on ${target} ((${column} ->> 'id'))` },
+    trigger('delete', '', isGone),
+    trigger('update', ` of ${column}`, `${isGone} and old.${column} is distinct from new.${column}`),
   ];
 }
 

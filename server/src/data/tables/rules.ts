@@ -6,6 +6,7 @@ import {
   isArrayType,
   ownerColumnTypes,
 } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import type { Index, Table } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import type { AppAccess } from '../../core/context.ts';
@@ -110,6 +111,7 @@ export function planIndex(
     if (!columns.every(({ type }) => isSearchable(type))) return 'must be of type text';
     return { keys, method: 'search', isUnique: false };
   }
+  if (columns.some((column) => isFileType(column.type))) return 'cannot be a column of files';
   if (columns.some((column) => isArrayType(column.type))) {
     if (kind === 'unique') return 'cannot be unique with a list column';
     return columns.length === 1

@@ -12,11 +12,13 @@ import {
 } from '@mantine/core';
 import { enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import { type KeyboardEvent, useState } from 'react';
 import { CopyIconButton } from '../../../../components/buttons.tsx';
 import { BoldText, SmallButton } from '../../../../components/text.tsx';
 import type { ColumnView } from '../use-table.ts';
 import { type Field, formatCell, parseField, sqlNull } from './cell-value.ts';
+import { FileField } from './file-field.tsx';
 
 export function CellEditor({
   column,
@@ -50,6 +52,7 @@ export function CellEditor({
     <Stack gap="xs" onKeyDown={onKeyDown}>
       <ValueInput
         type={column.type}
+        column={column.name}
         label={column.name}
         description={column.type}
         text={field.text}
@@ -106,16 +109,20 @@ function examplePlaceholder(type: ColumnType): string | undefined {
 /** Numbers are edited as text, so that no digit is lost. */
 export function ValueInput({
   type,
+  column,
   text,
   onText,
   placeholder,
   ...rest
 }: {
   type: ColumnType;
+  column: string;
   text: string;
   onText: (text: string) => void;
   placeholder?: string | undefined;
 } & Pick<TextInputProps, 'label' | 'aria-label' | 'description' | 'error'>) {
+  if (isFileType(type))
+    return <FileField {...rest} type={type} column={column} text={text} onText={onText} />;
   const hint = placeholder ?? examplePlaceholder(type);
   const { json } = describeColumnType(type);
   const values = json === 'boolean' ? ['true', 'false'] : enumValues(type);

@@ -1,11 +1,13 @@
 import { Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { isFileType } from '@svc/contract/file-type.ts';
 import type { RawRow } from '@svc/contract/json.ts';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
 import { type ColumnView, isChangeable, useTable } from '../use-table.ts';
 import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
-import { formatCell } from './cell-value.ts';
+import { formatCell, sqlNull } from './cell-value.ts';
 import { displayValue, type Edits, type RowEdit } from './edits.ts';
+import { FileLink } from './file-field.tsx';
 import { type CellPosition, moveFocus } from './grid-move.ts';
 import { type SortKey, toggleSort } from './grid-query.ts';
 
@@ -248,7 +250,9 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
             onDoubleClick={() => props.onOpen(id, column.name)}
           >
             {isChanged && <span aria-hidden>● </span>}
-            {person === undefined ? (
+            {isFileType(column.type) && value !== sqlNull ? (
+              <FileLink row={name} column={column.name} value={value} />
+            ) : person === undefined ? (
               <CellValue type={column.type} value={value} />
             ) : (
               <span title={formatCell('text', value)}>{person}</span>

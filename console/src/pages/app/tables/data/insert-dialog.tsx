@@ -80,6 +80,7 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
                   <div style={{ flex: 1, minWidth: 0 }}>
                     <ValueInput
                       type={column.type}
+                      column={column.name}
                       label={column.name}
                       description={column.type}
                       text={field.text}

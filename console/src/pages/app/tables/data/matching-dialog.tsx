@@ -98,6 +98,7 @@ export function MatchingDialog({
           {column && (
             <ValueInput
               type={column.type}
+              column={column.name}
               label="New value"
               description={
                 column.nullable ? `${column.type}; empty is null unless it is a text` : column.type
