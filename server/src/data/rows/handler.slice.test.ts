@@ -138,6 +138,7 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     dry_run: 'true',
     _distinct: 'a',
     _having: 'a.gt.1',
+    _search: 'a',
   };
   for (const { endpoint, shape } of rowContract.filter(({ endpoint }) => endpoint.id !== 'rows.access')) {
     const named = parametersIn('query', shape.query).map(({ name }) => String(name));
