@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   governed: () => import('./governed.ts'),
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),
+  'rows-search': () => import('./rows-search.ts'),
   'rows-memory': () => import('./rows-memory.ts'),
   runtime: () => import('./runtime.ts'),
   static: () => import('./static.ts'),

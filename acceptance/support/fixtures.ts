@@ -208,6 +208,14 @@ export async function table(world: World, owner: Person) {
   return { app, table: id as string };
 }
 
+/** With a column of files. */
+export async function fileTable(world: World, owner: Person) {
+  const params = await table(world, owner);
+  const column = { name: 'photo', type: 'file', nullable: true };
+  await post(world, owner, `apps/${params.app}/tables/${params.table}/columns`, column);
+  return params;
+}
+
 export async function tableGrant(world: World, owner: Person) {
   const params = await table(world, owner);
   const path = `apps/${params.app}/tables/${params.table}/grants`;

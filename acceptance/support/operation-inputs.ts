@@ -271,6 +271,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'tableGrants.issue': of(fixtures.table, fixtures.tableGrantBody),
   'tableGrants.revoke': of(fixtures.tableGrant),
   'people.list': of(withParams(fixtures.table, { '?ids': Bun.randomUUIDv7() })),
+  'files.sign': of(fixtures.fileTable, { column: 'photo', name: 'rex.png', type: 'image/png', size: 9 }),
   'rows.get rows.delete': of(fixtures.row),
   'rows.insert': of(fixtures.table, fixtures.rowBody),
   'rows.update': of(fixtures.row, { age: 4 }),

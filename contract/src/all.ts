@@ -32,6 +32,8 @@ import * as domains from './domains.ts';
 import type { Endpoint, Shape } from './endpoint.ts';
 import * as factorShapes from './factors.shapes.ts';
 import * as factors from './factors.ts';
+import * as fileShapes from './files.shapes.ts';
+import * as files from './files.ts';
 import * as gitConnectionShapes from './git-connections.shapes.ts';
 import * as gitConnections from './git-connections.ts';
 import * as gitHostShapes from './git-host.shapes.ts';
@@ -134,16 +136,20 @@ export const contract: readonly ContractEntry[] = controlPlane.flatMap(([endpoin
 );
 
 export const resourceNames: ReadonlyMap<z.ZodType, string> = new Map(
-  [...controlPlane.map(([, shapes]) => shapes), siteConfigShapes, peopleShapes].flatMap((shapes) =>
-    Object.entries(shapes).flatMap(([name, value]): [z.ZodType, string][] =>
-      /^[A-Z]/.test(name) && value instanceof z.ZodType ? [[value, name]] : [],
-    ),
+  [...controlPlane.map(([, shapes]) => shapes), siteConfigShapes, peopleShapes, fileShapes].flatMap(
+    (shapes) =>
+      Object.entries(shapes).flatMap(([name, value]): [z.ZodType, string][] =>
+        /^[A-Z]/.test(name) && value instanceof z.ZodType ? [[value, name]] : [],
+      ),
   ),
 );
 
 export const rowContract: readonly ContractEntry[] = pair(rows, rowShapes);
 /** Served by the row path, but not of a table. */
-export const peopleContract: readonly ContractEntry[] = pair(people, peopleShapes);
+export const peopleContract: readonly ContractEntry[] = [
+  ...pair(people, peopleShapes),
+  ...pair(files, fileShapes),
+];
 
 function pair(nouns: Record<string, unknown>, shapes: Record<string, unknown>): ContractEntry[] {
   return Object.entries(nouns)

@@ -1,6 +1,7 @@
 /** Column types with arguments: `decimal(12,2)`, `enum(open,paid)`, and references `ref:authors`. */
 import { parseDecimal, parseEnum, parseText } from './column-values.ts';
 import type { ColumnDescriptor } from './columns.ts';
+import { type FileType, fileDescriptor, fileType, isFileType } from './file-type.ts';
 import { type FilterOp, filterOps } from './rows.ts';
 
 export const decimalDigitsMax = 100;
@@ -8,13 +9,18 @@ export const enumValuesMax = 200;
 export const enumValueCharsMax = 63;
 
 export type RefType = `ref:${string}`;
-export type FamilyType = `decimal(${number},${number})` | `enum(${string})` | RefType;
-export const columnFamilies = { decimal: 'decimal(12,2)', enum: 'enum(a,b)' } as const;
+export type FamilyType = `decimal(${number},${number})` | `enum(${string})` | FileType | RefType;
+export const columnFamilies = {
+  decimal: 'decimal(12,2)',
+  enum: 'enum(a,b)',
+  file: 'file(max=5MB,types=image/*)',
+} as const;
 
 /** Texts between quotes or with separators of the column syntax are not values. */
 const enumValuePattern = /^[\p{L}\p{N}_.+/#&-]+(?: [\p{L}\p{N}_.+/#&-]+)*$/u;
 
 export function familyType(family: string, args: readonly string[]): FamilyType | { detail: string } {
+  if (family === 'file') return fileType(args);
   return family === 'decimal' ? decimalType(args) : enumType(args);
 }
 
@@ -66,6 +72,7 @@ export type DeleteAction = (typeof deleteActions)[number];
 const common: readonly FilterOp[] = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'is', 'between'];
 
 export function familyDescriptor(type: string): ColumnDescriptor | null {
+  if (isFileType(type)) return fileDescriptor(type);
   const decimal = decimalDigits(type);
   if (decimal) return decimalDescriptor(decimal);
   if (refTarget(type) !== null) return refDescriptor;

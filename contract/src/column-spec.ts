@@ -90,6 +90,10 @@ function parseTypeText(text: string): Pick<ColumnSpec, 'type' | 'checks'> | stri
   const list = /^([a-z0-9]+(?:\[\])?)\((.*)\)$/s.exec(text);
   const word = list?.[1] ?? text;
   const args = list ? splitArgs(list[2] ?? '') : [];
+  if (word === 'file') {
+    const file = familyType(word, args);
+    return typeof file === 'string' ? { type: file } : file.detail;
+  }
   const named = args.filter((arg) => argPattern.test(arg));
   const type = plainOrFamily(
     word,

@@ -37,6 +37,10 @@ export const consolePaths = {
 };
 
 export const consolePrefix = '/t/';
+export const explorerPrefix = '/explorer/';
+/** Shows the OpenAPI document of an app, with requests to try. */
+export const explorerPath = (tenant: string, app: string) =>
+  explorerPrefix + [tenant, app].map(encodeURIComponent).join('/');
 
 export const appTabs = [
   'overview',

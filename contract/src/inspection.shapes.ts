@@ -32,7 +32,7 @@ export const InspectedTable = z.object({
   description: z.string(),
   owner_column: z.string().nullable(),
   columns: z.array(Column),
-  indexes: z.array(Index.pick({ name: true, columns: true, unique: true })),
+  indexes: z.array(Index.pick({ name: true, columns: true, unique: true, search: true, language: true })),
 });
 
 export const getInspectionConsent = { params: appParams, answer: InspectionConsent };

@@ -8,6 +8,7 @@ import {
   requestIdHeader,
   required,
   schemaOf,
+  securityOf,
 } from './openapi-parts.ts';
 import { StorageObject } from './storage.shapes.ts';
 import { objectSumHeader, objectsPrefix } from './storage.ts';
@@ -27,6 +28,32 @@ const refusals = ['forbidden', 'url_expired', 'unavailable', 'internal'] as cons
 
 /** The signed URL is the credential, as long as its issuer keeps the right. */
 export const objectPaths: Record<string, Json> = {
+  '/data/{tenant}/{app}/{table}/{id}/_files/{column}': {
+    get: {
+      tags: ['files'],
+      operationId: 'files.get',
+      summary: 'Download the file of a row: for those who may read the value',
+      security: securityOf({ credential: 'login_or_pat' }),
+      parameters: [
+        ...['tenant', 'app', 'table', 'id', 'column'].map((name) => required('path', name)),
+        header('Range', 'One range, `bytes=0-99`.'),
+        header('If-None-Match', 'The ETag of what one has.'),
+      ],
+      responses: {
+        200: { description: 'The file.', headers: requestIdHeader, content: { '*/*': bytes } },
+        206: { description: 'The range.', headers: requestIdHeader, content: { '*/*': bytes } },
+        304: { description: 'Not modified.' },
+        ...problemResponses([
+          'unauthenticated',
+          'not_found',
+          'forbidden',
+          'range_not_satisfiable',
+          'unavailable',
+          'internal',
+        ]),
+      },
+    },
+  },
   [`${objectsPrefix}{token}/{name}`]: {
     get: {
       ...shared,

@@ -172,6 +172,7 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/_aggregate',
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/_count',
     'GET /data/{tenant}/_connectors/{connector}/{schema}/{table}/{id}',
+    'GET /data/{tenant}/{app}/{table}/{id}/_files/{column}',
     'GET /git-host/setup',
     'GET /healthz',
     'GET /icons/{iconID}',

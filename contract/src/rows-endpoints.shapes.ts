@@ -13,6 +13,7 @@ import {
   pageMax,
   sortKeysMax,
 } from './rows.ts';
+import { searchCharsMax, snippetKey } from './search.ts';
 import { empty, ref, text } from './shapes.ts';
 import { tableName } from './tables.shapes.ts';
 
@@ -61,6 +62,17 @@ const filters = {
   'not.and': several(`Not all of these may hold: \`(${group})\`.`),
   'not.or': several(`None of these may hold: \`(${group})\`.`),
 };
+const search = {
+  search: text
+    .max(searchCharsMax)
+    .meta({
+      description:
+        'Words that a row must have in the columns of the search index, `tea pot`; `"tea pot"` as a phrase, `-green` ' +
+        'without the word, `or` between alternatives. Without `sort` the best matches come first, and each row has a ' +
+        `\`${snippetKey}\`. \`_search\` is the same, for a table that has a column of this name.`,
+    })
+    .optional(),
+};
 const distinct =
   'Only the first row, in the order of `sort`, of each combination of values of these columns, `a,b`.';
 
@@ -78,6 +90,7 @@ const conditions = {
       description: `${distinct} \`_distinct\` is the same, for a table that has a column of this name.`,
     })
     .optional(),
+  ...search,
 };
 const paging = {
   page: z.int().min(1).max(pageMax).default(1),
@@ -123,6 +136,7 @@ export const aggregateRows = {
       .meta({ description: `At most ${sortKeysMax} names of \`select\`. What is grouped by comes last.` })
       .optional(),
     ...filters,
+    ...search,
     having: several(
       'Conditions on names of `select`, `n.gt.10`. `_having` is the same, for a table that has a column of this name.',
     ),

@@ -13,6 +13,7 @@ import {
   tableDescriptionBytesMax,
   writeParameters,
 } from './columns.ts';
+import { searchLanguages, searchWeights } from './search.ts';
 import { chars, empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
 import {
   type Alternative,
@@ -218,6 +219,11 @@ export const Index = z.object({
   name: z.string(),
   columns: z.array(z.string()),
   unique: z.boolean(),
+  search: z
+    .record(z.string(), z.enum(searchWeights))
+    .optional()
+    .meta({ description: 'Of an index for `search`: its columns with their weights.' }),
+  language: z.enum(searchLanguages).optional(),
   created_at: timestamp,
 });
 
@@ -238,6 +244,37 @@ export const TableGrant = z.object({
 const tableParams = appParams.extend({ table: ref });
 const columnParams = tableParams.extend({ column: ref });
 const indexName = name.meta({ description: 'Derived from the columns when absent.' });
+/** An index of columns, or one for full-text search. */
+export const indexInput = z
+  .strictObject({
+    name: indexName.optional(),
+    columns: z.array(columnName).max(columnsPerIndexMax).default([]),
+    unique: z.boolean().default(false),
+    search: z
+      .record(columnName, z.enum(searchWeights))
+      .refine((columns) => Object.keys(columns).length > 0, 'must name a column')
+      .refine(
+        (columns) => Object.keys(columns).length <= columnsPerIndexMax,
+        `can have at most ${columnsPerIndexMax} columns`,
+      )
+      .optional()
+      .meta({
+        description:
+          'In place of `columns`, for the parameter `search`: text columns with their weights, `{"title": "A", "body": "B"}`; ' +
+          'A counts most. A table has one such index.',
+      }),
+    language: z
+      .enum(searchLanguages)
+      .optional()
+      .meta({ description: 'Of the searched texts; `simple` by default.' }),
+  })
+  .superRefine(({ columns, unique, search, language }, ctx) => {
+    const refuse = (path: string, message: string) => ctx.addIssue({ code: 'custom', path: [path], message });
+    if (search && columns.length > 0) refuse('columns', 'cannot be combined with search');
+    if (search && unique) refuse('unique', 'cannot be combined with search');
+    if (!search && columns.length === 0) refuse('columns', 'must name a column');
+    if (!search && language) refuse('language', 'is for an index with search');
+  });
 
 export const tableAccess = z.union([preset, tableRules]);
 export const indexFields = z.strictObject({
@@ -291,7 +328,7 @@ export const dropColumn = { params: columnParams, answer: empty };
 export const listIndexes = { params: tableParams, query: pageQuery, answer: page(Index) };
 export const addIndex = {
   params: tableParams,
-  body: indexFields,
+  body: indexInput,
   answer: Index,
 };
 export const dropIndex = { params: tableParams.extend({ index: ref }), answer: empty };

@@ -1,5 +1,6 @@
 import { decimalDigits, enumValues } from './column-families.ts';
 import type { ColumnType } from './columns.ts';
+import { isFileType } from './file-type.ts';
 
 /** Why a column cannot get the other type without a value being lost; null if it can. */
 export function typeChangeProblem(from: ColumnType, to: ColumnType): string | null {
@@ -18,6 +19,8 @@ export function typeChangeProblem(from: ColumnType, to: ColumnType): string | nu
 function isLossless(from: ColumnType, to: ColumnType): boolean {
   const isText = from === 'text' || enumValues(from) !== null;
   if (isText && (to === 'text' || enumValues(to) !== null)) return true;
+  // Limits are for uploads to come.
+  if (isFileType(from) && isFileType(to)) return true;
   if (to === 'text') return textForms.includes(from) || decimalDigits(from) !== null;
   if (to === 'text[]') return from === 'int[]';
   if (to === 'float') return from === 'int';
@@ -43,5 +46,5 @@ function wholeDigits(type: ColumnType): number | null {
 /** Whether the values are stored alike, so that only what they are checked for changes. */
 export function isStoredAlike(from: ColumnType, to: ColumnType): boolean {
   const isText = (type: ColumnType) => type === 'text' || enumValues(type) !== null;
-  return from === to || (isText(from) && isText(to));
+  return from === to || (isText(from) && isText(to)) || (isFileType(from) && isFileType(to));
 }

@@ -56,6 +56,7 @@ interface QueryParams {
   sort: readonly string[];
   distinct: readonly string[];
   related: readonly [string, string][];
+  search: string | null;
   page: number | null;
   perPage: number | null;
   cursor: string | null;
@@ -67,6 +68,7 @@ const emptyParams: QueryParams = {
   sort: [],
   distinct: [],
   related: [],
+  search: null,
   page: null,
   perPage: null,
   cursor: null,
@@ -184,6 +186,13 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   distinct(...columns: Column<Row>[]): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, distinct: columns });
   }
+  /**
+   * Rows with all of the words, in the columns of the table's search index: `tea pot`, `"tea pot"` as a phrase, `-green` without
+   * it, `tea or coffee`. Without `sort` the best matches come first. `_snippet` is HTML: the escaped text with `<mark>`.
+   */
+  search(text: string): Query<Row, Out & { _snippet: string }, Relations> {
+    return new Query(this.place, { ...this.#asked, search: text });
+  }
   page(page: number): Query<Row, Out, Relations> {
     return new Query(this.place, { ...this.#asked, page, cursor: null });
   }
@@ -238,7 +247,7 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
 
   async count({ mode, ...options }: CountOptions = {}): Promise<number> {
     const { select, where } = this.#asked;
-    const query: [string, string][] = [...where.map(toParameter), ...this.#distinct()];
+    const query: [string, string][] = [...where.map(toParameter), ...this.#distinct(), ...this.#search()];
     // Related rows may decide which rows there are.
     if (select.some((item) => item.includes('('))) query.push(['select', select.join(',')]);
     if (mode !== undefined) query.push(['count', mode]);
@@ -252,7 +261,7 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   async aggregate<const S extends AggregateSelect<Row>>(
     options: AggregateOptions<Row, S>,
   ): Promise<Page<Aggregated<Row, S>>> {
-    const query = [...this.#asked.where.map(toParameter), ...aggregateParameters(options)];
+    const query = [...this.#asked.where.map(toParameter), ...this.#search(), ...aggregateParameters(options)];
     return toPage(await this.#get<ListAnswer<Aggregated<Row, S>>>('/_aggregate', query, options));
   }
 
@@ -265,12 +274,17 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
     const query = where.map(toParameter);
     if (select.length > 0) query.push(['select', select.join(',')]);
     if (sort.length > 0) query.push(['sort', sort.join(',')]);
-    return [...query, ...this.#asked.related, ...this.#distinct()];
+    return [...query, ...this.#asked.related, ...this.#distinct(), ...this.#search()];
   }
 
   #distinct(): [string, string][] {
     const { distinct } = this.#asked;
     return distinct.length === 0 ? [] : [['_distinct', distinct.join(',')]];
+  }
+
+  #search(): [string, string][] {
+    const { search } = this.#asked;
+    return search === null ? [] : [['_search', search]];
   }
 
   #window(): [string, string][] {

@@ -1,6 +1,7 @@
 import type { Plan, Preview } from '@svc/contract/plan.ts';
 import { type BatchOptions, type BatchResult, insertBatches } from './batches.ts';
 import { type Scalar, toJson, toPathStep } from './encode.ts';
+import { type FileValue, type UploadOptions, uploadFile } from './files.ts';
 import { changeMany, type Filter, type ManyChanged, type ManyOptions } from './many-rows.ts';
 import { type CallOptions, Query } from './query.ts';
 import { readJson } from './read-json.ts';
@@ -145,6 +146,19 @@ export class Table<
     if ('plan' in result) return result;
     const { count: deleted, ...rest } = result;
     return { deleted, ...rest };
+  }
+
+  /** Uploads a file for a column: `pets.insert({ name: 'Rex', photo: await pets.upload('photo', blob) })`. */
+  upload(column: keyof Row & string, blob: Blob, options: UploadOptions = {}): Promise<FileValue> {
+    return uploadFile(this.place, column, blob, options);
+  }
+
+  /** The file of a row, for those who may read the value. */
+  download(id: Id, column: keyof Row & string, options: CallOptions = {}): Promise<Blob> {
+    const path = `${this.#pathOf(id)}/_files/${toPathStep(column)}`;
+    return this.#exchange({ method: 'GET', path, onFault: 'repeat', signal: options.signal }, (response) =>
+      response.blob(),
+    );
   }
 
   #write(

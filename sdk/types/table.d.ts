@@ -1,6 +1,7 @@
 import type { Plan } from './contract/plan.js';
 import { type BatchOptions, type BatchResult } from './batches.js';
 import { type Scalar } from './encode.js';
+import { type FileValue, type UploadOptions } from './files.js';
 import { type Filter, type ManyChanged, type ManyOptions } from './many-rows.js';
 import { type CallOptions, Query } from './query.js';
 export type { Plan } from './contract/plan.js';
@@ -92,4 +93,8 @@ export declare class Table<Row extends object, Insert extends object, Update ext
     deleteMany(filter: Filter<Row>, options?: ManyOptions): Promise<ManyChanged<Row> & {
         deleted: number;
     }>;
+    /** Uploads a file for a column: `pets.insert({ name: 'Rex', photo: await pets.upload('photo', blob) })`. */
+    upload(column: keyof Row & string, blob: Blob, options?: UploadOptions): Promise<FileValue>;
+    /** The file of a row, for those who may read the value. */
+    download(id: Id, column: keyof Row & string, options?: CallOptions): Promise<Blob>;
 }

@@ -1,5 +1,6 @@
 import { deleteActions } from '@svc/contract/column-families.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
+import { type SearchWeight, searchLanguages, searchWeights } from '@svc/contract/search.ts';
 import {
   addColumn,
   addIndex,
@@ -164,28 +165,56 @@ export const tablesIndexesAdd = defineCommand({
   summary: 'Add an index or a unique constraint to a table',
   description:
     'Rows can be read but not written while the index is built. An index over a single jsonb column supports the ' +
-    'filter cs, over a single list column cs, cd and ov.',
+    'filter cs, over a single list column cs, cd and ov. A table can have one index for full-text search.',
   kind: 'mutate',
   positionals: [tablePositional],
   flags: {
     ...appFlag,
     column: {
       type: 'list',
-      required: true,
       placeholder: 'column',
       summary: 'Columns, in this order',
     },
+    search: {
+      type: 'list',
+      placeholder: 'column:weight',
+      excludes: ['column', 'unique'],
+      summary: 'Text columns for full-text search (rows list --search), with weights A to D; A counts most',
+    },
+    language: { type: 'enum', values: searchLanguages, summary: 'Language of the searched texts (simple)' },
     unique: { type: 'boolean', summary: 'Reject rows with the same values' },
     name: { type: 'string', placeholder: 'name', summary: 'Name (derived from the columns)' },
   },
+  oneRequired: [['column', 'search']],
   endpoint: addIndex,
-  input: ({ flags }) => ({ body: { columns: flags.column, unique: flags.unique, name: flags.name } }),
+  input: ({ flags }) => ({
+    body: {
+      columns: flags.column,
+      unique: flags.unique,
+      name: flags.name,
+      search: flags.search && searchColumns(flags.search),
+      language: flags.language,
+    },
+  }),
   view: tableIndexView,
   examples: {
     'pets --app shop --column kind,age --execute': 'For filters and sorting',
     'pets --app shop --column chip --unique --execute': 'One pet per chip',
+    'pets --app shop --search name:A,story:B --language german --execute': 'For full-text search',
   },
 });
+
+function searchColumns(items: readonly string[]): Record<string, SearchWeight> {
+  return Object.fromEntries(
+    items.map((item) => {
+      const [column = '', text = 'D', ...rest] = item.split(':');
+      const weight = searchWeights.find((each) => each === text.toUpperCase());
+      if (column === '' || !weight || rest.length > 0)
+        throw usageError(`--search takes column:weight with a weight of A, B, C or D, not ${item}.`);
+      return [column, weight];
+    }),
+  );
+}
 
 export const tablesIndexesDrop = defineCommand({
   words: 'tables indexes drop',

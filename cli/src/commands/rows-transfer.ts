@@ -15,6 +15,7 @@ import {
   rowQuery,
   rowQueryFlags,
   rowsCredential,
+  searchFlag,
   tablePositional,
 } from '../rows/row-command.ts';
 import { openRows } from '../rows/rows-client.ts';
@@ -171,6 +172,7 @@ export const rowsExport = defineCommand({
   flags: {
     ...rowQueryFlags,
     ...distinctFlag,
+    ...searchFlag,
     format: {
       type: 'enum',
       values: exportFormats,

@@ -25,6 +25,7 @@ import {
   rowsCredential,
   rowsOutput,
   rowsResult,
+  searchFlag,
   sourceFlags,
   tablePositional,
 } from '../rows/row-command.ts';
@@ -41,6 +42,7 @@ export const rowsList = defineCommand({
   flags: {
     ...rowQueryFlags,
     ...distinctFlag,
+    ...searchFlag,
     ...pageFlags,
     page: { ...pageFlags.page, max: pageMax, excludes: ['cursor'] },
     cursor: {
@@ -78,6 +80,7 @@ export const rowsList = defineCommand({
     "pets --app shop --filter 'or=(age.gt.3,name.is.null)' --select id,name --all -o jsonl":
       'Every row that matches one of two conditions, one per line',
     'pets --app shop --limit 500 --json': 'The first 500 rows',
+    "pets --app shop --search 'brown -cat'": 'Full-text search, with a search index of the table',
     'sales/orders --connector warehouse --filter total=gt.100': 'Rows of another database that a grant opens',
   },
 });
@@ -217,6 +220,7 @@ export const rowsCount = defineCommand({
   flags: {
     ...filterFlags,
     ...distinctFlag,
+    ...searchFlag,
     mode: {
       type: 'enum',
       values: countModes,

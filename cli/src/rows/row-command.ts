@@ -59,6 +59,7 @@ interface QueryFlags {
   select?: string[] | undefined;
   sort?: string[] | undefined;
   distinct?: string[] | undefined;
+  search?: string | undefined;
 }
 
 export const distinctFlag = {
@@ -69,12 +70,22 @@ export const distinctFlag = {
   },
 } as const satisfies Flags;
 
-export function rowQuery({ filter = [], select = [], sort = [], distinct = [] }: QueryFlags): QueryPair[] {
+export const searchFlag = {
+  search: {
+    type: 'string',
+    placeholder: 'words',
+    summary: 'Only rows with these words, the best matches first: tea pot, "tea pot", -green, tea or coffee',
+  },
+} as const satisfies Flags;
+
+export function rowQuery(flags: QueryFlags): QueryPair[] {
+  const { filter = [], select = [], sort = [], distinct = [], search } = flags;
   return [
     ...filter.map(filterPair),
     ...(select.length === 0 ? [] : [['select', select.join(',')] as const]),
     ...(sort.length === 0 ? [] : [['sort', sort.join(',')] as const]),
     ...(distinct.length === 0 ? [] : [['_distinct', distinct.join(',')] as const]),
+    ...(search === undefined ? [] : [['_search', search] as const]),
   ];
 }
 

@@ -69,12 +69,26 @@ export const tableGrantView: View = {
   columns: ['id', 'principal_type', 'principal_name', 'principal_id', 'actions', 'created_at'],
 };
 
-export const tableIndexView: View = { columns: ['id', 'name', 'columns', 'unique', 'created_at'] };
+export const tableIndexView: View = {
+  columns: [
+    'id',
+    'name',
+    { title: 'columns', value: indexColumns },
+    'unique',
+    { title: 'search', value: ({ language }) => language },
+    'created_at',
+  ],
+};
+
+function indexColumns({ columns, search }: Record<string, unknown>): string[] {
+  if (!search) return (columns ?? []) as string[];
+  return Object.entries(search as Record<string, string>).map((entry) => entry.join(':'));
+}
 
 interface Inspected {
   name: string;
   columns: ColumnSpec[];
-  indexes: { name: string; columns: string[]; unique: boolean }[];
+  indexes: { name: string; columns: string[]; unique: boolean; language?: string }[];
 }
 
 const entry = ['id', 'at', 'reader_email', 'what', 'reason', 'consent_id'] as const;
@@ -90,10 +104,13 @@ export const inspectionView: View = {
   ],
 };
 
+const indexKind = ({ unique, language }: Inspected['indexes'][number]) =>
+  language ? `${language} search ` : unique ? 'unique ' : '';
+
 function tableText({ name, columns, indexes }: Inspected): string {
   const parts = [
     columns.map(columnSpecText).join(', '),
-    ...indexes.map((index) => `${index.unique ? 'unique ' : ''}${index.name} (${index.columns.join(', ')})`),
+    ...indexes.map((index) => `${indexKind(index)}${index.name} (${indexColumns(index).join(', ')})`),
   ];
   return `${name} (${parts.join('; ')})`;
 }

@@ -42,6 +42,7 @@ import { createRowsHandler } from './rows/handler.ts';
 import { listPeople } from './rows/people.ts';
 import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
 import { createTableAccess, maskKey } from './rows/table-access.ts';
+import { removeUnusedFiles } from './rows/unused-files.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';
 import { storageRoutes } from './storage/routes.ts';
 import { createIssuerAccess } from './storage/signed-urls.ts';
@@ -139,6 +140,12 @@ export const data: Module = {
         listPeople: (call) => listPeople({ ...accessDeps, rowDb }, call),
         ownAccess: createOwnAccess(previewDeps),
         cursors,
+        files: {
+          db,
+          objects: deps.objects,
+          signing: { baseUrl: config.baseUrl, urlKey: deps.urlKey },
+          now: deps.now,
+        },
         accessLog: deps.accessLog,
         now: deps.now,
         callerLimit: deps.callerLimit,
@@ -174,6 +181,11 @@ export const data: Module = {
       name: 'storage.forgetUploads',
       cron: '7,37 * * * *',
       run: () => deleteStaleUploads(deps, { now: deps.now() }),
+    },
+    {
+      name: 'rows.removeUnusedFiles',
+      cron: '*/5 * * * *',
+      run: () => removeUnusedFiles({ ...deps, rowsDb: deps.rows.db ?? deps.db }, { now: deps.now() }),
     },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => deleteExpiredRowKeys(deps.rows.db ?? deps.db) },
   ],

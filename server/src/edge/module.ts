@@ -1,3 +1,4 @@
+import { explorerPrefix } from '@svc/contract/console-paths.ts';
 import { siteAuthPath } from '@svc/contract/identity.ts';
 import { userKeysPath } from '@svc/contract/user-keys.ts';
 import { onApp } from '../apps/app-events.ts';
@@ -26,6 +27,7 @@ import { notifyLoss } from './domains/notify-owners.ts';
 import { domainRoutes } from './domains/routes.ts';
 import { createSdkPackage, downloadHandlers } from './downloads/handlers.ts';
 import type { SdkPackage } from './downloads/sdk-package.ts';
+import { createExplorer } from './explorer/create-explorer.ts';
 import { openEdge } from './sites/edge.ts';
 import { createSiteHandler } from './sites/handle-request.ts';
 import { challengeResponse } from './sites/plain-page.ts';
@@ -121,6 +123,7 @@ export const edge: Module = {
   ],
   handlers: (deps: EdgeDeps & EdgeServices) => [
     { matches: deps.console.has, handle: deps.console.handle },
+    { matches: under(explorerPrefix), handle: createExplorer(deps.config) },
     {
       matches: under(challengePrefix),
       route: 'acme',

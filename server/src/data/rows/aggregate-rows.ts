@@ -8,6 +8,7 @@ import { parseQuery } from './parse-query.ts';
 import { type AggregatePlan, planAggregate } from './plan-aggregate.ts';
 import { pageResponse, readPage } from './read-page.ts';
 import { canRelate, createOutput, hasColumnIn } from './row-table.ts';
+import { searchedTable } from './search-sql.ts';
 
 export async function aggregateRows(ctx: RowsCtx, format: PageFormat = 'json') {
   const query = parseQuery(ctx.search, 'aggregate', hasColumnIn(ctx.table), canRelate(ctx.table));
@@ -15,7 +16,7 @@ export async function aggregateRows(ctx: RowsCtx, format: PageFormat = 'json') {
     throw fail('validation_failed', {
       detail: 'Groups have the rows of one table. Remove related rows from filters and sort.',
     });
-  const plan = planAggregate(ctx.table, query, ctx.cursors.read);
+  const plan = planAggregate(await searchedTable(ctx, ctx.table, query), query, ctx.cursors.read);
   await requireKnownZones(ctx, plan);
   const page = await readPage(ctx, plan.groups, aggregateSql(plan), format).catch((error: unknown) => {
     if (sqlState(error) === '22003') throw validationError('select', 'has a sum beyond the range of numbers');

@@ -60,7 +60,10 @@ export interface RowsPath {
   app: string;
   table: string;
   tablePath: string;
-  rest: { kind: 'table' | 'count' | 'aggregate' | 'batch' | 'access' } | { kind: 'row'; id: string };
+  rest:
+    | { kind: 'table' | 'count' | 'aggregate' | 'batch' | 'access' | 'files' }
+    | { kind: 'row'; id: string }
+    | { kind: 'file'; id: string; column: string };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -81,7 +84,9 @@ function parseConnectorPath(path: string): RowsPath | 'malformed' | null {
 
 function parseAppPath(path: string): RowsPath | 'malformed' | null {
   const [, , tenant = '', app = '', table = '', last, ...more] = path.split('/');
-  if (tenant === '' || app === '' || table === '' || more.length > 0) return null;
+  const [under, column = '', ...beyond] = more;
+  const isFile = under === '_files' && column !== '' && beyond.length === 0;
+  if (tenant === '' || app === '' || table === '' || (more.length > 0 && !isFile)) return null;
   const names = [tenant, app, table].map(decodeSegment);
   const [tenantName, appName, tableName] = names;
   if (!tenantName || !appName || !tableName) return 'malformed';
@@ -92,10 +97,12 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
   if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
   if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
+  if (last === '_files' && !isFile) return { ...ref, tablePath, rest: { kind: 'files' } };
   if (last === '_aggregate') return { ...ref, tablePath, rest: { kind: 'aggregate' } };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
-  return id === '' ? null : { ...ref, tablePath, rest: { kind: 'row', id } };
+  if (id === '') return null;
+  return { ...ref, tablePath, rest: isFile ? { kind: 'file', id, column } : { kind: 'row', id } };
 }
 
 function decodeSegment(segment: string): string | null {

@@ -8,6 +8,7 @@ import { JsonRows } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { type ListPlan, planList } from './plan.ts';
 import { canRelate, hasColumnIn } from './row-table.ts';
+import { searchedTable } from './search-sql.ts';
 import { exportSql } from './sql.ts';
 
 const chunkBytes = 512 * 1024;
@@ -46,7 +47,7 @@ export async function exportRows(ctx: RowsCtx, format: 'jsonl' | 'csv' = 'jsonl'
   if (query.page !== null || query.perPage !== null || query.cursor !== null) {
     throw fail('validation_failed', { detail: 'An export has no pages. Remove page, per_page and cursor.' });
   }
-  const plan = planList(ctx.exportTable, query, () => []);
+  const plan = planList(await searchedTable(ctx, ctx.exportTable, query), query, () => []);
   const type = format === 'csv' ? csvHeaders : { 'content-type': jsonLinesMediaType };
   const headers = { ...type, 'cache-control': 'no-store', ...noteHeaders(query) };
   // Without this header Bun would answer HEAD with content-length: 0.

@@ -8,6 +8,7 @@ import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import { silentLog, testCaller } from '../../testing.ts';
 import type { RowAction } from './access.ts';
 import { createCursors } from './cursor.ts';
+import type { FilesDeps } from './files.ts';
 import { createRowsHandler } from './handler.ts';
 import { parseQuery, type QueryUse } from './parse-query.ts';
 import { testTable } from './testing.ts';
@@ -36,6 +37,7 @@ async function callError(method: string, path: string, ...actions: RowAction[]):
       throw fail('forbidden');
     },
     cursors: createCursors(fixedKey('test')),
+    files: {} as FilesDeps,
     accessLog: { recordRead: () => {}, flush: async () => {}, stop: async () => {} },
     now: () => new Date(),
   });
@@ -136,6 +138,7 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     dry_run: 'true',
     _distinct: 'a',
     _having: 'a.gt.1',
+    _search: 'a',
   };
   for (const { endpoint, shape } of rowContract.filter(({ endpoint }) => endpoint.id !== 'rows.access')) {
     const named = parametersIn('query', shape.query).map(({ name }) => String(name));

@@ -25,6 +25,7 @@ import {
 } from './context.ts';
 import type { Cursors } from './cursor.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
+import { type FilesDeps, sendFile, signFile, withUploadedFiles } from './files.ts';
 import { writeForeignRow } from './foreign-write.ts';
 import { hasPaging, preferredFormat } from './formats.ts';
 import { getRow } from './get-row.ts';
@@ -51,6 +52,7 @@ export interface RowsDeps {
   /** Of `_access`. */
   ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
   cursors: Cursors;
+  files: FilesDeps;
   accessLog: AccessLog;
   now: () => Date;
   callerLimit?: CallerLimit;
@@ -135,9 +137,15 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           await body.receive(request.method === 'POST' ? batchBytesMax : rowBytesMax);
           await authenticate(request);
         }
-        const response = await retryIfOutdated(caller, rowsPath, opened, (access) => {
+        const response = await retryIfOutdated(caller, rowsPath, opened, async (access) => {
           authorizeCall(access, request.method, rowsPath);
-          return dispatch(contextOf(access, rowsPath), rowsPath);
+          const { rest } = rowsPath;
+          if (rest.kind === 'files') return signFile(contextOf(access, rowsPath), deps.files);
+          if (rest.kind === 'file')
+            return sendFile(contextOf(access, rowsPath), deps.files, { ...rest, extendTimeout });
+          const isChange = request.method === 'POST' || request.method === 'PATCH';
+          const given = isChange ? await withUploadedFiles(deps.files, access, body) : access;
+          return dispatch(contextOf(given, rowsPath), rowsPath);
         });
         return withPreferenceApplied(request, response);
       } finally {
@@ -170,7 +178,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         const of: RowsPath = { ...path, table, tablePath, rest: { kind: 'table' } };
         const access = await deps.tableAccess.resolve(call.caller, of);
         used.push(of);
-        return access && contextOf(access, of);
+        return access && contextOf(await withUploadedFiles(deps.files, access, call.body), of);
       };
       try {
         return await runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
@@ -229,6 +237,8 @@ const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.row
 
 function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
   requireMethod(method, path);
+  // Whoever may write the column may upload a file for it.
+  if (path.rest.kind === 'files') return;
   requireAction(access, method === 'GET' || method === 'HEAD' ? 'read' : changeMethods[method]);
 }
 
@@ -282,6 +292,8 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   count: ['GET', 'HEAD'],
   access: ['GET', 'HEAD'],
   aggregate: ['GET', 'HEAD'],
+  files: ['POST'],
+  file: ['GET', 'HEAD'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 

@@ -1,5 +1,6 @@
 import { type CountMode, countCap } from '@svc/contract/rows.ts';
-import { fail } from '../../core/problem.ts';
+import { rankedMatchesMax } from '@svc/contract/search.ts';
+import { fail, validationError } from '../../core/problem.ts';
 import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { noteHeaders, type PageFormat } from './formats.ts';
@@ -10,23 +11,30 @@ import { pageResponse, readPage } from './read-page.ts';
 import { recordRelated } from './record-related.ts';
 import { relatedListSql } from './related-sql.ts';
 import { canRelate, createOutput, hasColumnIn, isWhole, type RowTable, requireColumn } from './row-table.ts';
+import { shownIn } from './search.ts';
+import { rankedNote, searchedTable, searchSql } from './search-sql.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
 const nothing = createOutput([]);
 
 export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
   const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.table), canRelate(ctx.table));
+  refuseSearchOfRelated(query);
   const related = query.isRelated ? await planRelated(ctx, query, ctx.cursors.read) : null;
   const plan =
-    related ?? planList(ctx.table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
-  const page = await readPage(ctx, plan, related ? relatedListSql(related) : listSql(plan), format);
+    related ??
+    planList(await searchedTable(ctx, ctx.table, query, { isPage: true }), query, (token, sort) =>
+      ctx.cursors.read(ctx.table, token, sort),
+    );
+  const page = await readPage(ctx, plan, related ? relatedListSql(related) : pageSql(plan), format);
+  if (page.found > rankedMatchesMax) query.notes.push(rankedNote);
   if (page.rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
   const { table, output } = plan;
   if (related)
     recordRelated(ctx, related, page.rows, () =>
       page.isJson ? JSON.parse(`${page.page.written().toString('utf8')}]}`).data : [],
     );
-  else ctx.recordRead({ action: 'read', table, output, rows: page.rows });
+  else ctx.recordRead({ action: 'read', table, output: shownIn(table, output), rows: page.rows });
   // Without a primary key, equal rows could not be told apart.
   const hasCursor = page.hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
   return pageResponse(ctx, page, {
@@ -36,6 +44,13 @@ export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
 }
 
 /** The cursor's keys are read from a row that may be gone for the caller: an empty page would then look like the end. */
+const pageSql = (plan: ListPlan) => (plan.table.search ? searchSql(plan) : listSql(plan));
+
+function refuseSearchOfRelated({ search, isRelated }: ParsedQuery): void {
+  if (search !== null && isRelated)
+    throw validationError('search', 'cannot be combined with related rows in select, filters or sort');
+}
+
 async function requireCursorRow(ctx: RowsCtx, after: readonly AfterKey[]): Promise<void> {
   for (const key of after) {
     if (typeof key !== 'object' || key === null) continue;
@@ -50,10 +65,10 @@ async function requireCursorRow(ctx: RowsCtx, after: readonly AfterKey[]): Promi
 
 export async function countRows(ctx: RowsCtx) {
   const query = parseQuery(ctx.search, 'count', hasColumnIn(ctx.table), canRelate(ctx.table));
-  const { table, where, distinct } = query.isRelated
-    ? await planRelated(ctx, query, () => [])
-    : planCount(ctx.table, query);
-  const count = await countBy(query.count ?? 'exact', { ...ctx, table }, where, distinct);
+  refuseSearchOfRelated(query);
+  const planned = query.isRelated ? await planRelated(ctx, query, () => []) : planCount(ctx.table, query);
+  const table = await searchedTable(ctx, planned.table, query);
+  const count = await countBy(query.count ?? 'exact', { ...ctx, table }, planned.where, planned.distinct);
   ctx.recordRead({ action: 'read', table: ctx.table, output: nothing, rows: 0 });
   return jsonResponse(
     200,

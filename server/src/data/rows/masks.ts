@@ -1,6 +1,7 @@
 import { type maskKinds, truncateUnits } from '@svc/contract/access-policies.ts';
 import { decimalDigits } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import { truncateUnit } from '../../access/policies/rules.ts';
 import { parseText } from '../tables/values.ts';
 
@@ -56,6 +57,7 @@ export function stricter(one: Mask | null, other: Mask | null): Mask | null {
   return compareStrictness(one, other) > 0 ? one : other;
 }
 
+const sqlTypeOf = (type: ColumnType) => describeColumnType(type).sql;
 const numbers: readonly ColumnType[] = ['int', 'bigint', 'float', 'autonumber'];
 const isNumber = (type: ColumnType) => numbers.includes(type) || decimalDigits(type) !== null;
 const times: readonly ColumnType[] = ['timestamptz', 'date'];
@@ -66,8 +68,9 @@ export function maskProblem(mask: Mask, type: ColumnType): string | null {
     case 'null':
       return null;
     case 'hash':
-      return type === 'jsonb' ? 'hash does not fit a column of type jsonb' : null;
+      return sqlTypeOf(type) === 'jsonb' ? `hash does not fit a column of type ${type}` : null;
     case 'constant': {
+      if (isFileType(type)) return 'constant does not fit a column of files';
       const value = parseText(type, constantText(mask));
       return value.ok ? null : `the constant does not fit the column: it ${value.detail}`;
     }

@@ -47,6 +47,7 @@ test('an empty query has no conditions and the defaults', () => {
         maxAffected: null,
         dryRun: false,
         distinct: [],
+        search: null,
         aggregates: [],
         having: [],
         notes: [],

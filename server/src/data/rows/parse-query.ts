@@ -73,6 +73,7 @@ function emptyQuery() {
     maxAffected: null as number | null,
     dryRun: false,
     distinct: [] as string[],
+    search: null as string | null,
     aggregates: [] as AggregateItem[],
     having: [] as Condition[],
     notes: [] as string[],
@@ -126,9 +127,9 @@ function parameterOf({ use, hasColumn }: ParseState, name: string): string | nul
 
 /** Columns of these names are older: with a leading underscore the parameter is always meant. */
 const newerParameters: Partial<Record<QueryUse, readonly string[]>> = {
-  list: ['distinct'],
-  count: ['distinct'],
-  aggregate: ['having'],
+  list: ['distinct', 'search'],
+  count: ['distinct', 'search'],
+  aggregate: ['having', 'search'],
   changeMany: ['max_affected'],
 };
 
@@ -156,6 +157,9 @@ function parseParameter({ query, use, canRelate }: ParseState, name: string, val
       break;
     case 'distinct':
       query.distinct = parseNames(name, value);
+      break;
+    case 'search':
+      query.search = value;
       break;
     case 'sort':
       query.sort = parseSort(value);

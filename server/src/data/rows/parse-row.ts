@@ -1,10 +1,12 @@
 import { brokenCheck } from '@svc/contract/column-checks.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import { scanObject } from '@svc/contract/json.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import { fail } from '../../core/problem.ts';
 import { type CatalogueColumn, physicalSequenceName } from '../tables/catalogue.ts';
 import { parseJson } from '../tables/values.ts';
 import { type Access, isWritable } from './access.ts';
+import { withFile } from './files.ts';
 import type { RowTable } from './row-table.ts';
 
 export type RowInput = (string | null | undefined)[];
@@ -28,7 +30,8 @@ export function parseRowObject(
       return;
     }
     const { at, type, checks } = position;
-    const result = parseJson(type, text.slice(rawStart, rawEnd));
+    const parsed = parseJson(type, text.slice(rawStart, rawEnd));
+    const result = isFileType(type) ? withFile(table, at, parsed) : parsed;
     const broken =
       result.ok && checks && result.value !== null ? brokenCheck(type, checks, result.value) : null;
     if (result.ok && !broken) {

@@ -1,3 +1,4 @@
+import { describeColumnType } from '@svc/contract/columns.ts';
 import type { Condition } from '@svc/contract/filter.ts';
 import { perPageDefault } from '@svc/contract/limits.ts';
 import { fail } from '../../core/problem.ts';
@@ -5,6 +6,7 @@ import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { type PlannedCondition, planCondition } from '../tables/conditions.ts';
 import type { ParsedQuery, SelectItem, SortKey } from './parse-query.ts';
 import { createOutput, type Output, type RowTable, requireColumn } from './row-table.ts';
+import { rankedSort, withSnippet } from './search.ts';
 
 export interface ListPlan {
   table: RowTable;
@@ -31,10 +33,10 @@ export function planList(
   query: ParsedQuery,
   readCursor: (token: string, sort: readonly PlannedSort[]) => readonly AfterKey[],
 ): ListPlan {
-  const sort = planSort(table, query.sort);
+  const sort = table.search?.isRanked ? rankedSort(table) : planSort(table, query.sort);
   return {
     table,
-    output: planSelect(table, query.select),
+    output: withSnippet(table, planSelect(table, query.select)),
     where: planWhere(table, query.where),
     distinct: planDistinct(table, query.distinct),
     sort,
@@ -50,8 +52,8 @@ export function planDistinct(table: RowTable, names: readonly string[]): Catalog
 
 /** JSON has no equality that all databases share. */
 export function requireGroupable(column: CatalogueColumn): CatalogueColumn {
-  if (column.type !== 'jsonb') return column;
-  throw columnUseError(column, 'cannot be grouped by, because its type is jsonb');
+  if (describeColumnType(column.type).sql !== 'jsonb') return column;
+  throw columnUseError(column, `cannot be grouped by, because its type is ${column.type}`);
 }
 
 export function columnUseError({ name }: CatalogueColumn, detail: string) {

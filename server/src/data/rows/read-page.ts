@@ -23,12 +23,15 @@ export async function readPage(
   const page = isJson ? new JsonRows(8 * 1024) : new CsvRows(8 * 1024);
   let rows = 0;
   let lastKeys: (string | null)[] = [];
+  let found = 0;
   const addRow = (bytes: Buffer, start: number) => {
     rows++;
     if (rows > plan.perPage) return;
     if (page.end > pageBytesMax) throw pageTooLarge;
     if (rows > 1 && isJson) page.byte(comma);
     const end = page.row(plan.output.shape, bytes, start);
+    if (rows === 1 && plan.table.search?.isRanked)
+      found = Number(readValues(bytes, end, plan.sort.length + 1).at(-1));
     if (rows === plan.perPage) lastKeys = readValues(bytes, end, plan.sort.length);
   };
   await ctx.rowDb.run('read', text, values, () => {
@@ -37,7 +40,16 @@ export async function readPage(
     page.text(isJson ? '{"data":[' : csvHeader(plan.output));
     return addRow;
   });
-  return { page, plan, isJson, lastKeys, rows: Math.min(rows, plan.perPage), hasMore: rows > plan.perPage };
+  return {
+    page,
+    plan,
+    isJson,
+    lastKeys,
+    rows: Math.min(rows, plan.perPage),
+    hasMore: rows > plan.perPage,
+    /** The matches that were ranked. */
+    found,
+  };
 }
 
 export function pageResponse(

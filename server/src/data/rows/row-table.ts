@@ -2,10 +2,12 @@ import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { fail } from '../../core/problem.ts';
+import type { RowFile } from '../storage/row-files.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { always, isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { type RowShape, rowShape } from './json-rows.ts';
 import type { HashKeys, Mask } from './masks.ts';
+import type { PlannedSearch } from './search.ts';
 
 /** A table as one caller sees it. */
 export interface RowTable {
@@ -21,6 +23,10 @@ export interface RowTable {
   /** Orders the rows: another one than the key where ids are masked. */
   order: CatalogueColumn;
   view: TableView;
+  /** Only rows that this finds are read. */
+  search?: PlannedSearch;
+  /** Of a change: the uploaded files that its rows may have, by id. */
+  files?: ReadonlyMap<string, RowFile>;
   /** Rows that its rows refer to, for conditions and sort keys. */
   joins?: readonly Join[];
 }

@@ -17,6 +17,7 @@ import {
 import { type Dialect, postgresDialect } from './dialect.ts';
 import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
 import { columnRef, type Join, type Output, type RowTable, type ViewColumn } from './row-table.ts';
+import { indexedCondition, searchConditions, vectorItems } from './search.ts';
 
 /** `text` contains names of the catalogue only; values are parameters. */
 export interface Statement {
@@ -45,7 +46,7 @@ export function pageSql(plan: ListPlan, source: Source, values: Values): Stateme
   return { text, values };
 }
 
-function listFrom(plan: ListPlan, values: Values): Source {
+export function listFrom(plan: ListPlan, values: Values): Source {
   return distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
 }
 
@@ -144,15 +145,24 @@ export const fromClause = ({ from, conditions }: Source) => `${from}${whereClaus
 export function readFrom(table: RowTable, planned: Where, values: Values): Source {
   const { rows, columns } = table.view;
   const visible = isAlways(rows) ? [] : [conditionSql(rows, values)];
+  const indexed = indexedCondition(table, values);
+  if (indexed !== null) visible.push(indexed);
   const joins = table.joins ? joinsSql(table.joins, values) : '';
   if (columns === null)
-    return { from: `${table.from} t${joins}`, conditions: [...visible, ...whereSql(planned, values)] };
+    return {
+      from: `${table.from} t${joins}`,
+      conditions: [...visible, ...whereSql(planned, values), ...searchConditions(table, values)],
+    };
   const items = columns.map(
     (column) => `${viewColumnSql(table, column, values)} as ${ident(column.column.physical)}`,
   );
   const version = table.catalogue.foreign ? [] : [versionRef];
-  const inner = `select ${[...items, ...version].join(', ')} from ${table.from} t${whereClause(visible)}`;
-  return { from: `(${inner}) t${joins}`, conditions: whereSql(planned, values) };
+  const words = vectorItems(table, values);
+  const inner = `select ${[...items, ...version, ...words].join(', ')} from ${table.from} t${whereClause(visible)}`;
+  return {
+    from: `(${inner}) t${joins}`,
+    conditions: [...whereSql(planned, values), ...searchConditions(table, values)],
+  };
 }
 
 /** Rows that the caller does not see are absent. */
@@ -327,7 +337,7 @@ function seenColumn(table: RowTable, values: Values) {
   };
 }
 
-function columnsSql({ sql }: Output, more: readonly string[]): string {
+export function columnsSql({ sql }: Output, more: readonly string[]): string {
   return [...(sql === '' ? [] : [sql]), ...more].join(', ');
 }
 

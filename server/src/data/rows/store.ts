@@ -42,7 +42,23 @@ const tablesSql = `
   create table if not exists svc_data.batch_times (
     app_id uuid primary key,
     times  timestamptz[] not null
-  )`;
+  );
+  -- Files that a row no longer has.
+  create table if not exists svc_data.released_files (
+    file_id     uuid primary key,
+    released_at timestamptz not null
+  );
+  create or replace function svc_data.release_file() returns trigger language plpgsql as $$
+  declare
+    file uuid;
+  begin
+    execute format('select ($1.%I ->> ''id'')::uuid', tg_argv[0]) into file using old;
+    if file is not null then
+      insert into svc_data.released_files values (file, clock_timestamp())
+      on conflict (file_id) do update set released_at = excluded.released_at;
+    end if;
+    return null;
+  end $$`;
 
 const grantsSql = (role: string) => `
   grant usage on schema svc_data to ${role};

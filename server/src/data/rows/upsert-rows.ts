@@ -184,7 +184,7 @@ function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
   const { columns } = table.catalogue;
   const values: (string | null)[] = columns.map((_, at) => arrayText(rows.map((row) => row[at] ?? null)));
   // jsonb travels as text[]: in a jsonb[] literal it would need another level of escaping. Lists of lists are not unnested.
-  const isNested = (type: ColumnType) => type === 'jsonb' || isArrayType(type);
+  const isNested = (type: ColumnType) => describeColumnType(type).sql === 'jsonb' || isArrayType(type);
   const arrays = columns.map(
     ({ type }, at) => `$${at + 1}::${isNested(type) ? 'text' : describeColumnType(type).sql}[]`,
   );

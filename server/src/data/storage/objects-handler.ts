@@ -1,7 +1,7 @@
 import { objectsPrefix } from '@svc/contract/storage.ts';
 import type { AppRef } from '../../core/context.ts';
 import { type Failure, fail } from '../../core/problem.ts';
-import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import type { FastPathRequest, RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { type ByteRange, matchesIfNoneMatch, parseRange } from '../../http/headers.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
 import { blobKey, fileName } from './rules.ts';
@@ -17,12 +17,12 @@ export function createObjectsHandler(deps: ObjectsDeps): RequestHandler {
       throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD, PUT' } });
     const claims = parseUrlClaims(deps, url.pathname);
     // Tokens of other purposes are signed with the same key.
-    if (claims.purpose !== (method === 'PUT' ? 'object.put' : 'object.get')) throw invalidUrlError();
+    if ((claims.purpose === 'object.get') === (method === 'PUT')) throw invalidUrlError();
     const issuer = await deps.issuerAccess(claims);
     if (!issuer) throw fail('forbidden', { detail: 'The user who created this URL no longer has access.' });
-    return claims.purpose === 'object.put'
-      ? receiveObject(deps, { claims, issuer, request, info })
-      : sendObject(deps, { claims, request, info });
+    return claims.purpose === 'object.get'
+      ? sendObject(deps, { claims, request, info })
+      : receiveObject(deps, { claims, issuer, request, info });
   };
 }
 
@@ -42,18 +42,23 @@ function invalidUrlError(): Failure {
 const bufferedBytesMax = 1024 * 1024;
 
 interface Download {
-  claims: DownloadClaims;
-  request: Request;
-  info: RequestInfo;
+  claims: Pick<DownloadClaims, 'tenant' | 'app' | 'key'>;
+  request: Pick<FastPathRequest, 'method' | 'headers'>;
+  info: Pick<RequestInfo, 'extendTimeout'>;
+  /** In place of the last part of the key. */
+  name?: string;
 }
 
-async function sendObject(deps: ObjectsDeps, download: Download): Promise<Response> {
+export async function sendObject(
+  deps: Pick<ObjectsDeps, 'db' | 'objects'>,
+  download: Download,
+): Promise<Response> {
   const { claims, request } = download;
   const app = { tenantId: claims.tenant, appId: claims.app };
   for (let attempt = 1; ; attempt++) {
     const row = await findObjectRow(deps.db, app, claims.key);
     if (!row) throw fail('not_found');
-    const headers = objectHeaders(row);
+    const headers = objectHeaders(row, download.name);
     if (matchesIfNoneMatch(request.headers.get('if-none-match'), headers.etag))
       return new Response(null, { status: 304, headers });
     const answer = await objectResponse(deps, download, { app, row, headers });
@@ -66,7 +71,7 @@ async function sendObject(deps: ObjectsDeps, download: Download): Promise<Respon
 }
 
 async function objectResponse(
-  { objects }: ObjectsDeps,
+  { objects }: Pick<ObjectsDeps, 'objects'>,
   { request, info }: Download,
   { app, row, headers }: { app: AppRef; row: ObjectRow; headers: ReturnType<typeof objectHeaders> },
 ): Promise<Response | null> {
@@ -85,9 +90,9 @@ async function objectResponse(
   return new Response(await new Response(found.body).bytes(), { status, headers: all });
 }
 
-function objectHeaders(row: ObjectRow) {
+function objectHeaders(row: ObjectRow, given = fileName(row.key)) {
   // Percent-encoded as RFC 8187 requires, so that no file name can end the field or the header.
-  const name = encodeURIComponent(fileName(row.key)).replace(
+  const name = encodeURIComponent(given).replace(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16)}`,
   );
@@ -103,7 +108,7 @@ function objectHeaders(row: ObjectRow) {
   };
 }
 
-function keepAlive(body: ReadableStream<Uint8Array>, info: RequestInfo): ReadableStream<Uint8Array> {
+function keepAlive(body: ReadableStream<Uint8Array>, info: Download['info']): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(
     {
@@ -120,7 +125,7 @@ function keepAlive(body: ReadableStream<Uint8Array>, info: RequestInfo): Readabl
 }
 
 function requestedRange(
-  headers: Headers,
+  headers: Pick<Headers, 'get'>,
   { size, etag }: { size: number; etag: string },
 ): ByteRange | 'unsatisfiable' | null {
   const ifRange = headers.get('if-range');

@@ -3,7 +3,6 @@ import { findApp } from '../../apps/record/find-app.ts';
 import type { TaggedCache } from '../../core/cache.ts';
 import {
   type AppAccess,
-  type AppCtx,
   type AppRef,
   type Caller,
   satisfiesRelation,
@@ -33,7 +32,15 @@ export type UploadClaims = CommonClaims & {
   content_type: string;
   size?: number;
 };
-export type ObjectClaims = DownloadClaims | UploadClaims;
+/** For a file of a row: whoever may write the column may upload it. */
+export type FileUploadClaims = CommonClaims & {
+  purpose: 'file.put';
+  content_type: string;
+  size: number;
+  file: string;
+};
+export type PutClaims = UploadClaims | FileUploadClaims;
+export type ObjectClaims = DownloadClaims | PutClaims;
 
 export interface UrlSigning {
   baseUrl: string;
@@ -42,10 +49,18 @@ export interface UrlSigning {
 
 type SignedObject =
   | Pick<DownloadClaims, 'purpose' | 'key'>
-  | Pick<UploadClaims, 'purpose' | 'key' | 'content_type' | 'size'>;
+  | Pick<UploadClaims, 'purpose' | 'key' | 'content_type' | 'size'>
+  | Pick<FileUploadClaims, 'purpose' | 'key' | 'content_type' | 'size' | 'file'>;
+
+export interface SignedBy {
+  now: Date;
+  tenant: { id: string };
+  app: { id: string };
+  caller: { userId: string };
+}
 
 export function signObjectUrl(
-  { now, tenant, app, caller }: AppCtx,
+  { now, tenant, app, caller }: SignedBy,
   { baseUrl, urlKey }: UrlSigning,
   { expires_in, ...object }: SignedObject & { expires_in: number },
 ): { url: string; expires_at: string } {
@@ -76,7 +91,7 @@ export interface ObjectsDeps extends Pick<MutationBase, 'outbox' | 'onCommitted'
 
 export function createIssuerAccess({ db, cache }: { db: Db; cache: TaggedCache<Issuer> }) {
   return ({ tenant, app, issuer, purpose }: IssuerClaims): Promise<Issuer | null> => {
-    const action = purpose.startsWith('object.') ? 'storage' : 'deploy';
+    const action = purpose === 'file.put' ? 'file' : purpose.startsWith('object.') ? 'storage' : 'deploy';
     return cache.get(`${tenant} ${app} ${issuer} ${action}`, async () => {
       const value = await findIssuer(db, { tenantId: tenant, appId: app }, issuer, action);
       return value && { value, tags: [appTag(value.app.id), userTag(value.caller.userId)] };
@@ -90,18 +105,20 @@ async function findIssuer(
   db: Db,
   ref: AppRef,
   issuerId: string,
-  action: 'storage' | 'deploy',
+  action: 'storage' | 'deploy' | 'file',
 ): Promise<Issuer | null> {
   const found = await findTenant({ db }, { ref: ref.tenantId });
   if (!found) return null;
   const { id, slug, name } = found;
   const issuer = await findIssuerCaller(db, ref, issuerId);
-  if (!issuer || (issuer.scope && !issuer.scope.actions.includes(action))) return null;
+  if (!issuer || (action !== 'file' && issuer.scope && !issuer.scope.actions.includes(action))) return null;
   const { role, ...principal } = issuer;
   const tenant: TenantAccess = { id, slug, name, role };
   const caller: Caller = { ...principal, credentialId: '', expiresAt: new Date(0) };
   const app = await findApp(db, tenant, { ref: ref.appId, caller });
-  return app && satisfiesRelation('owners', app, tenant) ? { caller, tenant, app } : null;
+  return app && (action === 'file' || satisfiesRelation('owners', app, tenant))
+    ? { caller, tenant, app }
+    : null;
 }
 
 /** A member, or else the app itself or one of its service accounts. */

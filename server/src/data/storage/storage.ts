@@ -64,6 +64,14 @@ export async function lockStorageForChange(ctx: AppMutationCtx): Promise<Storage
   return storage;
 }
 
+/** A file of a row comes from people who do not own the app. */
+export async function lockStorageForFile(ctx: AppMutationCtx): Promise<StorageRow> {
+  const storage = await lockStorageRow(ctx.db, appRef(ctx));
+  requireNotArchived(ctx.app);
+  if (!storage) throw fail('storage_not_enabled');
+  return storage;
+}
+
 export async function isStorageEnabled(db: Db, app: AppRef): Promise<boolean> {
   return (await findStorageRow(db, app)) !== undefined;
 }

@@ -34,7 +34,7 @@ export function findStorageRow(db: Db, app: AppRef): Promise<StorageRow | undefi
   return storageQuery(db, app).selectAll().executeTakeFirst();
 }
 
-export function lockStorageRow(tx: Tx, app: AppRef): Promise<StorageRow | undefined> {
+export function lockStorageRow(tx: Db, app: AppRef): Promise<StorageRow | undefined> {
   return storageQuery(tx, app).selectAll().forUpdate().executeTakeFirst();
 }
 
@@ -52,7 +52,7 @@ export function insertStorageRow(
 }
 
 export async function addToStorageUsage(
-  tx: Tx,
+  tx: Db,
   { tenantId, appId }: AppRef,
   change: { objects: number; bytes: number },
 ): Promise<void> {
@@ -81,7 +81,7 @@ export function upsertObjectRow(tx: Tx, row: ObjectRow): Promise<ObjectRow> {
     .executeTakeFirstOrThrow();
 }
 
-export async function deleteObjectRow(tx: Tx, { tenantId, appId }: AppRef, key: string): Promise<void> {
+export async function deleteObjectRow(tx: Db, { tenantId, appId }: AppRef, key: string): Promise<void> {
   await sql`delete from svc.storage_objects
     where tenant_id = ${tenantId} and app_id = ${appId} and key = ${key}`.execute(tx);
 }

@@ -8,9 +8,10 @@ import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { bodyChunks } from './body-chunks.ts';
 import { putObject } from './objects.ts';
+import { finishFileUpload } from './row-files.ts';
 import { blobKey, bytesLeft, requireNotArchived, requireSpace, storageFullError } from './rules.ts';
-import type { Issuer, ObjectsDeps, UploadClaims } from './signed-urls.ts';
-import { lockStorageForChange, requireStorage } from './storage.ts';
+import type { Issuer, ObjectsDeps, PutClaims } from './signed-urls.ts';
+import { lockStorageForChange, lockStorageForFile, requireStorage } from './storage.ts';
 import {
   deleteUploadRow,
   findObjectRow,
@@ -21,7 +22,7 @@ import {
 } from './store.ts';
 
 interface Upload {
-  claims: UploadClaims;
+  claims: PutClaims;
   issuer: Issuer;
   request: Request;
   info: RequestInfo;
@@ -46,6 +47,11 @@ export async function receiveObject(deps: ObjectsDeps, upload: Upload): Promise<
     if (sha256 !== null && stored.sha256 !== sha256)
       throw validationError(objectSumHeader, 'does not match the SHA-256 of the body', 'sum_mismatch');
     const { row, isNew } = await finishUpload(deps, upload, blobId, stored);
+    if (claims.purpose === 'file.put')
+      return Response.json(
+        { id: claims.file, size: row.size, type: row.content_type },
+        { status: 201, headers: { 'cache-control': 'no-store' } },
+      );
     return Response.json(
       { key: row.key, size: row.size, sha256: row.sha256, content_type: row.content_type },
       { status: isNew ? 201 : 200, headers: { etag: `"${row.sha256}"`, 'cache-control': 'no-store' } },
@@ -112,12 +118,14 @@ async function finishUpload(
       auditTenantId: app.tenantId,
       useCase: async (base) => {
         const ctx: AppMutationCtx = { ...base, tenant: issuer.tenant, app: issuer.app };
-        const storage = await lockStorageForChange(ctx);
+        const isFile = claims.purpose === 'file.put';
+        const storage = isFile ? await lockStorageForFile(ctx) : await lockStorageForChange(ctx);
         if (!(await deleteUploadRow(ctx.db, app, blobId))) throw fail('request_timeout');
         const isNew = (await findObjectRow(ctx.db, app, claims.key)) === undefined;
         const { key, content_type } = claims;
         const blob = { ...stored, key, blob_id: blobId, content_type };
         const { row } = await putObject(ctx, storage, blob, 'storage.put');
+        if (isFile) await finishFileUpload(ctx, app, claims.file);
         done = { row, isNew };
         return { status: 200, headers: {}, body: '' };
       },

@@ -9,9 +9,9 @@ import { tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { isNamedByRules } from './access.ts';
 import { alterColumn, isRebuiltFor } from './alter-table.ts';
-import { addColumnSql, addIndexSql } from './ddl.ts';
+import { addColumnSql, addIndexSql, addVectorsSql } from './ddl.ts';
 import { resetTimeouts, run, runStatements, withTableLock } from './physical-lock.ts';
-import { countDeclaredColumns, needsRebuild, planIndex } from './rules.ts';
+import { countAttributes, countDeclaredColumns, indexKind, needsRebuild, planIndex } from './rules.ts';
 import {
   type ColumnRow,
   findTableRow,
@@ -89,7 +89,7 @@ async function alignColumns(ctx: MutationCtx, original: TableRow, copy: TableRow
     const saved = {
       version: table.version + 1,
       updated_at: ctx.now,
-      ...(isRebuiltFor(before, after) && { attributes_made: table.columns.length }),
+      ...(isRebuiltFor(before, after) && { attributes_made: countAttributes(table) }),
     };
     await updateTableRow(ctx.db, table, saved);
     const columns = table.columns.map((column) => (column === before ? after : column));
@@ -129,8 +129,8 @@ function alignedType(source: ColumnRow, column: ColumnRow): ColumnType {
 async function addMissingIndexes(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const byNumber = new Map(original.columns.map(({ number, name }) => [number, name]));
   const added: string[] = [];
-  for (const { name, columns: numbers, is_unique } of original.indexes) {
-    if (copy.indexes.some((index) => index.name === name)) continue;
+  for (const { name, columns: numbers, is_unique, search } of original.indexes) {
+    if (copy.indexes.some((index) => index.name === name || (search && index.search))) continue;
     if (copy.indexes.length + added.length >= indexesPerTableMax) break;
     const columns = numbers.flatMap(
       (number) => copy.columns.find((column) => column.name === byNumber.get(number)) ?? [],
@@ -139,7 +139,7 @@ async function addMissingIndexes(ctx: MutationCtx, original: TableRow, copy: Tab
     const tx = await ctx.rows.tx();
     await run(tx, 'savepoint missing_index');
     try {
-      await addIndex(ctx, copy, { name, columns, is_unique });
+      await addIndex(ctx, copy, { name, columns, is_unique, search });
       added.push(`${copy.name}.${name}`);
     } catch (error) {
       if (!['23505', '54000'].includes(sqlState(error) ?? '')) throw error;
@@ -154,14 +154,20 @@ async function addMissingIndexes(ctx: MutationCtx, original: TableRow, copy: Tab
 export async function addIndex(
   ctx: MutationCtx,
   table: TableRow,
-  { name, columns, is_unique }: { name: string; columns: readonly ColumnRow[]; is_unique: boolean },
+  {
+    name,
+    columns,
+    is_unique,
+    search,
+  }: Pick<IndexRow, 'name' | 'is_unique' | 'search'> & { columns: readonly ColumnRow[] },
 ): Promise<IndexRow> {
   const id = table.columns.find(({ role }) => role === 'id');
-  const plan = planIndex(columns, is_unique ? 'unique' : 'plain', { number: id?.number ?? 0 });
+  const plan = planIndex(columns, indexKind({ is_unique, search }), { number: id?.number ?? 0 });
   if (typeof plan === 'string') throw new Error(`The index ${name} of ${table.name} ${plan}.`);
   const numbers = columns.map(({ number }) => number);
-  const index = { id: ctx.newId(), name, columns: numbers, is_unique, created_at: ctx.now };
-  await runStatements(await ctx.rows.tx(), addIndexSql(table, index.id, plan));
+  const index = { id: ctx.newId(), name, columns: numbers, is_unique, search, created_at: ctx.now };
+  const vectors = search ? addVectorsSql({ ...table, indexes: [{ ...index, created_at: '' }] }) : [];
+  await runStatements(await ctx.rows.tx(), [...vectors, ...addIndexSql(table, index.id, plan)]);
   await insertIndexRow(ctx.db, table, index);
   return { ...index, created_at: ctx.now.toISOString() };
 }

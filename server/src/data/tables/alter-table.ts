@@ -18,7 +18,7 @@ import {
   swapTableSql,
 } from './ddl.ts';
 import { resetTimeouts, run, withTableLock } from './physical-lock.ts';
-import { planIndex } from './rules.ts';
+import { indexKind, planIndex } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
 /**
@@ -35,7 +35,7 @@ export async function rebuildTable(
     const columns = index.columns.flatMap(
       (number) => row.columns.find((column) => column.number === number) ?? [],
     );
-    const plan = id && planIndex(columns, index.is_unique ? 'unique' : 'plain', id);
+    const plan = id && planIndex(columns, indexKind(index), id);
     if (typeof plan === 'string' && converted)
       throw fail('column_in_use', { detail: `With the new type the index ${index.name} ${plan}.` });
     if (!plan || typeof plan === 'string') throw new Error(`Index ${index.id} cannot be rebuilt.`);

@@ -15,6 +15,7 @@ export interface TableCatalogue {
   idColumn: CatalogueColumn;
   owner: CatalogueColumn | null;
   unique: readonly UniqueIndex[];
+  search?: SearchedColumns;
   /** Set for a table of a connector. */
   foreign?: ForeignSource;
   rules: TableRules;
@@ -37,6 +38,11 @@ export interface ForeignSource {
   from: string;
   /** The columns by which a row is addressed; none if the table has no primary key. */
   keys: readonly CatalogueColumn[];
+}
+
+export interface SearchedColumns {
+  language: string;
+  columns: readonly { column: CatalogueColumn; vector: string }[];
 }
 
 export interface UniqueIndex {
@@ -81,6 +87,8 @@ export const versionColumn = 'v';
 export const physicalSchemaName = (appId: string) => `app_${appId.replaceAll('-', '')}`;
 export const physicalTableName = (tableId: string) => `t_${tableId.replaceAll('-', '')}`;
 export const physicalColumnName = (number: number) => `c${number}`;
+/** The words of the column, for search. */
+export const physicalVectorName = (number: number) => `s${number}`;
 /** Of the check of a column, or of the values of its enum. */
 export const physicalCheckName = (number: number, check: string) => `k${number}_${check}`;
 export const physicalForeignKeyName = (number: number) => `f${number}`;

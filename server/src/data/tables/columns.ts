@@ -10,12 +10,19 @@ import { fail } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { isNamedByRules } from './access.ts';
 import { alterTable, rebuildTable } from './alter-table.ts';
-import { addColumnSql, dropColumnSql } from './ddl.ts';
-import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
+import { addColumnSql, dropColumnSql, dropVectorsSql } from './ddl.ts';
+import {
+  auditTable,
+  enableStorageForFiles,
+  lockTable,
+  requireColumn,
+  saveTableChange,
+} from './lock-table.ts';
 import { requireUnnamedColumn } from './named-by-access.ts';
 import { addForeignKeys, indexReferences, resolveReferences } from './references.ts';
 import {
   columnSpec,
+  countAttributes,
   countDeclaredColumns,
   duplicatePositions,
   formatIndex,
@@ -52,11 +59,12 @@ export async function addColumn(
   const column: ColumnRow = { ...resolved, number: row.columns_made + 1 };
   if (column.ref_table && row.indexes.length >= indexesPerTableMax)
     throw fail('limit_reached', { detail: `A table can have at most ${indexesPerTableMax} indexes.` });
+  await enableStorageForFiles(ctx, [column]);
   await insertColumnRows(ctx.db, row, [column]);
   const isRebuilt = needsRebuild(row.attributes_made, 1);
   const saved = await saveTableChange(ctx, row, {
     columns_made: column.number,
-    attributes_made: (isRebuilt ? row.columns.length : row.attributes_made) + 1,
+    attributes_made: (isRebuilt ? countAttributes(row) : row.attributes_made) + 1,
   });
   auditTable(ctx, 'columns.add', row, null, { column: columnSpecText(columnSpec(column)) });
   if (isRebuilt) await rebuildTable(ctx, row);
@@ -90,7 +98,8 @@ export async function dropColumn(
   await deleteColumnRow(ctx.db, row, column.number);
   await saveTableChange(ctx, row);
   if (column.ref_table) ctx.invalidate(tableTag(column.ref_table));
-  await alterTable(ctx, row, dropColumnSql(row, column.number));
+  const vectors = indexes.flatMap((index) => (index.search ? dropVectorsSql(row, index.columns) : []));
+  await alterTable(ctx, row, [...vectors, ...dropColumnSql(row, column)]);
 }
 
 export function parseColumns(specs: readonly ColumnSpec[]): NewColumn[] {

@@ -5,6 +5,7 @@ import { addIndex, alignTable, unlinked } from './align-table.ts';
 import { addForeignKeySql, createTableSql } from './ddl.ts';
 import { insertTableGrantRow, listTableGrantRows } from './grants-store.ts';
 import { run, runStatements } from './physical-lock.ts';
+import { countAttributes } from './rules.ts';
 import { type ColumnRow, insertTableRow, listAllTableRows, type TableRow, updateColumnRow } from './store.ts';
 
 /**
@@ -30,7 +31,7 @@ export async function copyTables(
       id: ctx.newId(),
       app_id: to.appId,
       version: 1,
-      attributes_made: original.columns.length,
+      attributes_made: countAttributes(original),
       created_at: ctx.now,
       updated_at: ctx.now,
       columns: original.columns.map(unlinked),
@@ -81,11 +82,11 @@ async function linkTables(ctx: MutationCtx, to: AppRef, originals: readonly Tabl
 }
 
 async function copyIndexes(ctx: MutationCtx, original: TableRow, table: TableRow): Promise<void> {
-  for (const { name, columns: numbers, is_unique } of original.indexes) {
+  for (const { name, columns: numbers, is_unique, search } of original.indexes) {
     const columns = numbers.flatMap(
       (number) => table.columns.find((column) => column.number === number) ?? [],
     );
-    await addIndex(ctx, table, { name, columns, is_unique });
+    await addIndex(ctx, table, { name, columns, is_unique, search });
   }
 }
 

@@ -1,6 +1,8 @@
 import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
 import { type DeleteAction, enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
+import { searchedCharsMax, searchLanguages } from '@svc/contract/search.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import pg from 'pg';
 import {
@@ -12,6 +14,7 @@ import {
   physicalSequenceName,
   physicalTableName,
   physicalTriggerName,
+  physicalVectorName,
   versionColumn,
 } from './catalogue.ts';
 import type { IndexPlan } from './rules.ts';
@@ -32,6 +35,11 @@ const declaredType = (type: ColumnType) => {
   const { sql, declaration = sql } = describeColumnType(type);
   return declaration;
 };
+
+export function languageSql(language: string): string {
+  if (!searchLanguages.includes(language)) throw new Error(`${language} is not a language of searches.`);
+  return `${literal(`pg_catalog.${language}`)}::regconfig`;
+}
 
 export const qualifiedTable = (table: TableId): string => inSchema(table, physicalTableName(table.id));
 
@@ -68,7 +76,7 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const add = `${on} drop column if exists ${name}, add column ${declared}`;
   const value = columnDefault(column);
   // The default was checked, so that no row needs to be.
-  const checks = addChecksSql(table, column);
+  const checks = [...addChecksSql(table, column), ...fileColumnSql(qualifiedTable(table), column)];
   if (!value) return [{ text: add }, ...checks];
   const drop = { text: `${on} alter column ${name} drop default` };
   switch (value.kind) {
@@ -226,9 +234,16 @@ function touchSql(table: TableId & Pick<TableRow, 'columns'>, number: number): S
   ];
 }
 
-export function dropColumnSql(table: TableId, number: number): Statement[] {
+export function dropColumnSql(
+  table: TableId,
+  { number, type }: Pick<ColumnRow, 'number' | 'type'>,
+): Statement[] {
+  const triggers = isFileType(type) ? ['delete', 'update'] : [];
   return [
     ...dropForeignKeySql(table, number),
+    ...triggers.map((event) => ({
+      text: `drop trigger if exists ${ident(`${event}_${physicalColumnName(number)}`)} on ${qualifiedTable(table)}`,
+    })),
     {
       text: `alter table ${qualifiedTable(table)} drop column if exists ${ident(physicalColumnName(number))}`,
     },
@@ -332,6 +347,7 @@ function physicalTableSql(
         `${ident(physicalColumnName(number))} ${declaredType(type)}${nullable ? '' : ' not null'}`,
     ),
     `${ident(versionColumn)} int8 not null`,
+    ...vectorColumns(table),
     ...table.columns
       .flatMap(physicalChecks)
       .map(({ name, condition }) => `constraint ${ident(name)} check (${condition})`),
@@ -340,6 +356,24 @@ function physicalTableSql(
   return [
     { text: `create table ${target} (${lines.join(', ')})` },
     ...grantSql(`select, insert, update, delete on ${target}`, role),
+    ...table.columns.flatMap((column) => fileColumnSql(target, column)),
+  ];
+}
+
+/** Whatever removes a file from a row, in the transaction that does: the file is then looked at (see `rows/unused-files.ts`). */
+function fileColumnSql(target: string, { number, type }: Pick<ColumnRow, 'number' | 'type'>): Statement[] {
+  if (!isFileType(type)) return [];
+  const name = physicalColumnName(number);
+  const column = ident(name);
+  const release = `for each row when (%) execute function svc_data.release_file(${literal(name)})`;
+  const trigger = (event: string, of: string, when: string) => ({
+    text: `create trigger ${ident(`${event}_${name}`)} after ${event}${of} on ${target} ${release.replace('%', () => when)}`,
+  });
+  const isGone = `old.${column} is not null`;
+  return [
+    { text: `create index on ${target} ((${column} ->> 'id'))` },
+    trigger('delete', '', isGone),
+    trigger('update', ` of ${column}`, `${isGone} and old.${column} is distinct from new.${column}`),
   ];
 }
 
@@ -356,12 +390,43 @@ function sequenceSql(table: TableRow, role: string | null): Statement[] {
 const grantSql = (rights: string, role: string | null): Statement[] =>
   role === null ? [] : [{ text: `grant ${rights} to ${ident(role)}` }];
 
+/** One expression for the index and for searches, which can only then use the index. */
+export const joinedVectors = (names: readonly string[], prefix = '') =>
+  names.map((name) => `coalesce(${prefix}${ident(name)}, ''::tsvector)`).join(' || ');
+
+/** The words of each searched column: what a caller may not see is left out of a search by its name. */
+function vectorColumns({ indexes }: Pick<TableRow, 'indexes'>): string[] {
+  const index = indexes.find(({ search }) => search);
+  if (!index?.search) return [];
+  const { language, weights } = index.search;
+  return index.columns.map((number, at) => {
+    const source = `left(${ident(physicalColumnName(number))}, ${searchedCharsMax})`;
+    const words = `to_tsvector(${languageSql(language)}, ${source})`;
+    return `${ident(physicalVectorName(number))} tsvector generated always as (setweight(${words}, ${literal(weights[at] ?? 'D')})) stored`;
+  });
+}
+
+/** Rewrites the table: for one without rows, or without others that use it. */
+export const addVectorsSql = (table: TableRow): Statement[] => [
+  {
+    text: `alter table ${qualifiedTable(table)} ${vectorColumns(table)
+      .map((column) => `add column ${column}`)
+      .join(', ')}`,
+  },
+];
+
+export function dropVectorsSql(table: TableId, numbers: readonly number[]): Statement[] {
+  const drops = numbers.map((number) => `drop column if exists ${ident(physicalVectorName(number))}`);
+  return [{ text: `alter table ${qualifiedTable(table)} ${drops.join(', ')}` }];
+}
+
 function createIndexSql(table: string, name: string, plan: IndexPlan): string {
   const keys = plan.keys.map((number) => ident(physicalColumnName(number))).join(', ');
   const on = {
     btree: `(${keys})`,
     gin: `using gin (${keys} jsonb_path_ops)`,
     gin_array: `using gin (${keys})`,
+    search: `using gin ((${joinedVectors(plan.keys.map(physicalVectorName))}))`,
   }[plan.method];
   return `create ${plan.isUnique ? 'unique ' : ''}index ${ident(name)} on ${table} ${on}`;
 }

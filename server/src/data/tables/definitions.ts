@@ -41,8 +41,8 @@ function renamedRules(row: TableRow): TableRules {
 function describeTable(row: TableRow): z.output<typeof InspectedTable> {
   const { name, description, owner_column, columns } = tableRecord(row);
   const indexes = row.indexes.map((index) => {
-    const { name, columns, unique } = indexRecord(row, index);
-    return { name, columns, unique };
+    const { id, created_at, ...described } = indexRecord(row, index);
+    return described;
   });
   return { name, description, owner_column, columns, indexes };
 }

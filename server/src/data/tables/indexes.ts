@@ -6,10 +6,19 @@ import { sqlState } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { isUuid } from '../../core/values.ts';
-import { addIndexSql, dropIndexSql } from './ddl.ts';
+import { rebuildTable } from './alter-table.ts';
+import { addIndexSql, dropIndexSql, dropVectorsSql } from './ddl.ts';
 import { auditTable, lockTable, requireColumn, requireTable, saveTableChange } from './lock-table.ts';
 import { withTableLock } from './physical-lock.ts';
-import { defaultIndexName, duplicatePositions, formatIndex, indexRecord, planIndex } from './rules.ts';
+import {
+  countAttributes,
+  defaultIndexName,
+  duplicatePositions,
+  formatIndex,
+  indexKind,
+  indexRecord,
+  planIndex,
+} from './rules.ts';
 import { type ColumnRow, deleteIndexRows, insertIndexRow, type TableRow } from './store.ts';
 
 export async function listIndexes(ctx: AppCtx, input: { table: string; query: PageQuery }) {
@@ -24,34 +33,56 @@ export async function addIndex(
   input: { table: string; index: z.output<typeof shape.body> },
 ) {
   const table = await lockTable(ctx, input.table);
-  const kind = input.index.unique ? 'unique' : 'plain';
-  const columns = requireColumns(table, input.index.columns);
+  const search = searchIndex(table, input.index);
+  const kind = indexKind({ is_unique: input.index.unique, search });
+  const columnNames = search ? Object.keys(input.index.search ?? {}) : input.index.columns;
+  const columns = requireColumns(table, columnNames, search ? (_, name) => `search.${name}` : undefined);
   const plan = planIndex(columns, kind, requireColumn(table, 'id'));
-  if (typeof plan === 'string') throw validationError('columns', plan);
+  if (typeof plan === 'string') throw validationError(search ? 'search' : 'columns', plan);
   const names = table.indexes.map((index) => index.name);
-  const name = input.index.name ?? defaultIndexName(input.index.columns, kind, names);
+  const name = input.index.name ?? defaultIndexName(columnNames, kind, names);
   if (names.includes(name)) throw fail('unique_violation', { detail: `Index ${name} already exists.` });
   if (names.length >= indexesPerTableMax) {
     throw fail('limit_reached', { detail: `A table can have at most ${indexesPerTableMax} indexes.` });
   }
   const numbers = columns.map((column) => column.number);
-  const row = { id: ctx.newId(), name, columns: numbers, is_unique: plan.isUnique };
+  const row = { id: ctx.newId(), name, columns: numbers, is_unique: plan.isUnique, search };
   const index = { ...row, created_at: ctx.now.toISOString() };
   await insertIndexRow(ctx.db, table, { ...row, created_at: ctx.now });
-  await saveTableChange(ctx, table);
+  const indexed = { ...table, indexes: [...table.indexes, index] };
+  await saveTableChange(ctx, table, search ? { attributes_made: countAttributes(indexed) } : {});
   auditTable(ctx, 'indexes.add', table, null, { index: formatIndex(table, index) });
+  // PostgreSQL would block readers while it computes the words of existing rows: a copy of the table does not.
+  if (search) {
+    await rebuildTable(ctx, indexed);
+    return indexRecord(table, index);
+  }
   await withTableLock(ctx, { table, block: 'writers' }, addIndexSql(table, row.id, plan)).catch(
     throwIndexError,
   );
   return indexRecord(table, index);
 }
 
-function requireColumns(table: TableRow, names: readonly string[]): ColumnRow[] {
+function searchIndex(table: TableRow, { search, language = 'simple' }: z.output<typeof shape.body>) {
+  if (!search) return null;
+  const existing = table.indexes.find((index) => index.search);
+  if (existing)
+    throw fail('unique_violation', {
+      detail: `The table has the search index ${existing.name}. Drop it first.`,
+    });
+  return { language, weights: Object.values(search) };
+}
+
+function requireColumns(
+  table: TableRow,
+  names: readonly string[],
+  field = (at: number, _name: string) => `columns.${at}`,
+): ColumnRow[] {
   const [duplicate] = duplicatePositions(names);
   if (duplicate !== undefined) throw validationError(`columns.${duplicate}`, 'is listed twice', 'duplicate');
   return names.map((name, at) => {
     const column = table.columns.find((each) => each.name === name);
-    if (!column) throw validationError(`columns.${at}`, 'is not a column of the table', 'unknown_column');
+    if (!column) throw validationError(field(at, name), 'is not a column of the table', 'unknown_column');
     return column;
   });
 }
@@ -78,5 +109,6 @@ export async function dropIndex(
   await deleteIndexRows(ctx.db, ctx.tenant.id, [index.id]);
   await saveTableChange(ctx, table);
   auditTable(ctx, 'indexes.drop', table, { index: formatIndex(table, index) }, null);
-  await withTableLock(ctx, { table, block: 'everyone' }, dropIndexSql(table, index.id));
+  const drop = index.search ? dropVectorsSql(table, index.columns) : dropIndexSql(table, index.id);
+  await withTableLock(ctx, { table, block: 'everyone' }, drop);
 }

@@ -7,6 +7,7 @@ import {
   physicalIndexName,
   physicalSchemaName,
   physicalTableName,
+  physicalVectorName,
   type TableCatalogue,
 } from './catalogue.ts';
 import { listAppGrantEntries, type TableGrantEntry } from './grants-store.ts';
@@ -46,6 +47,7 @@ function tableCatalogue(row: TableRow): TableCatalogue {
   if (!idColumn) throw new Error(`Table ${row.id} has no id column.`);
   const columnsByNumber = (numbers: readonly number[]) =>
     numbers.flatMap((number) => byNumber.get(number) ?? []);
+  const searched = row.indexes.find((index) => index.search);
   return {
     id: row.id,
     tenantId: row.tenant_id,
@@ -68,6 +70,15 @@ function tableCatalogue(row: TableRow): TableCatalogue {
     unique: row.indexes
       .filter((index) => index.is_unique)
       .map((index) => ({ physical: physicalIndexName(index.id), columns: columnsByNumber(index.columns) })),
+    ...(searched?.search && {
+      search: {
+        language: searched.search.language,
+        columns: searched.columns.flatMap((number) => {
+          const column = byNumber.get(number);
+          return column ? [{ column, vector: physicalVectorName(number) }] : [];
+        }),
+      },
+    }),
   };
 }
 

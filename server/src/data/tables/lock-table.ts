@@ -1,8 +1,10 @@
+import { isFileType } from '@svc/contract/file-type.ts';
 import { recheckApp } from '../../apps/record/app-access.ts';
 import { type AppCtx, type AppMutationCtx, type AuditedChange, appRef } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
+import { enableStorageForApp, isStorageEnabled } from '../storage/storage.ts';
 import { requireNotArchived } from './rules.ts';
 import { type ColumnRow, findTableRow, lockTableRow, type TableRow, updateTableRow } from './store.ts';
 
@@ -31,6 +33,15 @@ export async function saveTableChange(
   await updateTableRow(ctx.db, row, saved);
   ctx.invalidate(tableTag(row.id));
   return saved;
+}
+
+/** Files are objects of the app's storage. */
+export async function enableStorageForFiles(
+  ctx: AppMutationCtx,
+  columns: readonly Pick<ColumnRow, 'type'>[],
+): Promise<void> {
+  if (!columns.some(({ type }) => isFileType(type)) || (await isStorageEnabled(ctx.db, appRef(ctx)))) return;
+  await enableStorageForApp(ctx, ctx.app);
 }
 
 export function requireColumn(row: TableRow, name: string): ColumnRow {

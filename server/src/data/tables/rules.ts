@@ -1,5 +1,12 @@
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
-import { type ColumnType, idTypes, isArrayType, ownerColumnTypes } from '@svc/contract/columns.ts';
+import {
+  type ColumnType,
+  describeColumnType,
+  idTypes,
+  isArrayType,
+  ownerColumnTypes,
+} from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import type { Index, Table } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import type { AppAccess } from '../../core/context.ts';
@@ -66,12 +73,23 @@ export function needsRebuild(attributesMade: number, adding: number): boolean {
   return attributesMade + adding > attributesMax;
 }
 
+export type IndexKind = 'unique' | 'plain' | 'search';
+
+export const indexKind = (index: Pick<IndexRow, 'is_unique' | 'search'>): IndexKind =>
+  index.search ? 'search' : index.is_unique ? 'unique' : 'plain';
+
+/** Columns of the physical table, beside the version. */
+export function countAttributes({ columns, indexes }: Pick<TableRow, 'columns' | 'indexes'>): number {
+  const vectors = indexes.find((index) => index.search)?.columns.length ?? 0;
+  return columns.length + vectors;
+}
+
 export function defaultIndexName(
   columns: readonly string[],
-  kind: 'unique' | 'plain',
+  kind: IndexKind,
   existing: readonly string[],
 ): string {
-  const ending = kind === 'unique' ? '_key' : '_idx';
+  const ending = { unique: '_key', plain: '_idx', search: '_search' }[kind];
   for (let number = 1; ; number++) {
     const end = number === 1 ? ending : `${ending}${number}`;
     const name = `${columns.join('_').slice(0, 63 - end.length)}${end}`;
@@ -81,17 +99,22 @@ export function defaultIndexName(
 
 export interface IndexPlan {
   keys: readonly number[];
-  method: 'btree' | 'gin' | 'gin_array';
+  method: 'btree' | 'gin' | 'gin_array' | 'search';
   isUnique: boolean;
 }
 
 /** Appends the id as last key, so that sorted pages are read from the index. Returns a text if the index is invalid. */
 export function planIndex(
   columns: readonly Pick<ColumnRow, 'number' | 'type'>[],
-  kind: 'unique' | 'plain',
+  kind: IndexKind,
   id: Pick<ColumnRow, 'number'>,
 ): IndexPlan | string {
   const keys = columns.map((column) => column.number);
+  if (kind === 'search') {
+    if (!columns.every(({ type }) => isSearchable(type))) return 'must be of type text';
+    return { keys, method: 'search', isUnique: false };
+  }
+  if (columns.some((column) => isFileType(column.type))) return 'cannot be a column of files';
   if (columns.some((column) => isArrayType(column.type))) {
     if (kind === 'unique') return 'cannot be unique with a list column';
     return columns.length === 1
@@ -107,6 +130,9 @@ export function planIndex(
   if (kind === 'unique') return { keys, method: 'btree', isUnique: true };
   return { keys: keys.includes(id.number) ? keys : [...keys, id.number], method: 'btree', isUnique: false };
 }
+
+/** An enum is stored as text. */
+export const isSearchable = (type: ColumnType) => describeColumnType(type).sql === 'text';
 
 export function columnSpec(column: NewColumn): ColumnSpec {
   const { name, type, nullable, default_text, checks, target, on_delete } = column;
@@ -126,7 +152,11 @@ export function tableAudit(row: TableRow): Record<string, unknown> {
 }
 
 export function formatIndex(row: TableRow, index: IndexRow): string {
-  const { name, columns, unique } = indexRecord(row, index);
+  const { name, columns, unique, search, language } = indexRecord(row, index);
+  if (search) {
+    const weighted = Object.entries(search).map((entry) => entry.join(':'));
+    return `${name}: search (${weighted.join(', ')}) in ${language}`;
+  }
   return `${name}: ${unique ? 'unique ' : ''}(${columns.join(', ')})`;
 }
 
@@ -151,11 +181,18 @@ export function tableRecord(row: TableRow): TableRecord {
 
 export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): IndexRecord {
   const columnName = (number: number) => row.columns.find((column) => column.number === number)?.name ?? '';
+  const { search } = index;
   return {
     id: index.id,
     name: index.name,
     columns: index.columns.map(columnName),
     unique: index.is_unique,
+    ...(search && {
+      search: Object.fromEntries(
+        index.columns.map((number, at) => [columnName(number), search.weights[at] ?? 'D']),
+      ),
+      language: search.language,
+    }),
     created_at: new Date(index.created_at).toISOString(),
   };
 }

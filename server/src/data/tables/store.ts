@@ -1,6 +1,7 @@
 import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { DeleteAction } from '@svc/contract/column-families.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
+import type { SearchWeight } from '@svc/contract/search.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
@@ -48,11 +49,18 @@ export interface Referrer {
   on_delete: DeleteAction;
 }
 
+/** A weight for each column of the index. */
+export interface SearchIndex {
+  language: string;
+  weights: SearchWeight[];
+}
+
 export interface IndexRow {
   id: string;
   name: string;
   columns: number[];
   is_unique: boolean;
+  search?: SearchIndex | null;
   /** ISO 8601. */
   created_at: string;
 }
@@ -174,7 +182,8 @@ export async function insertIndexRow(
   { tenant_id, id }: TableId,
   index: Omit<IndexRow, 'created_at'> & { created_at: Date },
 ): Promise<void> {
-  const row = { ...index, tenant_id, table_id: id };
+  const search = index.search ? sql<SearchIndex>`${JSON.stringify(index.search)}::jsonb` : null;
+  const row = { ...index, search, tenant_id, table_id: id };
   await tx.withTables<Tables>().insertInto('app_table_indexes').values(row).execute();
 }
 

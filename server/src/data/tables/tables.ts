@@ -14,7 +14,7 @@ import { newTableRules } from './access.ts';
 import { parseColumns } from './columns.ts';
 import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
 import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
-import { auditTable, lockTable, requireTable, saveTableChange } from './lock-table.ts';
+import { auditTable, enableStorageForFiles, lockTable, requireTable, saveTableChange } from './lock-table.ts';
 import { requireDroppable, requireRenamable, warnIfGranted } from './named-by-access.ts';
 import { runStatements, withTableLock } from './physical-lock.ts';
 import { addForeignKeys, indexReferences, requireUnreferenced, resolveReferences } from './references.ts';
@@ -87,6 +87,7 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
     columns,
     indexes: [],
   };
+  await enableStorageForFiles(ctx, columns);
   await warnIfGranted(ctx, row.name);
   await insertTableRow(ctx.db, row);
   await runStatements(await ctx.rows.tx(), createTableSql(row, ctx.rows.role));

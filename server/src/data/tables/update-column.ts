@@ -20,7 +20,7 @@ import { defaultProblem } from './columns.ts';
 import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
 import { requireUnnamedColumn } from './named-by-access.ts';
 import { relinkColumn, resolveReferences } from './references.ts';
-import { isIdDefault, tableRecord } from './rules.ts';
+import { countAttributes, isIdDefault, isSearchable, tableRecord } from './rules.ts';
 import { type ColumnRow, lockTableCreation, type TableRow, updateColumnRow } from './store.ts';
 import { parseDefaultText } from './values.ts';
 
@@ -59,7 +59,7 @@ export async function updateColumn(
   const rename = (name: string) => (name === before.name ? after.name : name);
   const saved = await saveTableChange(ctx, row, {
     rules: renameInRules(row.rules, rename),
-    ...(isRebuiltFor(before, after) && { attributes_made: row.columns.length }),
+    ...(isRebuiltFor(before, after) && { attributes_made: countAttributes(row) }),
   });
   await alterColumn(ctx, row, before, after);
   await relinkColumn(ctx, row, before, after);
@@ -109,6 +109,9 @@ function changedType(
   if (type === column.type) return type;
   if (column.role !== 'plain' || column.number === row.owner_column)
     throw fail('immutable_field', { detail: `The type of ${column.name} cannot change.` });
+  const isSearched = row.indexes.some(({ search, columns }) => search && columns.includes(column.number));
+  if (isSearched && !isSearchable(type))
+    throw fail('column_in_use', { detail: `The search index of the table has ${column.name}.` });
   const problem = conversion === 'any' ? null : typeChangeProblem(column.type, type);
   if (problem !== null) throw fail('type_change_refused', { detail: `${column.name}: ${problem}.` });
   return type;

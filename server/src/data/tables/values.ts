@@ -5,6 +5,7 @@ import {
   describeColumnType,
   isArrayType,
 } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import { parseItems } from '@svc/contract/filter.ts';
 import type { ColumnDefault } from './catalogue.ts';
 import type { ColumnRow } from './store.ts';
@@ -74,6 +75,7 @@ export function parseDefaultText(type: ColumnType, text: string): ReturnType<typ
     return { ok: false, detail: `must be at most ${columnDefaultBytesMax} bytes` };
   }
   if (type === 'autonumber') return { ok: false, detail: 'is not possible: the server assigns the numbers' };
+  if (isFileType(type)) return { ok: false, detail: 'is not possible for files' };
   if (describeColumnType(type).defaultFunction === text) return { ok: true, value: text };
   const checked = parseText(type, text);
   if (checked.ok && type === 'jsonb' && checked.value.trim() === 'null') {

@@ -1,5 +1,16 @@
-import { Checkbox, Group, MultiSelect, Paper, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import {
+  Checkbox,
+  Group,
+  MultiSelect,
+  NativeSelect,
+  Paper,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { columnsPerIndexMax, indexesPerTableMax } from '@svc/contract/columns.ts';
+import { searchLanguages, searchWeights } from '@svc/contract/search.ts';
 import { addIndex, dropIndex, dropTable, listIndexes, updateTable } from '@svc/contract/tables.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -109,7 +120,7 @@ function IndexesPart() {
               columns={[
                 { head: 'Name', cell: ({ name }) => name, td: { className: 'mono' } },
                 { head: 'Columns', cell: ({ columns }) => columns.join(', ') },
-                { head: 'Unique', cell: ({ unique }) => (unique ? 'yes' : 'no') },
+                { head: 'Kind', cell: ({ unique, language }) => indexKind(unique, language) },
                 { head: 'Created', cell: (index) => <TimeText value={index.created_at} /> },
                 {
                   head: 'Actions',
@@ -134,36 +145,58 @@ function IndexesPart() {
   );
 }
 
+const indexKind = (unique: boolean, language: string | undefined) =>
+  language ? `search (${language})` : unique ? 'unique' : 'index';
+
 const whyFull = (count: number) =>
   count >= indexesPerTableMax ? `A table has at most ${indexesPerTableMax} indexes. Drop one first.` : null;
 
 function AddIndexDialog({ onClose }: { onClose: () => void }) {
   const { table, params } = useTable();
-  const record = { columns: [] as string[], unique: false };
+  const record = { columns: [] as string[], unique: false, isSearch: false, language: 'simple' };
   const form = useForm(addIndex, record, {
     title: 'Add an index',
     verb: 'Add index',
     done: 'Index added.',
     onDone: onClose,
     whyNot: ({ columns }) => (columns.length === 0 ? 'Choose a column first.' : null),
-    input: (body) => ({ params, body }),
+    input: ({ columns, unique, isSearch, language }) => ({
+      params,
+      body: isSearch ? { search: weighted(columns), language } : { columns, unique },
+    }),
   });
+  const { isSearch } = form.values;
   return (
     <FormDialog form={form} onClose={onClose} title={`Add an index to ${table.name}`}>
       <MultiSelect
         {...form.field('columns')}
-        description="In the order in which you filter and sort."
-        data={table.columns.map(({ name }) => name)}
+        description={
+          isSearch
+            ? 'The most important first: it counts most.'
+            : 'In the order in which you filter and sort.'
+        }
+        data={table.columns.filter(({ type }) => !isSearch || type === 'text').map(({ name }) => name)}
         maxValues={columnsPerIndexMax}
         comboboxProps={{ withinPortal: true }}
       />
+      {!isSearch && (
+        <Checkbox
+          {...form.checkbox('unique')}
+          description="No two rows may have the same values. An import can then match existing rows."
+        />
+      )}
       <Checkbox
-        {...form.checkbox('unique')}
-        description="No two rows may have the same values. An import can then match existing rows."
+        {...form.checkbox('isSearch')}
+        label="For full-text search"
+        description="Rows are found by words of these columns. A table has one such index."
       />
+      {isSearch && <NativeSelect {...form.field('language')} data={searchLanguages} />}
     </FormDialog>
   );
 }
+
+const weighted = (columns: readonly string[]) =>
+  Object.fromEntries(columns.map((name, at) => [name, searchWeights[Math.min(at, 3)] ?? 'D']));
 
 function DropTablePart() {
   const { table, params, whyNotAlter, paths } = useTable();

@@ -1,4 +1,5 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Anchor, Group, Stack, Text } from '@mantine/core';
+import { explorerPath } from '@svc/contract/console-paths.ts';
 import { tablePath } from '@svc/contract/row-path.ts';
 import { countCap } from '@svc/contract/rows.ts';
 import { openToChanges } from '@svc/contract/table-rules.ts';
@@ -23,7 +24,7 @@ import { SchemaDrift } from './schema-drift.tsx';
 const perPage = 50;
 
 export function TableList() {
-  const { app, params, why, paths } = useApp();
+  const { app, tenant, params, why, paths } = useApp();
   const [, go] = useLocation();
   const page = usePage();
   const answer = useEndpoint(listTables, { params, query: { page, per_page: perPage } });
@@ -56,7 +57,12 @@ export function TableList() {
         <Stack>
           <Group justify="space-between">
             <Heading>Tables</Heading>
-            {create}
+            <Group gap="md">
+              <Anchor size="sm" href={explorerPath(tenant.slug, app.slug)} target="_blank">
+                API explorer
+              </Anchor>
+              {create}
+            </Group>
           </Group>
           <SchemaDrift />
           <DataTable

@@ -12,11 +12,13 @@ import {
 } from '@mantine/core';
 import { enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
+import { isFileType } from '@svc/contract/file-type.ts';
 import { type KeyboardEvent, useState } from 'react';
 import { CopyIconButton } from '../../../../components/buttons.tsx';
 import { BoldText, SmallButton } from '../../../../components/text.tsx';
 import type { ColumnView } from '../use-table.ts';
 import { type Field, formatCell, parseField, sqlNull } from './cell-value.ts';
+import { FileField } from './file-field.tsx';
 import { ReferenceInput } from './references.tsx';
 
 export function CellEditor({
@@ -52,6 +54,7 @@ export function CellEditor({
       <ValueInput
         type={column.type}
         reference={column.ref}
+        column={column.name}
         label={column.name}
         description={column.ref === undefined ? column.type : `ref:${column.ref}`}
         text={field.text}
@@ -109,6 +112,7 @@ function examplePlaceholder(type: ColumnType): string | undefined {
 export function ValueInput({
   type,
   reference,
+  column,
   text,
   onText,
   placeholder,
@@ -117,6 +121,7 @@ export function ValueInput({
   type: ColumnType;
   /** The table that the value refers to. */
   reference?: string | undefined;
+  column: string;
   text: string;
   onText: (text: string) => void;
   placeholder?: string | undefined;
@@ -125,6 +130,8 @@ export function ValueInput({
     return (
       <ReferenceInput {...rest} table={reference} text={text} onText={onText} placeholder={placeholder} />
     );
+  if (isFileType(type))
+    return <FileField {...rest} type={type} column={column} text={text} onText={onText} />;
   const hint = placeholder ?? examplePlaceholder(type);
   const { json } = describeColumnType(type);
   const values = json === 'boolean' ? ['true', 'false'] : enumValues(type);

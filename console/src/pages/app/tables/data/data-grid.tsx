@@ -1,4 +1,5 @@
 import { Badge, Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { isFileType } from '@svc/contract/file-type.ts';
 import type { RawRow } from '@svc/contract/json.ts';
 import { IconArrowDown, IconArrowUp, IconEyeOff } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
@@ -6,6 +7,7 @@ import { isChangeable, type SeenColumn, useTable } from '../use-table.ts';
 import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
 import { formatCell, sqlNull } from './cell-value.ts';
 import { displayValue, type Edits, type RowEdit } from './edits.ts';
+import { FileLink } from './file-field.tsx';
 import { type CellPosition, moveFocus } from './grid-move.ts';
 import { type SortKey, toggleSort } from './grid-query.ts';
 import { type ReferenceLabels, ReferenceValue } from './references.tsx';
@@ -272,7 +274,9 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
             onDoubleClick={() => props.onOpen(id, column.name)}
           >
             {isChanged && <span aria-hidden>● </span>}
-            {person !== undefined ? (
+            {isFileType(column.type) && value !== sqlNull ? (
+              <FileLink row={name} column={column.name} value={value} />
+            ) : person !== undefined ? (
               <span title={formatCell('text', value)}>{person}</span>
             ) : column.ref !== undefined && value !== sqlNull ? (
               <ReferenceValue table={column.ref} value={value} labels={props.labels} />

@@ -1,15 +1,20 @@
-import { Checkbox, Group, Pill, Popover, Stack } from '@mantine/core';
+import { Checkbox, Group, Pill, Popover, Stack, TextInput } from '@mantine/core';
+import { indexesPerTableMax } from '@svc/contract/columns.ts';
 import type { RawRow } from '@svc/contract/json.ts';
+import { searchCharsMax } from '@svc/contract/search.ts';
+import { listIndexes } from '@svc/contract/tables.ts';
 import {
   IconColumns3,
   IconDownload,
   IconEdit,
   IconFilter,
   IconPlus,
+  IconSearch,
   IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
 import { useState } from 'react';
+import { useEndpoint } from '../../../../api/use-endpoint.ts';
 import { ActionButton, CopyIconButton } from '../../../../components/buttons.tsx';
 import { SecondaryButton, SmallButton } from '../../../../components/text.tsx';
 import { ExportDialog } from '../export/export-dialog.tsx';
@@ -48,6 +53,7 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
   return (
     <Group justify="space-between" gap="xs">
       <Group gap="xs">
+        <SearchBox key={query.search} query={query} setQuery={setQuery} />
         <ActionButton icon={IconFilter} onClick={() => setOpened('filter')}>
           {query.filters.length === 0 ? 'Filter' : `Filter (${query.filters.length})`}
         </ActionButton>
@@ -66,7 +72,7 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
             {selected.size === 1 ? 'Delete 1 row' : `Delete ${selected.size} rows`}
           </ActionButton>
         )}
-        {query.filters.length > 0 && (
+        {query.filters.length > 0 && query.search === '' && (
           <ActionButton why={whyNotWrite} icon={IconEdit} onClick={() => setOpened('matching')}>
             Change matching
           </ActionButton>
@@ -105,6 +111,44 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
         />
       )}
     </Group>
+  );
+}
+
+/** For a table with a search index. */
+function SearchBox({
+  query,
+  setQuery,
+}: {
+  query: GridQuery;
+  setQuery: (change: Partial<GridQuery>) => void;
+}) {
+  const { params, table } = useTable();
+  const [words, setWords] = useState(query.search);
+  const { data } = useEndpoint(listIndexes, { params, query: { per_page: indexesPerTableMax } });
+  const index = data?.items.find(({ search }) => search);
+  if (!index && query.search === '') return null;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        setQuery({ search: words.trim() });
+      }}
+    >
+      <TextInput
+        type="search"
+        size="sm"
+        w={240}
+        aria-label={`Search ${index?.columns.join(', ') ?? table.name}`}
+        placeholder={'Search: tea "green pot" -cup'}
+        maxLength={searchCharsMax}
+        leftSection={<IconSearch size={16} aria-hidden />}
+        value={words}
+        onChange={(event) => {
+          setWords(event.currentTarget.value);
+          if (event.currentTarget.value === '') setQuery({ search: '' });
+        }}
+      />
+    </form>
   );
 }
 

@@ -34,9 +34,17 @@ test('the URL holds the query, also for columns named like a parameter of the co
   );
 });
 
+test('a search goes along with filters, and starts at the first page', () => {
+  const query = readQuery('search=tea+-pot&filter=view%3Dgt.3');
+  expect(String(listSearch(query, null))).toBe('view=gt.3&_search=tea+-pot');
+  const params = new URLSearchParams('search=tea&cursor=abc');
+  expect(String(writeGridQuery(params, { search: 'pot' }))).toBe('search=pot');
+  expect(String(writeGridQuery(params, { search: '' }))).toBe('');
+});
+
 test('unknown columns and page sizes are ignored', () => {
   const query = readQuery('filter=gone%3Deq.1&sort=gone&select=gone&per_page=7');
-  expect(query).toEqual({ filters: [], sort: [], select: null, perPage: 50, cursor: null });
+  expect(query).toEqual({ filters: [], search: '', sort: [], select: null, perPage: 50, cursor: null });
 });
 
 test('a new filter starts at the first page and keeps other parameters', () => {

@@ -5,6 +5,8 @@ import { useSearchParams } from 'wouter';
 
 export interface GridQuery {
   filters: readonly Filter[];
+  /** Full-text search; empty for none. */
+  search: string;
   sort: readonly SortKey[];
   select: readonly string[] | null;
   perPage: number;
@@ -34,6 +36,7 @@ export function readGridQuery(params: URLSearchParams, columns: readonly GridCol
       const filter = parseFilter(text);
       return filter && isKnown(filter.column) ? [filter] : [];
     }),
+    search: params.get('search') ?? '',
     sort: parseSort(params.get('sort') ?? '').filter(({ column }) => isKnown(column)),
     select: select.length === 0 ? null : select,
     perPage: perPageChoices.find((choice) => choice === perPage) ?? perPageDefault,
@@ -48,6 +51,7 @@ export function writeGridQuery(params: URLSearchParams, change: Partial<GridQuer
     next.delete('filter');
     for (const filter of change.filters) next.append('filter', formatFilter(filter));
   }
+  if (change.search !== undefined) setParam(next, 'search', change.search);
   if (change.sort) setParam(next, 'sort', formatSort(change.sort));
   if (change.select !== undefined) setParam(next, 'select', change.select?.join(',') ?? '');
   if (change.perPage !== undefined) setParam(next, 'per_page', String(change.perPage));
@@ -68,9 +72,13 @@ export function visibleColumns<C extends GridColumn>(
   return columns.filter(({ name }) => select.includes(name));
 }
 
-export function listSearch({ filters, sort }: GridQuery, select: readonly string[] | null): URLSearchParams {
+export function listSearch(
+  { filters, sort, search: words }: GridQuery,
+  select: readonly string[] | null,
+): URLSearchParams {
   const search = new URLSearchParams();
   for (const { column, text } of filters) search.append(column, text);
+  if (words !== '') search.set('_search', words);
   if (sort.length > 0) search.set('sort', formatSort(sort));
   if (select) search.set('select', select.join(','));
   return search;

@@ -47,11 +47,23 @@ export function GroupTools({
   );
 }
 
-export function GroupView({ grouping, filters }: { grouping: Grouping; filters: readonly Filter[] }) {
+export function GroupView({
+  grouping,
+  filters,
+  search,
+}: {
+  grouping: Grouping;
+  filters: readonly Filter[];
+  search: string;
+}) {
   const { table } = useTable();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const groups = useGroups(groupSearch(grouping, { filters, columns: table.columns, zone }));
-  const total = useGroups(totalSearch(grouping, filters));
+  const searched = (params: URLSearchParams) => {
+    if (search !== '') params.set('_search', search);
+    return params;
+  };
+  const groups = useGroups(searched(groupSearch(grouping, { filters, columns: table.columns, zone })));
+  const total = useGroups(searched(totalSearch(grouping, filters)));
   if (groups.isError) return <ProblemAlert error={groups.error} retry={() => void groups.refetch()} />;
   if (!groups.data) return <Loading lines={6} />;
   const { rows, nextCursor } = groups.data;

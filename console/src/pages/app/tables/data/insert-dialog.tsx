@@ -81,6 +81,7 @@ export function InsertDialog({ onClose, onStored }: { onClose: () => void; onSto
                     <ValueInput
                       type={column.type}
                       reference={column.ref}
+                      column={column.name}
                       label={column.name}
                       description={column.ref === undefined ? column.type : `ref:${column.ref}`}
                       text={field.text}

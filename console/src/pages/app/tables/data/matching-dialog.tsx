@@ -44,7 +44,7 @@ export function MatchingDialog({
     setFault(written?.ok === false ? written.detail : undefined);
     if (written?.ok === false) return;
     const values = column && written ? new Map([[column.name, written.json]]) : null;
-    const filters = [...listSearch({ ...query, sort: [] }, null)];
+    const filters = [...listSearch({ ...query, sort: [], search: '' }, null)];
     const change = { filters, rowsMax, values };
     const key = randomKey();
     const plan = async () =>
@@ -99,6 +99,7 @@ export function MatchingDialog({
             <ValueInput
               type={column.type}
               reference={column.ref}
+              column={column.name}
               label="New value"
               description={
                 column.nullable ? `${column.type}; empty is null unless it is a text` : column.type

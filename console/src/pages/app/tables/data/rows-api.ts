@@ -86,6 +86,25 @@ export async function fetchSeenColumns(
   return new Map(actions.includes('read') ? columns.map(({ name, mask }) => [name, { mask }]) : []);
 }
 
+/** The value for the column, as JSON. */
+export async function uploadFile(path: string, column: string, file: File): Promise<string> {
+  const type = file.type || 'application/octet-stream';
+  const body = JSON.stringify({ column, name: file.name, type, size: file.size });
+  const { text } = await rowsAt(`${path}/_files`).call({ method: 'POST', body });
+  const {
+    file: value,
+    put_url,
+    headers,
+  } = JSON.parse(text) as {
+    file: object;
+    put_url: string;
+    headers: Record<string, string>;
+  };
+  const put = await fetch(put_url, { method: 'PUT', headers, body: file, credentials: 'omit' });
+  if (!put.ok) throw new Error(`The upload answered ${put.status}.`);
+  return JSON.stringify(value);
+}
+
 export async function fetchRow(path: string, id: string): Promise<VersionedRow> {
   return readRow(await rowsAt(path).call({ of: rowRef(id) }));
 }

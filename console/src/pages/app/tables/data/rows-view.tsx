@@ -69,7 +69,7 @@ export function RowsView() {
   const rows = answer.data?.rows ?? [];
   const names = useOwnerNames(rows);
   const labels = useReferenceLabels(rows, visible);
-  const isFiltered = query.filters.length > 0;
+  const isFiltered = query.filters.length > 0 || query.search !== '';
   return (
     <Stack gap="sm">
       <DataTools
@@ -92,7 +92,7 @@ export function RowsView() {
           {answer.data.note}
         </Alert>
       )}
-      {grouping && <GroupView grouping={grouping} filters={query.filters} />}
+      {grouping && <GroupView grouping={grouping} filters={query.filters} search={query.search} />}
       {answer.isError && <ProblemAlert error={answer.error} retry={() => void answer.refetch()} />}
       {answer.data === undefined && !answer.isError && <Loading lines={8} />}
       {answer.data && !answer.isError && rows.length === 0 && (
@@ -177,8 +177,10 @@ function NoRows({ isFiltered, isLater }: { isFiltered: boolean; isLater: boolean
   const { table, app } = useTable();
   if (isFiltered || isLater) {
     return (
-      <EmptyState title={isLater ? 'No more rows' : 'No row matches the filter'}>
-        {isLater ? 'The rows on this page were deleted.' : 'Change or remove the filter to see other rows.'}
+      <EmptyState title={isLater ? 'No more rows' : 'No row matches'}>
+        {isLater
+          ? 'The rows on this page were deleted.'
+          : 'Change or remove the search or the filter to see other rows.'}
       </EmptyState>
     );
   }

@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { setApp } from './support/database.ts';
+import { bearer, type Call, done, newMember, tokenThrough } from './support/people.ts';
+import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+
+let world: RowsWorld;
+let pets: TestTable;
+const bytes = Buffer.from('89504e470d0a1a0a00', 'hex');
+const photo = { column: 'photo', name: 'käfer & co.png', type: 'image/png', size: bytes.length };
+
+beforeAll(async () => {
+  world = await rowsWorld();
+  pets = await world.table([
+    'name:text',
+    'photo:file(max=1KB,types=image/*):nullable',
+    'papers:file:nullable',
+  ]);
+});
+
+async function upload(
+  send: Call,
+  given: Record<string, unknown> = photo,
+  body: Uint8Array<ArrayBuffer> = bytes,
+) {
+  const { file, put_url, headers } = await done(send('POST', '/_files', given));
+  const put = await fetch(put_url, { method: 'PUT', headers, body });
+  expect([put.status, await put.json()]).toEqual([201, { id: file.id, size: body.length, type: given.type }]);
+  return file as { id: string; name: string; size: number; type: string };
+}
+
+const download = (send: Call, id: string, column = 'photo') => send('GET', `/${id}/_files/${column}`);
+
+describe('a file of a row', () => {
+  test('is uploaded by a signed URL, written into the row and downloaded from it', async () => {
+    const file = await upload(pets.send);
+    expect(file).toEqual({ id: expect.any(String), name: photo.name, size: bytes.length, type: 'image/png' });
+    const [byId, whole] = await pets.insert(
+      { name: 'by id', photo: file.id },
+      { name: 'whole', photo: file },
+    );
+    expect([byId.photo, whole.photo]).toEqual([file, file]);
+    const { status, headers } = await download(pets.send, byId.id);
+    expect([status, headers.get('content-type'), headers.get('content-security-policy')]).toEqual([
+      200,
+      'image/png',
+      "default-src 'none'; sandbox",
+    ]);
+    expect(headers.get('content-disposition')).toContain('k%C3%A4fer%20%26%20co.png');
+    // The row is written back as it was read.
+    const same = await done(pets.send('PATCH', `/${byId.id}`, { name: 'again', photo: byId.photo }));
+    expect(same.photo).toEqual(file);
+    expect(await pets.list(`?photo=is.not_null&id=${byId.id}&select=photo`)).toEqual([{ photo: file }]);
+    const none = await done(pets.send('PATCH', `/${byId.id}`, { photo: null }));
+    expect([none.photo, (await download(pets.send, byId.id)).status]).toEqual([null, 404]);
+    expect((await download(pets.send, whole.id)).status).toBe(200);
+    const many = await pets.batch([
+      { name: 'a', photo: file },
+      { name: 'b', photo: null },
+    ]);
+    expect(many.body.inserted).toBe(2);
+  });
+
+  test('counts as an object of the storage of the app, within its limit', async () => {
+    const { owner, tenant, app } = world;
+    const storage = () => done(owner.call('GET', `${tenant.base}/apps/${app.id}/storage`));
+    const before = await storage();
+    expect(before.enabled).toBe(true);
+    await upload(pets.send, { ...photo, column: 'papers', type: 'application/pdf' });
+    expect(await storage()).toMatchObject({
+      objects: before.objects + 1,
+      bytes: before.bytes + bytes.length,
+    });
+    const large = { ...photo, column: 'papers', size: 60 * 1024 ** 3 };
+    expect((await pets.send('POST', '/_files', large)).status).toBe(413);
+  });
+
+  test.each([
+    [{ ...photo, size: 1025 }, 413, 'payload_too_large'],
+    [{ ...photo, type: 'application/pdf' }, 415, 'unsupported_media_type'],
+    [{ ...photo, type: 'nonsense' }, 400, 'validation_failed'],
+    [{ ...photo, column: 'name' }, 400, 'validation_failed'],
+    [{ ...photo, column: 'nothing' }, 400, 'unknown_column'],
+    [{ ...photo, name: '../x' }, 400, 'validation_failed'],
+    [{ ...photo, size: -1 }, 400, 'validation_failed'],
+    [{ ...photo, size: undefined }, 400, 'validation_failed'],
+  ])('is refused as %p with %i %s', async (given, status, code) => {
+    const answer = await pets.send('POST', '/_files', given);
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+  });
+
+  test('must have the announced size and type, and be uploaded for the column', async () => {
+    const { file, put_url } = await done(pets.send('POST', '/_files', photo));
+    const put = (body: string, type: string) =>
+      fetch(put_url, { method: 'PUT', headers: { 'content-type': type }, body });
+    expect((await put('short', 'image/png')).status).toBe(400);
+    expect((await put('123456789', 'text/html')).status).toBe(415);
+    const { id } = (await pets.insert({ name: 'x' }))[0];
+    for (const value of [
+      file.id,
+      file,
+      'x',
+      {},
+      7,
+      { id: crypto.randomUUID() },
+      (await upload(pets.send)).id,
+    ])
+      for (const body of [value === file.id || value === file ? { photo: value } : { papers: value }])
+        expect([value, (await pets.send('PATCH', `/${id}`, body)).body.errors?.[0]?.code]).toEqual([
+          value,
+          'invalid_value',
+        ]);
+  });
+
+  test('is for those who may read its row and column, and uploaded by those who may write the column', async () => {
+    const { tenant, owner, server, app } = world;
+    await setApp(server, app.id, { visibility: 'invite_only' });
+    const [ada, ben] = [await newMember(tenant), await newMember(tenant)];
+    for (const { id } of [ada, ben])
+      await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: id }));
+    const columns = ['by:uuid', 'photo:file:nullable', 'secret:file:nullable'];
+    const table = await world.table(columns, { owner_column: 'by' });
+    const rules = { columns: { secret: { read: ['role:hr'], write: ['none'] } } };
+    await done(table.shape('PUT', '/access', rules));
+    const through = async (person: typeof ada) =>
+      world.as(bearer({ token: await tokenThrough(server, person, `${tenant.slug}/${app.slug}`) }), table);
+    const [asAda, asBen] = [await through(ada), await through(ben)];
+    const file = await upload(asAda);
+    const row = await done(asAda('POST', '', { photo: file.id }));
+    const secret = await upload(table.send, { ...photo, column: 'secret' });
+    await done(table.send('PATCH', `/${row.id}`, { secret: secret.id }));
+    expect((await download(asAda, row.id)).status).toBe(200);
+    expect((await download(asBen, row.id)).status).toBe(404);
+    expect((await download(asAda, row.id, 'secret')).status).toBe(404);
+    expect((await download(table.send, row.id, 'secret')).status).toBe(200);
+    const refused = await asAda('POST', '/_files', { ...photo, column: 'secret' });
+    expect([refused.status, refused.body.code]).toEqual([400, 'unknown_column']);
+    expect((await world.tenant.outsider.call('POST', `${table.path}/_files`, photo)).status).toBe(404);
+    await done(table.shape('PUT', '/access', { insert: ['none'], update: ['none'] }));
+    expect((await asAda('POST', '/_files', photo)).status).toBe(403);
+  });
+
+  test('has no default, no index and no groups; its limits can change', async () => {
+    const table = await world.table(['photo:file(max=5mb)']);
+    const { columns } = await done(table.shape('GET', ''));
+    expect(columns[1]).toMatchObject({ name: 'photo', type: 'file(max=5MB)' });
+    expect((await table.shape('POST', '/indexes', { columns: ['photo'] })).status).toBe(400);
+    expect((await table.send('GET', '/_aggregate?select=photo')).status).toBe(400);
+    const changed = await done(table.shape('PATCH', '/columns/photo', { type: 'file(types=image/*)' }));
+    expect(changed.columns[1].type).toBe('file(types=image/*)');
+    for (const type of ['file(max=6GB)', 'file(max=x)', 'file(types=image)', 'file(min=1)', 'file(a,b)'])
+      expect([type, (await table.shape('POST', '/columns', `f:${type}:nullable`)).status]).toEqual([
+        type,
+        400,
+      ]);
+    const wrong = await table.shape('POST', '/columns', { name: 'f', type: 'file', default: 'x' });
+    expect(wrong.status).toBe(400);
+    expect((await table.shape('DELETE', '/columns/photo')).status).toBe(204);
+  });
+});

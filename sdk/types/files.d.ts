@@ -1,0 +1,11 @@
+import type { FileValue } from './contract/file-type.js';
+import type { CallOptions, TableTarget } from './query.js';
+export type { FileValue } from './contract/file-type.js';
+export interface UploadOptions extends CallOptions {
+    /** The name of a `File` by default. */
+    name?: string;
+    /** By default the one of the blob. */
+    type?: string;
+}
+/** The value for the column. */
+export declare function uploadFile({ transport, path }: TableTarget, column: string, blob: Blob, { name, type, signal }: UploadOptions): Promise<FileValue>;

@@ -1,0 +1,143 @@
+import {
+  type FileValue,
+  fileLimits,
+  fileNameCharsMax,
+  isFileType,
+  isTypeAllowed,
+} from '@svc/contract/file-type.ts';
+import { contentType } from '@svc/contract/storage.shapes.ts';
+import type { Db } from '../../core/db.ts';
+import { fail, validationError } from '../../core/problem.ts';
+import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import type { FastPathResponse } from '../../http/handlers.ts';
+import { sendObject } from '../storage/objects-handler.ts';
+import { fileKey, findUploadedFiles, type RowFile, signFileUpload } from '../storage/row-files.ts';
+import type { UrlSigning } from '../storage/signed-urls.ts';
+import type { CatalogueColumn } from '../tables/catalogue.ts';
+import { requireNotArchived } from '../tables/rules.ts';
+import type { ParsedJson } from '../tables/values.ts';
+import { isWritable } from './access.ts';
+import { jsonResponse, type RowsCtx } from './context.ts';
+import { parseReturnedRow, queryIn, queryRow, whereRowId } from './get-row.ts';
+import type { RequestBody } from './request-body.ts';
+import { createOutput, type RowTable, requireNamedColumn } from './row-table.ts';
+import { oneSql } from './sql.ts';
+import type { TableAccess } from './table-access.ts';
+
+export interface FilesDeps {
+  db: Db;
+  objects: ObjectStore;
+  signing: UrlSigning;
+  now: () => Date;
+}
+
+/** `{"column":"photo","name":"cat.png","type":"image/png","size":12345}`: answers the URL for its bytes. */
+export async function signFile(ctx: RowsCtx, deps: FilesDeps): Promise<FastPathResponse> {
+  const { table, access, app } = ctx;
+  const body = readBody(ctx.body.received().text());
+  const column = requireNamedColumn(table, body.column);
+  if (!isFileType(column.type)) throw validationError('column', 'is not a column of files');
+  if (!isWritable(access, 'insert', column.name) && !isWritable(access, 'update', column.name))
+    throw fail('forbidden');
+  requireNotArchived(app);
+  const limits = fileLimits(column.type);
+  if (body.size > limits.bytesMax)
+    throw fail('payload_too_large', {
+      detail: `A file of ${column.name} has at most ${limits.bytesMax} bytes.`,
+    });
+  if (!isTypeAllowed(limits, body.type))
+    throw fail('unsupported_media_type', {
+      detail: `A file of ${column.name} must be of type ${limits.types.join(', ')}.`,
+    });
+  const { catalogue } = table;
+  const by = {
+    now: deps.now(),
+    tenant: { id: catalogue.tenantId },
+    app: { id: catalogue.appId },
+    caller: ctx.caller,
+  };
+  const signed = await signFileUpload(deps.db, by, deps.signing, {
+    ...body,
+    column: { tableId: catalogue.id, number: columnNumber(column) },
+  });
+  return jsonResponse(201, JSON.stringify(signed));
+}
+
+function readBody(text: string): { column: string } & Pick<FileValue, 'name' | 'type' | 'size'> {
+  const { column, name, type, size }: Record<string, unknown> = parseObject(text);
+  if (typeof column !== 'string') throw validationError('column', 'must be the name of a column', 'required');
+  if (typeof name !== 'string' || name === '' || name.length > fileNameCharsMax || !name.isWellFormed())
+    throw validationError('name', `must be 1 to ${fileNameCharsMax} characters`);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  if (/[\u0000-\u001f\u007f/\\]/.test(name))
+    throw validationError('name', 'must not have slashes and control characters');
+  if (!Number.isSafeInteger(size) || Number(size) < 0)
+    throw validationError('size', 'must be the number of bytes', 'required');
+  const media = contentType.safeParse(type);
+  if (!media.success) throw validationError('type', 'must be a media type, such as image/png');
+  return { column, name, type: media.data, size: Number(size) };
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {}
+  throw fail('malformed_json');
+}
+
+const columnNumber = ({ physical }: CatalogueColumn) => Number(physical.slice(1));
+
+/** Who may read the value may read the file. */
+export async function sendFile(
+  ctx: RowsCtx,
+  deps: FilesDeps,
+  { id, column: name, extendTimeout }: { id: string; column: string; extendTimeout: () => void },
+): Promise<FastPathResponse> {
+  const { table, request } = ctx;
+  const column = table.byName.get(name);
+  if (!column || !isFileType(column.type)) throw fail('not_found');
+  const output = createOutput([{ column, key: 'file' }]);
+  const row = await queryRow(queryIn(ctx, 'point'), oneSql(table, output, whereRowId(ctx, id)), output, 1);
+  const file = parseReturnedRow(row).file as FileValue | null | undefined;
+  if (!file?.id) throw fail('not_found');
+  ctx.recordRead({ action: 'read', table, output, rows: 1 });
+  const { id: tableId, tenantId, appId } = table.catalogue;
+  const key = fileKey({ table_id: tableId, column_number: columnNumber(column), id: file.id });
+  const response = await sendObject(deps, {
+    claims: { tenant: tenantId, app: appId, key },
+    request,
+    info: { extendTimeout },
+    name: file.name,
+  });
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: response.body };
+}
+
+const fileIdPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const filesPerRequestMax = 20_000;
+
+/** Looks up every file that a change may name, so that its rows can be read without waiting. */
+export async function withUploadedFiles(
+  { db }: FilesDeps,
+  access: TableAccess,
+  body: RequestBody,
+): Promise<TableAccess> {
+  const { catalogue } = access.table;
+  if (catalogue.foreign || !catalogue.columns.some(({ type }) => isFileType(type))) return access;
+  const ids = [...new Set(body.received().text().match(fileIdPattern))].slice(0, filesPerRequestMax);
+  const ref = { tenantId: catalogue.tenantId, appId: catalogue.appId, tableId: catalogue.id };
+  const found = ids.length === 0 ? [] : await findUploadedFiles(db, ref, ids);
+  return { ...access, table: { ...access.table, files: new Map(found.map((file) => [file.id, file])) } };
+}
+
+/** The value with what is known of the file: callers send its id. */
+export function withFile({ files, catalogue }: RowTable, at: number, value: ParsedJson): ParsedJson {
+  if (!value.ok || value.value === null) return value;
+  const { id } = JSON.parse(value.value) as Pick<FileValue, 'id'>;
+  const file: RowFile | undefined = files?.get(id);
+  const column = catalogue.columns[at];
+  if (!file || !column || file.column_number !== columnNumber(column))
+    return { ok: false, detail: 'is not a file that was uploaded for this column' };
+  const { name, size, content_type: type } = file;
+  return { ok: true, value: JSON.stringify({ id, name, size, type } satisfies FileValue) };
+}
