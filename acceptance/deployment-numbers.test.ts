@@ -44,3 +44,22 @@ test('deployments are named by their number, and a project without a start comma
     expect.stringContaining(`svc apps restart ${app.slug} --execute`),
   ]);
 });
+
+test('a Dockerfile or a compose file without an engine is refused with the reason and what helps', async () => {
+  const failureOf = async (method: 'docker' | 'compose', files: Files) => {
+    const app = await newApp(tenant, { owner: tenant.member }, { deploy_method: method });
+    const line = ['deploy', '--app', app.slug, '--from-dir', folderOf(files), '--execute', '--json'];
+    const ran = await svc(line);
+    return [ran.code, ran.json<{ failure: object }>().failure];
+  };
+  const expected = (detail: string) => [
+    9,
+    { code: 'runtime_unsupported', step: 'detect', detail: expect.stringContaining(detail) },
+  ];
+  expect(await failureOf('docker', { Dockerfile: 'FROM scratch\n' })).toMatchObject(
+    expected('cannot build images from a Dockerfile. Add a start command to svc.yaml'),
+  );
+  expect(await failureOf('compose', { 'compose.yaml': 'services: { web: { image: x } }\n' })).toMatchObject(
+    expected('cannot run a compose app. Set SVC_RUNTIME=docker.'),
+  );
+});
