@@ -46,20 +46,17 @@ test('deployments are named by their number, and a project without a start comma
 });
 
 test('a Dockerfile or a compose file without an engine is refused with the reason and what helps', async () => {
-  const failureOf = async (method: 'docker' | 'compose', files: Files) => {
+  const deploy = async (method: 'docker' | 'compose', files: Files) => {
     const app = await newApp(tenant, { owner: tenant.member }, { deploy_method: method });
-    const line = ['deploy', '--app', app.slug, '--from-dir', folderOf(files), '--execute', '--json'];
-    const ran = await svc(line);
-    return [ran.code, ran.json<{ failure: object }>().failure];
+    const ran = await svc(['deploy', '--app', app.slug, '--from-dir', folderOf(files), '--execute']);
+    return [ran.code, ran.stderr];
   };
-  const expected = (detail: string) => [
+  expect(await deploy('docker', { Dockerfile: 'FROM scratch\n' })).toEqual([
     9,
-    { code: 'runtime_unsupported', step: 'detect', detail: expect.stringContaining(detail) },
-  ];
-  expect(await failureOf('docker', { Dockerfile: 'FROM scratch\n' })).toMatchObject(
-    expected('cannot build images from a Dockerfile. Add a start command to svc.yaml'),
-  );
-  expect(await failureOf('compose', { 'compose.yaml': 'services: { web: { image: x } }\n' })).toMatchObject(
-    expected('cannot run a compose app. Set SVC_RUNTIME=docker.'),
-  );
+    expect.stringContaining('cannot build images from a Dockerfile. Add a start command to svc.yaml'),
+  ]);
+  expect(await deploy('compose', { 'compose.yaml': 'services: { web: { image: x } }\n' })).toEqual([
+    6,
+    expect.stringContaining('cannot run a compose app. Set SVC_RUNTIME=docker.'),
+  ]);
 });
