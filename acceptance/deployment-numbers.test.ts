@@ -44,3 +44,19 @@ test('deployments are named by their number, and a project without a start comma
     expect.stringContaining(`svc apps restart ${app.slug} --execute`),
   ]);
 });
+
+test('a Dockerfile or a compose file without an engine is refused with the reason and what helps', async () => {
+  const deploy = async (method: 'docker' | 'compose', files: Files) => {
+    const app = await newApp(tenant, { owner: tenant.member }, { deploy_method: method });
+    const ran = await svc(['deploy', '--app', app.slug, '--from-dir', folderOf(files), '--execute']);
+    return [ran.code, ran.stderr];
+  };
+  expect(await deploy('docker', { Dockerfile: 'FROM scratch\n' })).toEqual([
+    9,
+    expect.stringContaining('cannot build images from a Dockerfile. Add a start command to svc.yaml'),
+  ]);
+  expect(await deploy('compose', { 'compose.yaml': 'services: { web: { image: x } }\n' })).toEqual([
+    6,
+    expect.stringContaining('cannot run a compose app. Set SVC_RUNTIME=docker.'),
+  ]);
+});

@@ -49,9 +49,10 @@ export const appsCreate = defineCommand({
   },
   present: (ctx, app) => {
     const of = `--app ${app.slug}`;
-    ctx.note(
-      `Next: svc deploy ${of} --from-dir . --execute, or push to the URL that svc apps git status ${of} prints.`,
-    );
+    if (ctx.globals.format === 'table')
+      ctx.note(
+        `Next: svc deploy ${of} --from-dir . --execute, or push to the URL that svc apps git status ${of} prints.`,
+      );
     return app;
   },
   examples: {

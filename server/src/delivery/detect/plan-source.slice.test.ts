@@ -172,3 +172,12 @@ test('a health timeout beyond the limit is rejected with its name', async () => 
   const folder = folderOf({ 'svc.yaml': 'start: x\nhealth: { path: /, timeout: 11m }\n' });
   expect(planSource(folder, { method: 'docker' })).rejects.toThrow('at most 10m');
 });
+
+test('the time until the first byte of an answer can be set, at most to 10 minutes', async () => {
+  const plan = (text: string) =>
+    planSource(folderOf({ 'svc.yaml': `start: x\ntimeouts: { first_byte: ${text} }\n` }), {
+      method: 'docker',
+    });
+  expect((await plan('5m')).firstByteMs).toBe(300_000);
+  expect(plan('11m')).rejects.toThrow('first_byte');
+});
