@@ -27,6 +27,7 @@ interface QueryParams {
     sort: readonly string[];
     distinct: readonly string[];
     related: readonly [string, string][];
+    search: string | null;
     page: number | null;
     perPage: number | null;
     cursor: string | null;
@@ -71,6 +72,13 @@ export declare class Query<Row extends object, Out = Row, Relations = unknown> {
     sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations>;
     /** Only the first row, in the order of `sort`, of each combination of values. */
     distinct(...columns: Column<Row>[]): Query<Row, Out, Relations>;
+    /**
+     * Rows with all of the words, in the columns of the table's search index: `tea pot`, `"tea pot"` as a phrase, `-green` without
+     * it, `tea or coffee`. Without `sort` the best matches come first. `_snippet` is HTML: the escaped text with `<mark>`.
+     */
+    search(text: string): Query<Row, Out & {
+        _snippet: string;
+    }, Relations>;
     page(page: number): Query<Row, Out, Relations>;
     perPage(perPage: number): Query<Row, Out, Relations>;
     /** Continues after a page, even if rows before it were added or removed. */

@@ -231,6 +231,11 @@ export declare const columnTypes: [PlainType, ...PlainType[]];
 /** With an example of each type that has arguments. */
 export declare const columnTypeForms: readonly string[];
 export declare function describeColumnType(type: ColumnType): ColumnDescriptor;
+/** A reference has the values of the ids that it refers to. */
+export declare const valueType: ({ type, value_type }: {
+    type: ColumnType;
+    value_type?: ColumnType | undefined;
+}) => ColumnType;
 export declare const isPlainType: (text: string) => text is PlainType;
 export declare const isArrayType: (type: ColumnType) => type is "int[]" | "text[]";
 export declare const namePattern: RegExp;
