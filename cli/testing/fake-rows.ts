@@ -32,6 +32,10 @@ export function fakeRows(state: RowsState, seen: Seen): Response {
     return isDry ? plan('rows.deleteMany') : Response.json({ deleted: 1, ids: ['1'] });
   if (below === '_aggregate')
     return Response.json({ data: [{ n: 2 }], page: 1, per_page: 1000, has_more: false, next_cursor: null });
+  if (below === '_changes')
+    return new Response(`event: insert\nid: a1\ndata: ${JSON.stringify(state.rows[0])}\n\n`, {
+      headers: { 'content-type': 'text/event-stream' },
+    });
   if (below === '_count') return Response.json({ count: state.rows.length });
   switch (seen.method) {
     case 'GET':

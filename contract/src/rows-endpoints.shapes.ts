@@ -132,6 +132,18 @@ export const aggregateRows = {
   }),
   answer: RowPage,
 };
+export const followRows = {
+  params: tableParams,
+  query: z.looseObject({
+    select,
+    ...filters,
+    snapshot: z.boolean().default(false).meta({
+      description:
+        'Whether the rows are sent first. `_snapshot` is the same, for a table that has a column of this name.',
+    }),
+  }),
+  answer: z.string(),
+};
 export const getRow = { params: rowParams, query: z.strictObject({ select }), answer: Row };
 export const insertRows = {
   params: tableParams,

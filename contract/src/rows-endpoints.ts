@@ -41,6 +41,14 @@ export const aggregateRows = read<typeof shapes.aggregateRows>()({
   errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
 
+export const followRows = read<typeof shapes.followRows>()({
+  id: 'rows.changes',
+  path: `${collection}/_changes`,
+  summary: 'Follow the changes of rows as a stream of events',
+  ...rows,
+  errors: ['unknown_column', 'forbidden', 'uri_too_long', 'changes_off'],
+});
+
 export const getRow = read<typeof shapes.getRow>()({
   id: 'rows.get',
   path: one,

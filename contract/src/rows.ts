@@ -61,6 +61,11 @@ export const rowStatementMsMax = 5_000;
 export const batchStatementMsMax = 30_000;
 export const connectorStatementMsMax = 10_000;
 
+/** How long a change feed can be resumed after its last event. */
+export const changesKeptHours = 24;
+export const changesHeartbeatSeconds = 15;
+export const eventStreamMediaType = 'text/event-stream';
+
 export const jsonLinesMediaTypes: readonly string[] = ['application/x-ndjson', 'application/jsonl'];
 export const jsonLinesMediaType = 'application/x-ndjson';
 export const csvMediaType = 'text/csv';

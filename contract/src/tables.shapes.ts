@@ -165,12 +165,15 @@ export const tableRules = z.strictObject({
   columns: columnRules.optional(),
 });
 
+const changes = z.boolean().meta({ description: 'Whether the table has a change feed (`_changes`).' });
+
 export const Table = z.object({
   id: uuid,
   app_id: uuid,
   name: z.string(),
   description: z.string(),
   owner_column: z.string().nullable(),
+  changes,
   columns: z.array(Column),
   version: z.int(),
   created_by: z.string(),
@@ -284,6 +287,7 @@ export const createTable = {
     columns: z.array(columnInput).max(columnsPerTableMax).default([]),
     owner_column: columnName.nullable().default(null),
     description: description.default(''),
+    changes: changes.optional(),
     access: tableAccess
       .optional()
       .meta({ description: 'By default `own` with an owner column, otherwise `read-only`.' }),
@@ -293,7 +297,11 @@ export const createTable = {
 export const getTable = { params: tableParams, answer: Table };
 export const updateTable = {
   params: tableParams,
-  body: z.strictObject({ name: tableName.optional(), description: description.optional() }),
+  body: z.strictObject({
+    name: tableName.optional(),
+    description: description.optional(),
+    changes: changes.optional(),
+  }),
   answer: Table,
 };
 export const dropTable = { params: tableParams, answer: empty };

@@ -12,7 +12,7 @@ export type QueryPair = readonly [name: string, value: string];
 
 export interface RowCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  of?: { id: string } | 'count' | 'aggregate';
+  of?: { id: string } | 'count' | 'aggregate' | 'changes';
   query?: readonly QueryPair[];
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer>;
@@ -61,7 +61,7 @@ export function rowUrl(tableUrl: string, { of, query = [] }: Pick<RowCall, 'of' 
 
 function rowSuffix(of: RowCall['of']): string {
   if (of === undefined) return '';
-  if (of === 'count' || of === 'aggregate') return `/_${of}`;
+  if (typeof of === 'string') return `/_${of}`;
   if (!isRowSegment(of.id)) throw new RangeError(`A URL cannot end with the id \`${of.id}\`.`);
   return `/${rowSegment(of.id)}`;
 }

@@ -74,17 +74,34 @@ export const tablesCreate = defineCommand({
 
 export const tablesUpdate = defineCommand({
   words: 'tables update',
-  summary: 'Change the description of a table',
+  summary: 'Change the description of a table, or switch its change feed on or off',
   kind: 'mutate',
   positionals: [tablePositional],
   flags: {
     ...appFlag,
-    description: { type: 'string', required: true, summary: 'New description; empty clears it' },
+    description: { type: 'string', summary: 'New description; empty clears it' },
+    changes: {
+      type: 'enum',
+      values: ['true', 'false'],
+      summary: 'Whether the table has a change feed (svc rows watch)',
+    },
   },
+  check: ({ flags }) =>
+    flags.description === undefined && flags.changes === undefined
+      ? 'Nothing to change: give --description or --changes.'
+      : undefined,
   endpoint: updateTable,
-  input: ({ flags }) => ({ body: { description: flags.description } }),
+  input: ({ flags }) => ({
+    body: {
+      ...(flags.description !== undefined && { description: flags.description }),
+      ...(flags.changes !== undefined && { changes: flags.changes === 'true' }),
+    },
+  }),
   view: tableView,
-  examples: { "pets --app shop --description 'Who lives here' --execute": 'Set the description' },
+  examples: {
+    "pets --app shop --description 'Who lives here' --execute": 'Set the description',
+    'pets --app shop --changes true --execute': 'Switch the change feed on',
+  },
 });
 
 export const tablesRename = defineCommand({

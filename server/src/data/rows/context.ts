@@ -23,6 +23,8 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   path: string;
   search: string;
   extendTimeout(): void;
+  /** Null if the caller no longer has any. */
+  currentAccess(): Promise<TableAccess | null>;
   hasSameAccess(): Promise<boolean>;
   recordRead: RecordRead;
 }
@@ -58,7 +60,9 @@ export interface RowsPath {
   app: string;
   table: string;
   tablePath: string;
-  rest: { kind: 'table' | 'count' | 'aggregate' | 'batch' | 'access' } | { kind: 'row'; id: string };
+  rest:
+    | { kind: 'table' | 'count' | 'aggregate' | 'changes' | 'batch' | 'access' }
+    | { kind: 'row'; id: string };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -91,6 +95,7 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
   if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
   if (last === '_aggregate') return { ...ref, tablePath, rest: { kind: 'aggregate' } };
+  if (last === '_changes') return { ...ref, tablePath, rest: { kind: 'changes' } };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
   return id === '' ? null : { ...ref, tablePath, rest: { kind: 'row', id } };

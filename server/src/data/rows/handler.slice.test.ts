@@ -8,6 +8,7 @@ import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import { silentLog, testCaller } from '../../testing.ts';
 import type { RowAction } from './access.ts';
 import { createCursors } from './cursor.ts';
+import { createFeedPositions } from './feed-position.ts';
 import { createRowsHandler } from './handler.ts';
 import { parseQuery, type QueryUse } from './parse-query.ts';
 import { testTable } from './testing.ts';
@@ -37,6 +38,11 @@ async function callError(method: string, path: string, ...actions: RowAction[]):
     },
     cursors: createCursors(fixedKey('test')),
     accessLog: { recordRead: () => {}, flush: async () => {}, stop: async () => {} },
+    feeds: {
+      hub: { wrote: () => {}, join: () => () => {}, close: () => {} },
+      positions: createFeedPositions(fixedKey('test')),
+      epoch: '',
+    },
     now: () => new Date(),
   });
   const request = new Request(`http://svc.example.test${path}`, { method });
@@ -65,6 +71,7 @@ test('every row endpoint of the contract requires the right of its kind', async 
     'rows.access',
     'rows.aggregate',
     'rows.batch',
+    'rows.changes',
     'rows.count',
     'rows.delete',
     'rows.deleteMany',
@@ -109,6 +116,7 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     'rows.list': 'list',
     'rows.count': 'count',
     'rows.aggregate': 'aggregate',
+    'rows.changes': 'changes',
     'rows.get': 'one',
     'rows.insert': 'insert',
     'rows.update': 'change',
@@ -136,6 +144,7 @@ test('the parser accepts exactly the query parameters of the contract', () => {
     dry_run: 'true',
     _distinct: 'a',
     _having: 'a.gt.1',
+    _snapshot: 'true',
   };
   for (const { endpoint, shape } of rowContract.filter(({ endpoint }) => endpoint.id !== 'rows.access')) {
     const named = parametersIn('query', shape.query).map(({ name }) => String(name));

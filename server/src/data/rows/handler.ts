@@ -25,6 +25,7 @@ import {
 } from './context.ts';
 import type { Cursors } from './cursor.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
+import { type FeedDeps, followRows } from './follow-rows.ts';
 import { writeForeignRow } from './foreign-write.ts';
 import { hasPaging, preferredFormat } from './formats.ts';
 import { getRow } from './get-row.ts';
@@ -52,6 +53,7 @@ export interface RowsDeps {
   ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
   cursors: Cursors;
   accessLog: AccessLog;
+  feeds: FeedDeps;
   now: () => Date;
   callerLimit?: CallerLimit;
 }
@@ -106,11 +108,14 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         search,
         extendTimeout,
         recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
+        currentAccess: () => currentAccess(of),
         hasSameAccess: async () => {
-          const now = (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
+          const now = await currentAccess(of);
           return !!now && hasSameView(now, access);
         },
       });
+      const currentAccess = async (of: RowsPath) =>
+        (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
       try {
         if (rowsPath.rest.kind === 'batch') {
           requireMethod(request.method, rowsPath);
@@ -128,7 +133,9 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         }
         const response = await retryIfOutdated(caller, rowsPath, (access) => {
           authorizeCall(access, request.method, rowsPath);
-          return dispatch(contextOf(access, rowsPath), rowsPath);
+          const ctx = contextOf(access, rowsPath);
+          if (rowsPath.rest.kind === 'changes') return followRows(ctx, deps.feeds);
+          return notifyFeeds(request, [access], dispatch(ctx, rowsPath));
         });
         return withPreferenceApplied(request, response);
       } finally {
@@ -136,6 +143,17 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       }
     },
   };
+
+  async function notifyFeeds(
+    { method }: Request,
+    written: readonly TableAccess[],
+    responding: Promise<FastPathResponse>,
+  ): Promise<FastPathResponse> {
+    const response = await responding;
+    const followed = method === 'GET' ? undefined : written.find(({ table }) => table.catalogue.changes);
+    if (followed) deps.feeds.hub.wrote(followed.app.id);
+    return response;
+  }
 
   async function authenticate(request: Request): Promise<Caller> {
     const credential = await deps.findCredential(request);
@@ -156,15 +174,18 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   ): Promise<FastPathResponse> {
     for (let attempt = 1; ; attempt++) {
       const used: RowsPath[] = [];
+      const written: TableAccess[] = [];
       const openTable = async (table: string) => {
         const tablePath = `${path.tablePath.slice(0, path.tablePath.lastIndexOf('/'))}/${table}`;
         const of: RowsPath = { ...path, table, tablePath, rest: { kind: 'table' } };
         const access = await deps.tableAccess.resolve(call.caller, of);
         used.push(of);
+        if (access) written.push(access);
         return access && contextOf(access, of);
       };
       try {
-        return await runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
+        const batch = runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
+        return await notifyFeeds(call.request, written, batch);
       } catch (error) {
         if (!isTableOutdated(error)) throw error;
         if (attempt > 1) throw fail('unavailable', {}, { cause: error });
@@ -272,6 +293,7 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   count: ['GET', 'HEAD'],
   access: ['GET', 'HEAD'],
   aggregate: ['GET', 'HEAD'],
+  changes: ['GET', 'HEAD'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 

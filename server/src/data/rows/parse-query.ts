@@ -17,7 +17,15 @@ import {
 import { type Failure, fail, validationError } from '../../core/problem.ts';
 import { type AggregateItem, parseAggregates, parseHaving, splitAlias } from './parse-aggregate.ts';
 
-export type QueryUse = 'list' | 'count' | 'aggregate' | 'one' | 'insert' | 'change' | 'changeMany';
+export type QueryUse =
+  | 'list'
+  | 'count'
+  | 'aggregate'
+  | 'changes'
+  | 'one'
+  | 'insert'
+  | 'change'
+  | 'changeMany';
 
 /** `hasColumn`: a column keeps its meaning where its name is also that of a newer parameter. */
 export function parseQuery(
@@ -62,6 +70,7 @@ function emptyQuery() {
     onConflict: null as string | null,
     maxAffected: null as number | null,
     dryRun: false,
+    snapshot: false,
     distinct: [] as string[],
     aggregates: [] as AggregateItem[],
     having: [] as Condition[],
@@ -102,16 +111,18 @@ const newerParameters: Partial<Record<QueryUse, readonly string[]>> = {
   list: ['distinct'],
   count: ['distinct'],
   aggregate: ['having'],
+  changes: ['snapshot'],
   changeMany: ['max_affected'],
 };
 
-const filteredUses: readonly QueryUse[] = ['list', 'count', 'aggregate', 'changeMany'];
+const filteredUses: readonly QueryUse[] = ['list', 'count', 'aggregate', 'changes', 'changeMany'];
 
 /** A count accepts the parameters of a list, except the cursor, so that clients can reuse a query string. */
 const allowedParameters: Record<QueryUse, readonly string[]> = {
   list: ['select', 'sort', 'page', 'per_page', 'cursor'],
   count: ['select', 'sort', 'page', 'per_page', 'count'],
   aggregate: ['select', 'sort', 'page', 'per_page', 'cursor'],
+  changes: ['select'],
   one: ['select'],
   insert: ['on_conflict', 'dry_run'],
   change: ['dry_run'],
@@ -151,8 +162,10 @@ function parseParameter({ query, use }: ParseState, name: string, value: string)
       query.maxAffected = parseNumber(name, value, affectedMax);
       break;
     case 'dry_run':
-      if (value !== 'true' && value !== 'false') throw validationError(name, 'must be true or false');
-      query.dryRun = value === 'true';
+      query.dryRun = parseBoolean(name, value);
+      break;
+    case 'snapshot':
+      query.snapshot = parseBoolean(name, value);
       break;
     default:
       throw unknownParameterError(name);
@@ -198,6 +211,11 @@ function parseNumber(name: string, text: string, max: number): number {
   const number = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0;
   if (number < 1 || number > max) throw validationError(name, `must be a whole number from 1 to ${max}`);
   return number;
+}
+
+function parseBoolean(name: string, text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw validationError(name, 'must be true or false');
+  return text === 'true';
 }
 
 function parseCountMode(text: string): CountMode {

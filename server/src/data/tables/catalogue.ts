@@ -17,6 +17,8 @@ export interface TableCatalogue {
   /** Set for a table of a connector. */
   foreign?: ForeignSource;
   rules: TableRules;
+  /** Whether its changes are logged for feeds. */
+  changes?: boolean;
 }
 
 export interface ForeignSource {
@@ -70,4 +72,6 @@ export const physicalColumnName = (number: number) => `c${number}`;
 /** Of the check of a column, or of the values of its enum. */
 export const physicalCheckName = (number: number, check: string) => `k${number}_${check}`;
 export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-', '')}`;
+/** Of the log of a table's changes. */
+export const physicalLogName = (tableId: string) => `l_${tableId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;

@@ -20,6 +20,7 @@ const table: TableRow = {
   name: hostile,
   description: hostile,
   owner_column: null,
+  changes: false,
   rules: presetRules['read-only'],
   version: 1,
   columns_made: 2,

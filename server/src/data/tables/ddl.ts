@@ -11,6 +11,7 @@ import {
   physicalTableName,
   versionColumn,
 } from './catalogue.ts';
+import { createLogSql, createTriggersSql, dropLogSql, isLogged } from './change-log.ts';
 import type { IndexPlan } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 import { columnDefault } from './values.ts';
@@ -39,6 +40,7 @@ export function createTableSql(table: TableRow, role: string | null): Statement[
     ...grantSql(`usage on schema ${schema}`, role),
     ...physicalTableSql(table, (name) => name, role),
     ...sequenceSql(table, role),
+    ...(isLogged(table) ? createLogSql(table, role) : []),
   ];
 }
 
@@ -46,6 +48,7 @@ export function dropTableSql(table: TableId): Statement[] {
   return [
     { text: `drop table if exists ${qualifiedTable(table)}` },
     { text: `drop sequence if exists ${inSchema(table, physicalSequenceName(table.id))}` },
+    ...dropLogSql(table),
   ];
 }
 
@@ -203,6 +206,7 @@ export function swapTableSql(table: TableRow): Statement[] {
     rename('table', physicalTableName(table.id)),
     rename('index', primaryKeyName(table.id)),
     ...table.indexes.map((index) => rename('index', physicalIndexName(index.id))),
+    ...(isLogged(table) ? createTriggersSql(table) : []),
   ];
 }
 

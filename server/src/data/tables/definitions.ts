@@ -20,6 +20,7 @@ export type TableDefinition = z.output<typeof shapes.createTable.body> & {
 export async function listTableDefinitions(db: Db, app: AppRef): Promise<TableDefinition[]> {
   return (await listAllTableRows(db, app)).map((row) => ({
     ...describeTable(row),
+    changes: row.changes,
     access: renamedRules(row),
     columns: row.columns.flatMap((column) => declaredColumns(row, column)),
     renames: row.columns

@@ -48,6 +48,7 @@ function tableCatalogue(row: TableRow): TableCatalogue {
     columns,
     idColumn,
     rules: row.rules,
+    changes: row.changes,
     owner: columns.find((column) => column.role === 'owner') ?? null,
     unique: row.indexes
       .filter((index) => index.is_unique)

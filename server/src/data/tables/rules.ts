@@ -115,6 +115,7 @@ export function tableAudit(row: TableRow): Record<string, unknown> {
     name: row.name,
     description: row.description,
     owner_column: record.owner_column,
+    ...(row.changes && { changes: true }),
     columns: row.columns.map((column) => columnSpecText(columnSpec(column))),
     ...(row.indexes.length > 0 && { indexes: row.indexes.map((index) => formatIndex(row, index)) }),
   };
@@ -132,6 +133,7 @@ export function tableRecord(row: TableRow): TableRecord {
     name: row.name,
     description: row.description,
     owner_column: row.columns.find((column) => column.number === row.owner_column)?.name ?? null,
+    changes: row.changes,
     columns: row.columns.map((column) => ({ ...columnSpec(column), generated: isGenerated(column) })),
     version: row.version,
     created_by: row.created_by,

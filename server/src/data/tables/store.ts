@@ -15,6 +15,7 @@ interface StoredTable {
   description: string;
   owner_column: number | null;
   rules: TableRules;
+  changes: boolean;
   version: number;
   columns_made: number;
   attributes_made: number;

@@ -11,6 +11,8 @@ import { fail, validationError } from '../../core/problem.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { newTableRules } from './access.ts';
+import { alterTable } from './alter-table.ts';
+import { createLogSql, dropLogSql, isLogged } from './change-log.ts';
 import { parseColumns } from './columns.ts';
 import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
 import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
@@ -68,6 +70,7 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
     description: input.description,
     owner_column: ownerColumnNumber(columns, input.owner_column),
     rules: newTableRules(columns, input),
+    changes: input.changes ?? false,
     version: 1,
     columns_made: columns.length,
     attributes_made: columns.length,
@@ -105,8 +108,12 @@ export async function updateTable(
   input: { table: string; set: z.output<typeof updateTableShape.body> },
 ) {
   const row = await lockTable(ctx, input.table);
-  const before = { name: row.name, description: row.description };
-  const after = { name: input.set.name ?? row.name, description: input.set.description ?? row.description };
+  const before = { name: row.name, description: row.description, changes: row.changes };
+  const after = {
+    name: input.set.name ?? row.name,
+    description: input.set.description ?? row.description,
+    changes: input.set.changes ?? row.changes,
+  };
   auditTable(ctx, 'tables.update', row, before, after);
   if (isDeepEqual(before, after)) return tableRecord(row);
   if (after.name !== before.name) {
@@ -115,7 +122,16 @@ export async function updateTable(
     await warnIfGranted(ctx, after.name);
     ctx.invalidate(appTag(ctx.app.id));
   }
-  return tableRecord({ ...row, ...after, ...(await saveTableChange(ctx, row, after)) });
+  const saved = { ...row, ...after, ...(await saveTableChange(ctx, row, after)) };
+  if (isLogged(saved) !== isLogged(row)) await alterLog(ctx, saved);
+  return tableRecord(saved);
+}
+
+/** Caller must hold the lock of the table. */
+async function alterLog(ctx: AppMutationCtx, row: TableRow): Promise<void> {
+  if (isLogged(row))
+    await withTableLock(ctx, { table: row, block: 'writers' }, createLogSql(row, ctx.rows.role));
+  else await alterTable(ctx, row, dropLogSql(row));
 }
 
 export async function dropTable(ctx: AppMutationCtx, input: { table: string }): Promise<undefined> {
