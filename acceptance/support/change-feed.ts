@@ -14,6 +14,7 @@ export interface TestFeed {
   comments: string[];
   lastEventId(): string | null;
   isOver(): boolean;
+  ended: Promise<void>;
   /** Waits until an event of the kind has arrived, and returns all. */
   has(event: string, count?: number): Promise<FeedEvent[]>;
   cut(): void;
@@ -51,7 +52,7 @@ export async function openFeed(
       }
     }
   };
-  void read()
+  const ended = read()
     .catch(() => {})
     .finally(() => {
       isOver = true;
@@ -63,6 +64,7 @@ export async function openFeed(
     comments,
     lastEventId: () => lastId,
     isOver: () => isOver,
+    ended,
     async has(kind, count = 1) {
       await until(`${count} of ${kind}`, async () => kinds(kind).length >= count);
       return kinds(kind);
