@@ -103,6 +103,7 @@ export function authorizationTable(
         'people.list',
         'rows.aggregate',
         'rows.batch',
+        'rows.changes',
         'rows.count',
         'rows.delete',
         'rows.deleteMany',

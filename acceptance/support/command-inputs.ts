@@ -347,6 +347,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   ),
   'tables grants revoke': line('--app {app} --table {table} --grant-id {grantID}', fixtures.tableGrant),
   'rows list, rows count, rows export': line('pets --app {app}', row),
+  'rows watch': line('pets --app {app} --snapshot --limit 1', row),
   'rows aggregate': line('pets --app {app} --select name,n:count()', row),
   'rows get, rows delete': line('pets {id} --app {app}', row),
   'rows insert': line(`pets --app {app} --data '{"name":"Ada","age":2}'`, row),

@@ -200,10 +200,10 @@ export const tableGrantBody = {
   actions: ['read'],
 };
 
-/** `pets`, with a unique index on `name`. */
+/** `pets`, with a unique index on `name` and a change feed. */
 export async function table(world: World, owner: Person) {
   const { app } = await privateApp(world, owner);
-  const { id } = await post(world, owner, `apps/${app}/tables`, tableBody);
+  const { id } = await post(world, owner, `apps/${app}/tables`, { ...tableBody, changes: true });
   await post(world, owner, `apps/${app}/tables/${id}/indexes`, { columns: ['name'], unique: true });
   return { app, table: id as string };
 }

@@ -253,7 +253,9 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
-  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access': of(fixtures.table),
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access rows.changes': of(
+    fixtures.table,
+  ),
   'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
   'tables.export': of(fixtures.privateApp),

@@ -105,7 +105,7 @@ const wrkOn =
       turn((time) => runWrk(tools.wrk, server.folder, named, { seconds: time, cleanup }), prepared);
   };
 
-function turn(
+export function turn(
   run: (time: number) => Promise<CountedFigures>,
   { server: { pid, postmaster } }: Prepared,
 ): Promise<Measurement> {
@@ -120,7 +120,7 @@ function turn(
  * The first contender is what the others are compared with. They take turns; the median of the rounds' ratios counts, because
  * the load of the machine changes between rounds.
  */
-async function takeTurns(title: string, min: number, contenders: Record<string, Run>): Promise<void> {
+export async function takeTurns(title: string, min: number, contenders: Record<string, Run>): Promise<void> {
   const names = Object.keys(contenders);
   const [base = '', ...others] = names;
   const results: Record<string, Measurement>[] = [];

@@ -98,6 +98,13 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json], ['204']],
       pat: true,
     },
+    {
+      id: 'rows.changes',
+      headers: ['Last-Event-ID'],
+      body: [],
+      answers: [['200', 'text/event-stream']],
+      pat: true,
+    },
     { id: 'rows.access', headers: [], body: [], answers: [['200', json]], pat: true },
     { id: 'rows.get', headers: ['If-None-Match'], body: [], answers: [['200', json], ['304']], pat: true },
     {

@@ -49,13 +49,10 @@ export const rowsWatch = defineCommand({
       limit: flags.limit ?? Number.POSITIVE_INFINITY,
     });
   },
-  output: {
-    type: 'array',
-    description: 'One object per line, whatever --output says.',
-    items: objectSchema({ event: 'string', id: 'string', data: rowOutput }, ['id']),
-  },
+  output: objectSchema({ event: 'string', id: 'string', data: rowOutput }, ['id']),
   examples: {
-    'pets --app shop': 'Print every change',
-    'pets --app shop --filter age=gt.3 --select name --snapshot': 'Print matching rows, then their changes',
+    'pets --app shop --limit 1': 'Wait for the next change; without --limit, print all of them',
+    'pets --app shop --filter age=gt.3 --select name --snapshot --limit 1':
+      'Only matching rows and some columns',
   },
 });

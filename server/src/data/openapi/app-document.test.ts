@@ -36,6 +36,7 @@ function table(columns: CatalogueColumn[], more: Partial<DescribedTable> = {}): 
     owner: all.find(({ role }) => role === 'owner') ?? null,
     unique: [],
     rules: presetRules.own,
+    changes: true,
   };
   return { catalogue, description: '', access: ownersAccess, readable: all, ...more };
 }

@@ -36,6 +36,7 @@ export function appDocument(
     for (const entry of tableContract) {
       const { id, path, method, kind, summary, authority } = entry.endpoint;
       if (!requiredActions(id, kind).every((action) => table.access.actions.has(action))) continue;
+      if (id === 'rows.changes' && !table.catalogue.changes) continue;
       const { name } = table.catalogue;
       const [, action = ''] = id.split('.');
       const own = path.includes('{id}') ? [idParameter(table.catalogue)] : [];

@@ -40,7 +40,7 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
   return [
     {
       text: `create table ${log} (
-        seq int8 generated always as identity primary key,
+        seq int8 generated always as identity,
         xid xid8 not null default pg_current_xact_id(),
         at timestamptz not null default now(),
         old jsonb,
@@ -48,7 +48,6 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
       )`,
     },
     { text: `create index on ${log} (xid)` },
-    { text: `create index on ${log} using brin (at)` },
     ...(role === null ? [] : [{ text: `grant select, insert on ${log} to ${ident(role)}` }]),
     { text: `create function ${logFunction(table)}() returns trigger language plpgsql as ${literal(body)}` },
     ...createTriggersSql(table),

@@ -31,7 +31,10 @@ export function RowsView() {
   const [problem, setProblem] = useState<unknown>(null);
   const read = useRef(new Map<string, VersionedRow>());
   const refresh = useCallback(
-    () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('rows.') }),
+    () =>
+      void queries.invalidateQueries({
+        predicate: ({ queryKey }) => String(queryKey[0]).startsWith('rows.'),
+      }),
     [queries],
   );
 
@@ -45,7 +48,7 @@ export function RowsView() {
         return true;
       } catch (error) {
         setProblem(error);
-        void refresh();
+        refresh();
         return false;
       }
     },
@@ -76,9 +79,9 @@ export function RowsView() {
         onDeleted={(ids) => {
           setSelected((now) => new Set([...now].filter((id) => !ids.includes(id))));
           setEdits((now) => new Map([...now].filter(([id]) => !ids.includes(id))));
-          void refresh();
+          refresh();
         }}
-        onStored={() => void refresh()}
+        onStored={refresh}
         rows={rows}
       />
       <FilterBar columns={table.columns} path={path} query={query} setQuery={setQuery} />
@@ -125,7 +128,7 @@ export function RowsView() {
           rows={rows.length}
         />
       )}
-      <ChangeBar edits={edits} setEdits={setEdits} onSaved={() => void refresh()} />
+      <ChangeBar edits={edits} setEdits={setEdits} onSaved={refresh} />
     </Stack>
   );
 }
