@@ -108,8 +108,12 @@ export function authorizationTable(
         'rows.delete',
         'rows.deleteMany',
         'rows.get',
+        'rows.history',
         'rows.insert',
         'rows.list',
+        'rows.restore',
+        'rows.restoreMany',
+        'rows.trash',
         'rows.update',
         'rows.updateMany',
       ]);

@@ -253,9 +253,13 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
-  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access rows.changes': of(
-    fixtures.table,
-  ),
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access rows.changes rows.trash':
+    of(fixtures.table),
+  'rows.history': of(fixtures.row),
+  'rows.restore': of(fixtures.deletedRow),
+  'rows.restoreMany': of(fixtures.deletedRow, (params: { requestID: string }) => ({
+    request_id: params.requestID,
+  })),
   'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
   'tables.export': of(fixtures.privateApp),

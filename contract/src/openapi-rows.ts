@@ -23,7 +23,7 @@ import {
   type FilterOp,
   jsonLinesMediaType,
 } from './rows.ts';
-import { Batch, batchRows } from './rows-endpoints.shapes.ts';
+import { Batch, batchRows, restoreRows } from './rows-endpoints.shapes.ts';
 
 export interface RowTerms {
   params: readonly Json[];
@@ -165,6 +165,17 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
       }),
     },
   }),
+  'rows.history': (_, entry) => ({ answers: { 200: entriesAnswer('The changes.', entry) } }),
+  'rows.trash': (_, entry) => ({ answers: { 200: entriesAnswer('The rows.', entry) } }),
+  'rows.restore': (_, entry) => ({
+    headers: [idempotencyKeyParameter],
+    answers: { 200: restoredAnswer(entry) },
+  }),
+  'rows.restoreMany': (_, entry) => ({
+    headers: [idempotencyKeyParameter],
+    body: jsonContent(schemaOf(restoreRows.body, 'input')),
+    answers: { 200: restoredAnswer(entry) },
+  }),
   'rows.get': (terms) => ({
     headers: [ifNoneMatch],
     answers: {
@@ -248,6 +259,15 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
     },
   }),
 };
+
+const restoredAnswer = (entry: ContractEntry) =>
+  answer(
+    'How many rows, and their ids; with dry_run the plan.',
+    jsonContent({ anyOf: [commonOf(entry).answer, previewRef] }),
+  );
+
+const entriesAnswer = (description: string, entry: ContractEntry) =>
+  answer(description, jsonContent(commonOf(entry).answer));
 
 function manyAnswers(terms: RowTerms, entry: ContractEntry): Described['answers'] {
   const changed = commonOf(entry).answer as { properties: Json };

@@ -13,6 +13,7 @@ import {
   tablesPerAppMax,
   writeParameters,
 } from './columns.ts';
+import { historyDaysMax } from './rows.ts';
 import { chars, empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
 import {
   type Alternative,
@@ -165,6 +166,17 @@ export const tableRules = z.strictObject({
   columns: columnRules.optional(),
 });
 
+const days = z
+  .string()
+  .regex(/^[1-9]\d{0,3}d$/, 'must be a number of days, such as 30d')
+  .refine((text) => Number.parseInt(text, 10) <= historyDaysMax, `must be at most ${historyDaysMax}d`)
+  .nullable();
+const history = days.meta({
+  description: 'How long earlier states of rows can be read, `30d`; null: not at all.',
+});
+const softDelete = days.meta({
+  description: 'How long deleted rows can be restored, `30d`; null: not at all.',
+});
 const changes = z.boolean().meta({ description: 'Whether the table has a change feed (`_changes`).' });
 
 export const Table = z.object({
@@ -174,6 +186,8 @@ export const Table = z.object({
   description: z.string(),
   owner_column: z.string().nullable(),
   changes,
+  history: z.string().nullable().meta({ description: 'How long earlier states of rows can be read, `30d`.' }),
+  soft_delete: z.string().nullable().meta({ description: 'How long deleted rows can be restored, `30d`.' }),
   columns: z.array(Column),
   version: z.int(),
   created_by: z.string(),
@@ -288,6 +302,8 @@ export const createTable = {
     owner_column: columnName.nullable().default(null),
     description: description.default(''),
     changes: changes.optional(),
+    history: history.optional(),
+    soft_delete: softDelete.optional(),
     access: tableAccess
       .optional()
       .meta({ description: 'By default `own` with an owner column, otherwise `read-only`.' }),
@@ -301,6 +317,8 @@ export const updateTable = {
     name: tableName.optional(),
     description: description.optional(),
     changes: changes.optional(),
+    history: history.optional(),
+    soft_delete: softDelete.optional(),
   }),
   answer: Table,
 };

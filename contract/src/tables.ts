@@ -59,7 +59,7 @@ export const getTable = read<typeof shapes.getTable>()({
 export const updateTable = update<typeof shapes.updateTable>()({
   id: 'tables.update',
   path: one,
-  summary: 'Rename a table, change its description, or switch its change feed on or off',
+  summary: 'Rename a table, or change its description, change feed, history and trash',
   ...tableOwners,
   errors: [...shapeErrors, 'unique_violation', 'table_in_use'],
 });

@@ -36,6 +36,9 @@ export declare const connectorStatementMsMax = 10000;
 /** How long a change feed can be resumed after its last event. */
 export declare const changesKeptHours = 24;
 export declare const changesHeartbeatSeconds = 15;
+/** For the history of rows, and for deleted rows. */
+export declare const historyDaysMax = 3650;
+export declare const historyPerPageMax = 100;
 export declare const eventStreamMediaType = "text/event-stream";
 export declare const jsonLinesMediaTypes: readonly string[];
 export declare const jsonLinesMediaType = "application/x-ndjson";

@@ -186,7 +186,7 @@ export const data: Module = {
       run: () => deleteStaleUploads(deps, { now: deps.now() }),
     },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => deleteExpiredRowKeys(deps.rows.db ?? deps.db) },
-    { name: 'rows.forgetChanges', cron: '47 * * * *', run: () => deleteOldChanges(deps.rows.db ?? deps.db) },
+    { name: 'rows.forgetChanges', cron: '47 * * * *', run: () => deleteOldChanges({ db: deps.db, rowsDb: deps.rows.db ?? deps.db }) },
   ],
   subscriptions: () => [
     onPerson({

@@ -37,6 +37,8 @@ function table(columns: CatalogueColumn[], more: Partial<DescribedTable> = {}): 
     unique: [],
     rules: presetRules.own,
     changes: true,
+    historyDays: 30,
+    softDeleteDays: 30,
   };
   return { catalogue, description: '', access: ownersAccess, readable: all, ...more };
 }

@@ -64,7 +64,11 @@ export function changesSql(plan: ChangesPlan, { from, to, seq }: FeedPosition): 
 export const changesRestCount = 6;
 
 /** The logged row as a row of the table, as far as the caller sees it and it matches. */
-function judgedSql({ table, where, output }: ChangesPlan, column: 'old' | 'new', values: Values): string {
+export function judgedSql(
+  { table, where, output }: ChangesPlan,
+  column: 'old' | 'new',
+  values: Values,
+): string {
   const record = `jsonb_populate_record(null::${table.from}, l.${column})`;
   const source = readFrom({ ...table, from: record }, where, values);
   const items = output.columns.map(({ column }, at) => `${columnRef(column)} as x${at}`);

@@ -22,6 +22,7 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   request: Request;
   path: string;
   search: string;
+  requestId: string;
   extendTimeout(): void;
   /** Null if the caller no longer has any. */
   currentAccess(): Promise<TableAccess | null>;
@@ -62,7 +63,9 @@ export interface RowsPath {
   tablePath: string;
   rest:
     | { kind: 'table' | 'count' | 'aggregate' | 'changes' | 'batch' | 'access' }
-    | { kind: 'row'; id: string };
+    | { kind: 'row' | 'history'; id: string }
+    | { kind: 'trash' }
+    | { kind: 'restore'; id: string | null };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -82,7 +85,7 @@ function parseConnectorPath(path: string): RowsPath | 'malformed' | null {
 }
 
 function parseAppPath(path: string): RowsPath | 'malformed' | null {
-  const [, , tenant = '', app = '', table = '', last, ...more] = path.split('/');
+  const [, , tenant = '', app = '', table = '', last, below, ...more] = path.split('/');
   if (tenant === '' || app === '' || table === '' || more.length > 0) return null;
   const names = [tenant, app, table].map(decodeSegment);
   const [tenantName, appName, tableName] = names;
@@ -96,8 +99,16 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
   if (last === '_aggregate') return { ...ref, tablePath, rest: { kind: 'aggregate' } };
   if (last === '_changes') return { ...ref, tablePath, rest: { kind: 'changes' } };
+  if (below === undefined && last === '_trash') return { ...ref, tablePath, rest: { kind: 'trash' } };
+  if (below === undefined && last === '_restore')
+    return { ...ref, tablePath, rest: { kind: 'restore', id: null } };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
+  if (below === '_history' || below === '_restore') {
+    const kind = below === '_history' ? 'history' : 'restore';
+    return id === '' ? null : { ...ref, tablePath, rest: { kind, id } };
+  }
+  if (below !== undefined) return null;
   return id === '' ? null : { ...ref, tablePath, rest: { kind: 'row', id } };
 }
 

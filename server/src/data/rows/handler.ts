@@ -30,6 +30,7 @@ import { writeForeignRow } from './foreign-write.ts';
 import { hasPaging, preferredFormat } from './formats.ts';
 import { getRow } from './get-row.ts';
 import { createRecordRead } from './governed-read.ts';
+import { listHistory, listTrash } from './history.ts';
 import { insertBatch } from './insert-batch.ts';
 import { insertRow, upsertRow } from './insert-row.ts';
 import { hasSeveralObjects } from './json-lines.ts';
@@ -37,6 +38,7 @@ import { countRows, listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { isPeoplePath, type PeopleCall } from './people.ts';
 import { createRequestBody, type ReceivedBody } from './request-body.ts';
+import { restoreRows } from './restore-rows.ts';
 import { isTableOutdated, rowError } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
 import { createBatchLimit } from './store.ts';
@@ -106,6 +108,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         request,
         path: of.tablePath,
         search,
+        requestId: info.requestId,
         extendTimeout,
         recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
         currentAccess: () => currentAccess(of),
@@ -121,7 +124,11 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           requireMethod(request.method, rowsPath);
           await body.receive(batchBytesMax);
           await authenticate(request);
-          return await answerBatch({ caller, body, request, search }, rowsPath, contextOf);
+          return await answerBatch(
+            { caller, body, request, search, requestId: info.requestId },
+            rowsPath,
+            contextOf,
+          );
         }
         // An upload may take long: authorization is checked before it is read and once more afterwards.
         if (request.method === 'POST' || request.method === 'PATCH') {
@@ -168,7 +175,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   }
 
   async function answerBatch(
-    call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search'>,
+    call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search' | 'requestId'>,
     path: RowsPath,
     contextOf: (access: TableAccess, of: RowsPath) => RowsCtx,
   ): Promise<FastPathResponse> {
@@ -256,6 +263,9 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   const { method } = ctx.request;
   const isRead = method === 'GET' || method === 'HEAD';
   if (rest.kind === 'count') return countRows(ctx);
+  if (rest.kind === 'history') return listHistory(ctx, rest.id);
+  if (rest.kind === 'trash') return listTrash(ctx);
+  if (rest.kind === 'restore') return restoreRows(ctx, rest.id);
   if (rest.kind === 'aggregate')
     return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
   if (!isRead && ctx.writeDb)
@@ -294,6 +304,9 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   access: ['GET', 'HEAD'],
   aggregate: ['GET', 'HEAD'],
   changes: ['GET', 'HEAD'],
+  history: ['GET', 'HEAD'],
+  trash: ['GET', 'HEAD'],
+  restore: ['POST'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 

@@ -22,6 +22,7 @@ export type QueryUse =
   | 'count'
   | 'aggregate'
   | 'changes'
+  | 'history'
   | 'one'
   | 'insert'
   | 'change'
@@ -123,6 +124,7 @@ const allowedParameters: Record<QueryUse, readonly string[]> = {
   count: ['select', 'sort', 'page', 'per_page', 'count'],
   aggregate: ['select', 'sort', 'page', 'per_page', 'cursor'],
   changes: ['select'],
+  history: ['page', 'per_page'],
   one: ['select'],
   insert: ['on_conflict', 'dry_run'],
   change: ['dry_run'],

@@ -5,6 +5,7 @@ import { Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
+import { causeSetting } from '../tables/change-log.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { isWhole } from './row-table.ts';
 import { runOnce } from './store.ts';
@@ -12,8 +13,11 @@ import { runOnce } from './store.ts';
 export type WriteMode = 'preview' | 'execute';
 type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>;
 
-type WrittenTable = Pick<RowsCtx['table'], 'view'>;
-type WriteCtx = Pick<RowsCtx, 'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'previewConflicts'> &
+type WrittenTable = Pick<RowsCtx['table'], 'view' | 'catalogue'>;
+type WriteCtx = Pick<
+  RowsCtx,
+  'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'requestId' | 'previewConflicts'
+> &
   ({ table: WrittenTable } | { tables: readonly WrittenTable[] });
 
 const tablesOf = (ctx: WriteCtx) => ('tables' in ctx ? ctx.tables : [ctx.table]);
@@ -50,6 +54,7 @@ function execute(
     const plan = ifPlanHeader(ctx.request);
     // Preview and execution use one snapshot, set before the key lookup, which is already a read.
     if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
+    await setCause(ctx, tx);
     const store = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(tx, plan, work);
     if (options.key === null) return { end: 'commit', value: await store() };
     const request = {
@@ -65,6 +70,16 @@ function execute(
     });
     return { end: 'commit', value: { ...response, body: response.body === '' ? null : response.body } };
   });
+}
+
+/** The history of rows says who changed them, by which request: their changes are transactions. */
+export const hasCause = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
+  catalogue.historyDays != null || catalogue.softDeleteDays != null;
+
+async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
+  if (!tablesOf(ctx).some(hasCause)) return;
+  const cause = `${ctx.caller.userId} ${ctx.requestId}`;
+  await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
 const previewConflictsPerMinuteMax = 20;

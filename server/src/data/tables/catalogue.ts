@@ -19,6 +19,9 @@ export interface TableCatalogue {
   rules: TableRules;
   /** Whether its changes are logged for feeds. */
   changes?: boolean;
+  /** Days; null or absent: none. */
+  historyDays?: number | null;
+  softDeleteDays?: number | null;
 }
 
 export interface ForeignSource {

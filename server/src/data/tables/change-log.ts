@@ -6,10 +6,13 @@ import { physicalColumnName, physicalLogName, physicalSchemaName, physicalTableN
 import type { Statement } from './ddl.ts';
 import type { TableRow } from './store.ts';
 
+/** Of a transaction: `<user> <request>`. */
+export const causeSetting = 'svc.cause';
+
 const ident = pg.escapeIdentifier;
 const literal = pg.escapeLiteral;
 
-type LoggedTable = Pick<TableRow, 'id' | 'app_id' | 'columns'>;
+type LoggedTable = Pick<TableRow, 'id' | 'app_id' | 'columns' | 'history_days' | 'soft_delete_days'>;
 type TableId = Pick<TableRow, 'id' | 'app_id'>;
 
 const inSchema = (table: TableId, name: string) =>
@@ -17,7 +20,13 @@ const inSchema = (table: TableId, name: string) =>
 const logTable = (table: TableId) => inSchema(table, physicalLogName(table.id));
 const logFunction = (table: TableId) => inSchema(table, physicalLogName(table.id).replace('l_', 'f_'));
 
-export const isLogged = ({ changes }: Pick<TableRow, 'changes'>) => changes;
+type Kept = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
+
+/** Whether earlier states of a row are looked up by its id. */
+export const hasHistory = ({ history_days, soft_delete_days }: Kept) =>
+  history_days !== null || soft_delete_days !== null;
+
+export const isLogged = (table: Pick<TableRow, 'changes'> & Kept) => table.changes || hasHistory(table);
 
 /**
  * The rows of each change as they were and as they became. `seq` has the order of the changes of one row, because it is taken
@@ -25,7 +34,7 @@ export const isLogged = ({ changes }: Pick<TableRow, 'changes'>) => changes;
  */
 export function createLogSql(table: LoggedTable, role: string | null): Statement[] {
   const log = logTable(table);
-  const id = ident(physicalColumnName(table.columns.find((column) => column.role === 'id')?.number ?? 0));
+  const id = ident(idName(table));
   const body = `
     begin
       if tg_op = 'INSERT' then
@@ -44,13 +53,29 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
         xid xid8 not null default pg_current_xact_id(),
         at timestamptz not null default now(),
         old jsonb,
-        new jsonb
+        new jsonb,
+        -- User and request, where the history of rows needs them.
+        cause text default nullif(current_setting('${causeSetting}', true), '')
       )`,
     },
     { text: `create index on ${log} (xid)` },
+    ...(hasHistory(table) ? indexLogSql(table) : []),
     ...(role === null ? [] : [{ text: `grant select, insert on ${log} to ${ident(role)}` }]),
     { text: `create function ${logFunction(table)}() returns trigger language plpgsql as ${literal(body)}` },
     ...createTriggersSql(table),
+  ];
+}
+
+const idName = ({ columns }: LoggedTable) =>
+  physicalColumnName(columns.find((column) => column.role === 'id')?.number ?? 0);
+
+/** The id of the logged row as a text. */
+export const loggedId = (physical: string) => `(coalesce(new, old) ->> ${literal(physical)})`;
+
+export function indexLogSql(table: LoggedTable): Statement[] {
+  const name = ident(`${physicalLogName(table.id)}_id`);
+  return [
+    { text: `create index if not exists ${name} on ${logTable(table)} (${loggedId(idName(table))}, seq)` },
   ];
 }
 
@@ -79,13 +104,19 @@ export function dropLogSql(table: TableId): Statement[] {
 const isLog = `n.nspname ~ '^app_[0-9a-f]{32}$' and c.relname ~ '^l_[0-9a-f]{32}$' and c.relkind = 'r'`;
 
 /** An hour longer than a position is accepted, because a change has the time at which its transaction began. */
-export async function deleteOldChanges(db: Db): Promise<void> {
-  const { rows } = await sql<{ log: string }>`
-    select format('%I.%I', n.nspname, c.relname) as log
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${sql.raw(isLog)}`.execute(db);
-  for (const { log } of rows) {
-    await sql`delete from ${sql.raw(log)} where at < now() - make_interval(hours => ${changesKeptHours + 1})`
-      .execute(db)
+export async function deleteOldChanges({ db, rowsDb }: { db: Db; rowsDb: Db }): Promise<void> {
+  const kept = await sql<{ log: string; hours: number }>`
+    select 'l_' || replace(id::text, '-', '') as log, 24 * greatest(history_days, soft_delete_days) as hours
+    from svc.app_tables where history_days is not null or soft_delete_days is not null`.execute(db);
+  const hoursOf = new Map(kept.rows.map(({ log, hours }) => [log, hours]));
+  const logs = await sql<{ schema: string; name: string }>`
+    select n.nspname as schema, c.relname as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${sql.raw(isLog)}`.execute(rowsDb);
+  for (const { schema, name } of logs.rows) {
+    const hours = Math.max(hoursOf.get(name) ?? 0, changesKeptHours) + 1;
+    // A table that was dropped meanwhile.
+    await sql`delete from ${sql.id(schema, name)} where at < now() - make_interval(hours => ${hours})`
+      .execute(rowsDb)
       .catch(() => {});
   }
 }

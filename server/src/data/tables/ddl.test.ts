@@ -21,6 +21,8 @@ const table: TableRow = {
   description: hostile,
   owner_column: null,
   changes: false,
+  history_days: null,
+  soft_delete_days: null,
   rules: presetRules['read-only'],
   version: 1,
   columns_made: 2,

@@ -21,6 +21,8 @@ export async function listTableDefinitions(db: Db, app: AppRef): Promise<TableDe
   return (await listAllTableRows(db, app)).map((row) => ({
     ...describeTable(row),
     changes: row.changes,
+    history: tableRecord(row).history,
+    soft_delete: tableRecord(row).soft_delete,
     access: renamedRules(row),
     columns: row.columns.flatMap((column) => declaredColumns(row, column)),
     renames: row.columns

@@ -49,6 +49,8 @@ function tableCatalogue(row: TableRow): TableCatalogue {
     idColumn,
     rules: row.rules,
     changes: row.changes,
+    historyDays: row.history_days,
+    softDeleteDays: row.soft_delete_days,
     owner: columns.find((column) => column.role === 'owner') ?? null,
     unique: row.indexes
       .filter((index) => index.is_unique)

@@ -26,7 +26,17 @@ export async function saveTableChange(
   ctx: AppMutationCtx,
   row: TableRow,
   set: Partial<
-    Pick<TableRow, 'name' | 'description' | 'rules' | 'changes' | 'columns_made' | 'attributes_made'>
+    Pick<
+      TableRow,
+      | 'name'
+      | 'description'
+      | 'rules'
+      | 'changes'
+      | 'history_days'
+      | 'soft_delete_days'
+      | 'columns_made'
+      | 'attributes_made'
+    >
   > = {},
 ): Promise<Pick<TableRow, 'version' | 'updated_at'> & typeof set> {
   const saved = { ...set, version: row.version + 1, updated_at: ctx.now };

@@ -116,6 +116,8 @@ export function tableAudit(row: TableRow): Record<string, unknown> {
     description: row.description,
     owner_column: record.owner_column,
     ...(row.changes && { changes: true }),
+    ...(record.history && { history: record.history }),
+    ...(record.soft_delete && { soft_delete: record.soft_delete }),
     columns: row.columns.map((column) => columnSpecText(columnSpec(column))),
     ...(row.indexes.length > 0 && { indexes: row.indexes.map((index) => formatIndex(row, index)) }),
   };
@@ -134,6 +136,8 @@ export function tableRecord(row: TableRow): TableRecord {
     description: row.description,
     owner_column: row.columns.find((column) => column.number === row.owner_column)?.name ?? null,
     changes: row.changes,
+    history: daysText(row.history_days),
+    soft_delete: daysText(row.soft_delete_days),
     columns: row.columns.map((column) => ({ ...columnSpec(column), generated: isGenerated(column) })),
     version: row.version,
     created_by: row.created_by,
@@ -141,6 +145,11 @@ export function tableRecord(row: TableRow): TableRecord {
     updated_at: row.updated_at.toISOString(),
   };
 }
+
+const daysText = (days: number | null) => (days === null ? null : `${days}d`);
+
+/** `30d`. */
+export const parseDays = (text: string | null) => (text === null ? null : Number.parseInt(text, 10));
 
 export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): IndexRecord {
   const columnName = (number: number) => row.columns.find((column) => column.number === number)?.name ?? '';

@@ -16,6 +16,8 @@ interface StoredTable {
   owner_column: number | null;
   rules: TableRules;
   changes: boolean;
+  history_days: number | null;
+  soft_delete_days: number | null;
   version: number;
   columns_made: number;
   attributes_made: number;

@@ -12,7 +12,7 @@ import { appTag, tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { newTableRules } from './access.ts';
 import { alterTable } from './alter-table.ts';
-import { createLogSql, dropLogSql, isLogged } from './change-log.ts';
+import { createLogSql, dropLogSql, hasHistory, indexLogSql, isLogged } from './change-log.ts';
 import { parseColumns } from './columns.ts';
 import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
 import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
@@ -21,6 +21,7 @@ import { requireDroppable, requireRenamable, warnIfGranted } from './named-by-ac
 import { runStatements, withTableLock } from './physical-lock.ts';
 import {
   ownerColumnProblem,
+  parseDays,
   requireNotArchived,
   tableAudit,
   tableRecord,
@@ -71,6 +72,8 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
     owner_column: ownerColumnNumber(columns, input.owner_column),
     rules: newTableRules(columns, input),
     changes: input.changes ?? false,
+    history_days: parseDays(input.history ?? null),
+    soft_delete_days: parseDays(input.soft_delete ?? null),
     version: 1,
     columns_made: columns.length,
     attributes_made: columns.length,
@@ -108,11 +111,15 @@ export async function updateTable(
   input: { table: string; set: z.output<typeof updateTableShape.body> },
 ) {
   const row = await lockTable(ctx, input.table);
-  const before = { name: row.name, description: row.description, changes: row.changes };
+  const { set } = input;
+  const { name, description, changes, history_days, soft_delete_days } = row;
+  const before = { name, description, changes, history_days, soft_delete_days };
   const after = {
-    name: input.set.name ?? row.name,
-    description: input.set.description ?? row.description,
-    changes: input.set.changes ?? row.changes,
+    name: set.name ?? name,
+    description: set.description ?? description,
+    changes: set.changes ?? changes,
+    history_days: set.history === undefined ? history_days : parseDays(set.history),
+    soft_delete_days: set.soft_delete === undefined ? soft_delete_days : parseDays(set.soft_delete),
   };
   auditTable(ctx, 'tables.update', row, before, after);
   if (isDeepEqual(before, after)) return tableRecord(row);
@@ -124,7 +131,12 @@ export async function updateTable(
   }
   const saved = { ...row, ...after, ...(await saveTableChange(ctx, row, after)) };
   if (isLogged(saved) !== isLogged(row)) await alterLog(ctx, saved);
+  else if (hasHistory(saved) && !hasHistory(row)) await indexLog(ctx, saved);
   return tableRecord(saved);
+}
+
+async function indexLog(ctx: AppMutationCtx, row: TableRow): Promise<void> {
+  await withTableLock(ctx, { table: row, block: 'writers' }, indexLogSql(row));
 }
 
 /** Caller must hold the lock of the table. */
