@@ -200,15 +200,11 @@ export const tableGrantBody = {
   actions: ['read'],
 };
 
-/** `pets`, with a unique index on `name` and a change feed. */
+const kept = { changes: true, history: '30d', soft_delete: '30d' };
+/** `pets`, with a unique index on `name`, a change feed, a history and a trash. */
 export async function table(world: World, owner: Person) {
   const { app } = await privateApp(world, owner);
-  const { id } = await post(world, owner, `apps/${app}/tables`, {
-    ...tableBody,
-    changes: true,
-    history: '30d',
-    soft_delete: '30d',
-  });
+  const { id } = await post(world, owner, `apps/${app}/tables`, { ...tableBody, ...kept });
   await post(world, owner, `apps/${app}/tables/${id}/indexes`, { columns: ['name'], unique: true });
   return { app, table: id as string };
 }
@@ -225,13 +221,6 @@ export async function row(world: World, owner: Person) {
   const params = await table(world, owner);
   const path = `/data/${world.tenant.id}/${params.app}/${params.table}`;
   return { ...params, id: (await done(owner.call('POST', path, rowBody()))).id as string };
-}
-
-export async function deletedRow(world: World, owner: Person) {
-  const params = await row(world, owner);
-  const path = `/data/${world.tenant.id}/${params.app}/${params.table}/${params.id}`;
-  const { headers } = await owner.call('DELETE', path);
-  return { ...params, requestID: headers.get('x-request-id') as string };
 }
 
 const page = { 'index.html': '<h1>Home</h1>' };

@@ -131,7 +131,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           );
         }
         // An upload may take long: authorization is checked before it is read and once more afterwards.
-        if (request.method === 'POST' || request.method === 'PATCH') {
+        if ((request.method === 'POST' || request.method === 'PATCH') && hasBody(rowsPath)) {
           const access = await requireAccess(caller, rowsPath);
           authorizeCall(access, request.method, rowsPath);
           if (body.isJsonLines && request.method === 'POST') await body.countAsBatch(access.app.id);
@@ -235,6 +235,9 @@ const outdatedSchemaError = (cause: unknown) =>
     { detail: 'The data source has changed: an admin must refresh the schema of the connector.' },
     { cause },
   );
+
+/** The path says which row is restored. */
+const hasBody = ({ rest }: RowsPath) => rest.kind !== 'restore' || rest.id === null;
 
 function hasSameView(now: TableAccess, before: TableAccess): boolean {
   return (

@@ -28,7 +28,7 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
   const { softDeleteDays, historyDays } = ctx.table.catalogue;
   if (softDeleteDays == null && historyDays == null) throw historyOffError(ctx, 'trash', '--soft-delete 30d');
   if (!ctx.access.actions.has('read')) throw fail('forbidden');
-  const text = ctx.body.received().text();
+  const text = id === null ? ctx.body.received().text() : '';
   const wanted = id === null ? { requestId: parseRequestId(text) } : { id: requireId(ctx, id) };
   const { dryRun } = parseQuery(ctx.search, 'change');
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => sha256(text) };
