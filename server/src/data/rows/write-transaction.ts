@@ -5,7 +5,7 @@ import { Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
-import { causeSetting } from '../tables/change-log.ts';
+import { causeSetting, previewCause } from '../tables/change-log.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { isWhole } from './row-table.ts';
 import { runOnce } from './store.ts';
@@ -55,7 +55,7 @@ function execute(
     // Preview and execution use one snapshot, set before the key lookup, which is already a read.
     if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
     await setCause(ctx, tx);
-    const store = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(tx, plan, work);
+    const store = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(ctx, tx, plan, work);
     if (options.key === null) return { end: 'commit', value: await store() };
     const request = {
       callerId: ctx.caller.userId,
@@ -82,13 +82,22 @@ async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
+/** Until the end of the transaction, or of the savepoint before it. */
+async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
+  const isLogged = tablesOf(ctx).some((table) => table.catalogue.changes || hasCause(table));
+  if (isLogged) await tx.query(`select set_config('${causeSetting}', $1, true)`, [previewCause]);
+}
+
 const previewConflictsPerMinuteMax = 20;
 
 /** A preview leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
 async function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.require(ctx.caller.userId, previewConflictsPerMinuteMax);
   try {
-    return await ctx.rowDb.transaction(async (tx) => ({ end: 'rollback', value: await work(tx, 'preview') }));
+    return await ctx.rowDb.transaction(async (tx) => {
+      await setPreviewed(ctx, tx);
+      return { end: 'rollback', value: await work(tx, 'preview') };
+    });
   } catch (error) {
     const isConflict =
       error instanceof Failure ? error.code === 'unique_violation' : sqlState(error) === '23505';
@@ -110,12 +119,14 @@ export function ifPlanHeader(request: Request): string | null {
 }
 
 async function executeIfUnchanged(
+  ctx: WriteCtx,
   tx: Transaction,
   fingerprint: string,
   work: WriteWork,
 ): Promise<FastPathResponse> {
   try {
     await tx.query('savepoint previewed', []);
+    await setPreviewed(ctx, tx);
     const { plan } = JSON.parse(bodyText((await work(tx, 'preview')).body));
     await tx.query('rollback to savepoint previewed', []);
     if (plan.fingerprint !== fingerprint) throw fail('plan_stale');

@@ -8,6 +8,8 @@ import type { TableRow } from './store.ts';
 
 /** Of a transaction: `<user> <request>`. */
 export const causeSetting = 'svc.cause';
+/** In place of a cause: what the transaction does is rolled back. */
+export const previewCause = 'preview';
 
 const ident = pg.escapeIdentifier;
 const literal = pg.escapeLiteral;
@@ -37,6 +39,10 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
   const id = ident(idName(table));
   const body = `
     begin
+      -- Numbers of the log are not rolled back.
+      if current_setting('${causeSetting}', true) = '${previewCause}' then
+        return null;
+      end if;
       if tg_op = 'INSERT' then
         insert into ${log} (new) select to_jsonb(n) from n;
       elsif tg_op = 'UPDATE' then
