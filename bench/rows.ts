@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { measureBatches } from './rows/batch-case.ts';
+import { measureChanges } from './rows/changes-case.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { categories, item, rowCount } from './rows/dataset.ts';
 import { measureEmbeds } from './rows/embeds-case.ts';
@@ -55,6 +56,7 @@ export async function main(): Promise<void> {
       await measurePolicies(prepared, tools, cleanup);
     if (only === null || only === 'governed' || only === 'connectors')
       await measureConnectors(prepared, tools, cleanup);
+    if (only === null || only === 'changes') await measureChanges(prepared, tools, cleanup);
     if (only === null || only === 'limits') await measureLimits(prepared, tools, cleanup);
     if (only !== null && only !== 'batch') return;
     const { svc, copy } = await measureBatches(prepared, tools, { rounds, cleanup });

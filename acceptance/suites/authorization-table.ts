@@ -104,12 +104,17 @@ export function authorizationTable(
         'people.list',
         'rows.aggregate',
         'rows.batch',
+        'rows.changes',
         'rows.count',
         'rows.delete',
         'rows.deleteMany',
         'rows.get',
+        'rows.history',
         'rows.insert',
         'rows.list',
+        'rows.restore',
+        'rows.restoreMany',
+        'rows.trash',
         'rows.update',
         'rows.updateMany',
       ]);
@@ -119,8 +124,9 @@ export function authorizationTable(
         const [right, other] = isWrite ? ['write', 'read'] : ['read', 'write'];
         // A caller who may only write gets no content of the row.
         const brief = operation.id === 'rows.update' ? '204' : String(operation.success);
-        // The filter of a change of many rows sees what the caller reads.
-        const alone = operation.id.endsWith('Many') ? '403 forbidden' : brief;
+        // The filter of a change of many rows sees what the caller reads, and what is restored must be visible.
+        const needsBoth = operation.id.endsWith('Many') || operation.id === 'rows.restore';
+        const alone = needsBoth ? '403 forbidden' : brief;
         for (const letter of letters.filter((it) => operation.who[it] === 'g')) {
           for (const [actions, expected] of [
             [[other], '403 forbidden'],

@@ -7,6 +7,7 @@ import type { Fixture } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
 import { png } from './images.ts';
 import { done, newPasswordUser, uniqueName, withToken } from './people.ts';
+import { deletedRow } from './row-fixtures.ts';
 import * as runFixtures from './run-fixtures.ts';
 import { folderOf, temporaryFolder } from './server.ts';
 import { answerLogin } from './sign-in.ts';
@@ -348,6 +349,10 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   ),
   'tables grants revoke': line('--app {app} --table {table} --grant-id {grantID}', fixtures.tableGrant),
   'rows list, rows count, rows export': line('pets --app {app}', row),
+  'rows history': line('pets {id} --app {app}', row),
+  'rows trash': line('pets --app {app}', row),
+  'rows restore': line('pets {id} --app {app}', deletedRow),
+  'rows watch': line('pets --app {app} --snapshot --limit 1', row),
   'rows aggregate': line('pets --app {app} --select name,n:count()', row),
   'rows get, rows delete': line('pets {id} --app {app}', row),
   'rows insert': line(`pets --app {app} --data '{"name":"Ada","age":2}'`, row),

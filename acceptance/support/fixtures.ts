@@ -200,10 +200,11 @@ export const tableGrantBody = {
   actions: ['read'],
 };
 
-/** `pets`, with a unique index on `name`. */
+const kept = { changes: true, history: '30d', soft_delete: '30d' };
+/** `pets`, with a unique index on `name`, a change feed, a history and a trash. */
 export async function table(world: World, owner: Person) {
   const { app } = await privateApp(world, owner);
-  const { id } = await post(world, owner, `apps/${app}/tables`, tableBody);
+  const { id } = await post(world, owner, `apps/${app}/tables`, { ...tableBody, ...kept });
   await post(world, owner, `apps/${app}/tables/${id}/indexes`, { columns: ['name'], unique: true });
   return { app, table: id as string };
 }

@@ -5,6 +5,7 @@ import type { Letter } from './document.ts';
 import type { Fixture, Params } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
 import { type Person, uniqueName } from './people.ts';
+import { deletedRow } from './row-fixtures.ts';
 import * as runFixtures from './run-fixtures.ts';
 import type { World } from './world.ts';
 
@@ -254,7 +255,13 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
-  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access': of(fixtures.table),
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access rows.changes rows.trash':
+    of(fixtures.table),
+  'rows.history': of(fixtures.row),
+  'rows.restore': of(deletedRow),
+  'rows.restoreMany': of(deletedRow, (params: { requestID: string }) => ({
+    request_id: params.requestID,
+  })),
   'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
   'tables.getAccess': of(fixtures.table),
   'tables.export deployments.tableDrift': of(fixtures.privateApp),

@@ -51,7 +51,10 @@ export function caller(server: RunningServer, credential: Record<string, string>
       headers: { ...credential, ...type, ...headers },
       body: (isRaw ? body : JSON.stringify(body)) as string | undefined,
     });
-    const text = await response.text();
+    // A stream of events has no end.
+    const isStream = response.headers.get('content-type') === 'text/event-stream';
+    if (isStream) await response.body?.cancel();
+    const text = isStream ? '' : await response.text();
     const isJson = /^application\/([\w.-]+\+)?json/.test(response.headers.get('content-type') ?? '');
     return {
       status: response.status,

@@ -32,6 +32,17 @@ export function fakeRows(state: RowsState, seen: Seen): Response {
     return isDry ? plan('rows.deleteMany') : Response.json({ deleted: 1, ids: ['1'] });
   if (below === '_aggregate')
     return Response.json({ data: [{ n: 2 }], page: 1, per_page: 1000, has_more: false, next_cursor: null });
+  if (below === '_trash' || seen.path.endsWith('/_history')) {
+    const entry = { version: '1', action: 'delete', at: '2026-01-31T00:00:00Z', by: null, request_id: null };
+    const data = [{ ...entry, before: state.rows[0], row: null }];
+    return Response.json({ data, page: 1, per_page: 50, has_more: false });
+  }
+  if (seen.path.endsWith('/_restore'))
+    return isDry ? plan('rows.restore') : Response.json({ restored: 1, ids: ['1'] });
+  if (below === '_changes')
+    return new Response(`event: insert\nid: a1\ndata: ${JSON.stringify(state.rows[0])}\n\n`, {
+      headers: { 'content-type': 'text/event-stream' },
+    });
   if (below === '_count') return Response.json({ count: state.rows.length });
   switch (seen.method) {
     case 'GET':

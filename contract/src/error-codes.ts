@@ -51,6 +51,9 @@ export const errorCodes = {
   destructive_change: conflict(
     'Values of rows would be lost: allow it with `allow_destructive`; see `errors`.',
   ),
+  changes_off: conflict('The table has no change feed; an owner of the app can switch it on.'),
+  history_off: conflict('The table has no history, or no trash; an owner of the app can switch it on.'),
+  restore_conflict: conflict('Rows have changed since; nothing was restored.'),
   column_in_use: conflict('The column is in use and cannot be dropped or changed in this way.'),
   app_not_active: conflict('The app is archived; its rows are read-only.'),
   slug_taken: conflict('Another app of the tenant has this slug, or a deleted app reserves it.'),

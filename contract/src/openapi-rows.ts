@@ -17,11 +17,13 @@ import {
 import {
   batchLinesMax,
   batchRequestsPerMinuteMax,
+  changesKeptHours,
   csvMediaType,
+  eventStreamMediaType,
   type FilterOp,
   jsonLinesMediaType,
 } from './rows.ts';
-import { Batch, batchRows } from './rows-endpoints.shapes.ts';
+import { Batch, batchRows, restoreRows } from './rows-endpoints.shapes.ts';
 
 export interface RowTerms {
   params: readonly Json[];
@@ -76,6 +78,7 @@ const filtered: readonly string[] = [
   'rows.list',
   'rows.count',
   'rows.aggregate',
+  'rows.changes',
   'rows.updateMany',
   'rows.deleteMany',
 ];
@@ -150,6 +153,28 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
   }),
   'rows.access': (_, entry) => ({
     answers: { 200: answer('Your access.', jsonContent(commonOf(entry).answer)) },
+  }),
+  'rows.changes': (terms) => ({
+    headers: [lastEventId],
+    answers: {
+      200: answer('The events, until the connection is closed or the access changes.', {
+        [eventStreamMediaType]: {
+          schema: { type: 'string', description: eventsDescription },
+          example: terms.examples && `event: insert\nid: 4mRk2Q\ndata: ${line(terms.examples.row)}\n`,
+        },
+      }),
+    },
+  }),
+  'rows.history': (_, entry) => ({ answers: { 200: entriesAnswer('The changes.', entry) } }),
+  'rows.trash': (_, entry) => ({ answers: { 200: entriesAnswer('The rows.', entry) } }),
+  'rows.restore': (_, entry) => ({
+    headers: [idempotencyKeyParameter],
+    answers: { 200: restoredAnswer(entry) },
+  }),
+  'rows.restoreMany': (_, entry) => ({
+    headers: [idempotencyKeyParameter],
+    body: jsonContent(schemaOf(restoreRows.body, 'input')),
+    answers: { 200: restoredAnswer(entry) },
   }),
   'rows.get': (terms) => ({
     headers: [ifNoneMatch],
@@ -234,6 +259,15 @@ const operations: Readonly<Record<string, (terms: RowTerms, entry: ContractEntry
     },
   }),
 };
+
+const restoredAnswer = (entry: ContractEntry) =>
+  answer(
+    'How many rows, and their ids; with dry_run the plan.',
+    jsonContent({ anyOf: [commonOf(entry).answer, previewRef] }),
+  );
+
+const entriesAnswer = (description: string, entry: ContractEntry) =>
+  answer(description, jsonContent(commonOf(entry).answer));
 
 function manyAnswers(terms: RowTerms, entry: ContractEntry): Described['answers'] {
   const changed = commonOf(entry).answer as { properties: Json };
@@ -323,6 +357,15 @@ const etag = { ETag: { schema: { type: 'string' }, description: 'The version of 
 const location = { Location: { schema: { type: 'string' }, description: 'URL of the inserted row.' } };
 
 const ifNoneMatch = header('If-None-Match', 'An earlier `ETag`; returns 304 while the row is unchanged.');
+
+const lastEventId = header(
+  'Last-Event-ID',
+  `The id of the last event that was received: continues after it for ${changesKeptHours} hours, otherwise the stream begins with \`reset\`.`,
+);
+
+const eventsDescription =
+  '`row` for each row that exists, if `snapshot` is true; `ready`; then `insert`, `update` (data: the row) and `delete` (data: its id). ' +
+  '`reset`: what was received before is no longer valid.';
 
 const prefer = header('Prefer', '`return=minimal` returns no row.');
 

@@ -98,6 +98,13 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json], ['204']],
       pat: true,
     },
+    {
+      id: 'rows.changes',
+      headers: ['Last-Event-ID'],
+      body: [],
+      answers: [['200', 'text/event-stream']],
+      pat: true,
+    },
     { id: 'rows.access', headers: [], body: [], answers: [['200', json]], pat: true },
     { id: 'rows.get', headers: ['If-None-Match'], body: [], answers: [['200', json], ['304']], pat: true },
     {
@@ -107,7 +114,23 @@ test('row operations describe their headers, bodies and responses', () => {
       answers: [['200', json], ['201', json], ['204']],
       pat: true,
     },
+    { id: 'rows.history', headers: [], body: [], answers: [['200', json]], pat: true },
     { id: 'rows.list', headers: [], body: [], answers: [['200', json, ndjson, csv]], pat: true },
+    { id: 'rows.trash', headers: [], body: [], answers: [['200', json]], pat: true },
+    {
+      id: 'rows.restore',
+      headers: ['If-Plan', 'Idempotency-Key'],
+      body: [],
+      answers: [['200', json]],
+      pat: true,
+    },
+    {
+      id: 'rows.restoreMany',
+      headers: ['If-Plan', 'Idempotency-Key'],
+      body: [json],
+      answers: [['200', json]],
+      pat: true,
+    },
     {
       id: 'rows.update',
       headers: ['If-Plan', 'If-Match', 'Prefer'],

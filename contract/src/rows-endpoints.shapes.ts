@@ -10,6 +10,7 @@ import {
   countModes,
   dateParts,
   groupsPerPageMax,
+  historyPerPageMax,
   pageMax,
   sortKeysMax,
 } from './rows.ts';
@@ -145,6 +146,48 @@ export const aggregateRows = {
     cursor: text.min(1).meta({ description: 'The `next_cursor` of the page before.' }).optional(),
   }),
   answer: RowPage,
+};
+export const followRows = {
+  params: tableParams,
+  query: z.looseObject({
+    select,
+    ...filters,
+    snapshot: z.boolean().default(false).meta({
+      description:
+        'Whether the rows are sent first. `_snapshot` is the same, for a table that has a column of this name.',
+    }),
+  }),
+  answer: z.string(),
+};
+const entryQuery = z.strictObject({
+  page: paging.page,
+  per_page: z.int().min(1).max(historyPerPageMax).default(perPageDefault),
+});
+export const RowVersion = z.object({
+  version: z.string(),
+  action: z.enum(['insert', 'update', 'delete']).meta({ description: 'As far as you see the row.' }),
+  at: z.string(),
+  by: z.string().nullable().meta({ description: 'The user; null unless you own the app or it was you.' }),
+  request_id: z.string().nullable(),
+  before: Row.nullable(),
+  row: Row.nullable().meta({ description: 'The row after the change; null if you did not see it then.' }),
+});
+const entries = z.object({
+  data: z.array(RowVersion),
+  page: z.int(),
+  per_page: z.int(),
+  has_more: z.boolean(),
+});
+export const listRowHistory = { params: rowParams, query: entryQuery, answer: entries };
+export const listTrash = { params: tableParams, query: entryQuery, answer: entries };
+const Restored = z.object({ restored: z.int(), ids: z.array(z.union([z.string(), z.int(), z.null()])) });
+export const restoreRow = { params: rowParams, answer: Restored };
+export const restoreRows = {
+  params: tableParams,
+  body: z.strictObject({
+    request_id: text.min(1).meta({ description: '`X-Request-Id` of the response to the change.' }),
+  }),
+  answer: Restored,
 };
 export const getRow = { params: rowParams, query: z.strictObject({ select }), answer: Row };
 export const insertRows = {

@@ -41,6 +41,55 @@ export const aggregateRows = read<typeof shapes.aggregateRows>()({
   errors: ['unknown_column', 'invalid_cursor', 'forbidden', 'uri_too_long'],
 });
 
+export const followRows = read<typeof shapes.followRows>()({
+  id: 'rows.changes',
+  path: `${collection}/_changes`,
+  summary: 'Follow the changes of rows as a stream of events',
+  ...rows,
+  errors: ['unknown_column', 'forbidden', 'uri_too_long', 'changes_off'],
+});
+
+export const listRowHistory = read<typeof shapes.listRowHistory>()({
+  id: 'rows.history',
+  path: `${one}/_history`,
+  summary: 'List the changes of a row, newest first',
+  ...rows,
+  errors: ['forbidden', 'history_off'],
+});
+
+export const listTrash = read<typeof shapes.listTrash>()({
+  id: 'rows.trash',
+  path: `${collection}/_trash`,
+  summary: 'List deleted rows that can be restored',
+  ...rows,
+  errors: ['forbidden', 'history_off'],
+});
+
+const restoreErrors = [
+  'unique_violation',
+  'not_null_violation',
+  'history_off',
+  'restore_conflict',
+  'app_not_active',
+  'forbidden',
+] as const;
+
+export const restoreRow = act<typeof shapes.restoreRow>()({
+  id: 'rows.restore',
+  path: `${one}/_restore`,
+  summary: 'Insert a deleted row again, with its id and its owner',
+  ...rows,
+  errors: restoreErrors,
+});
+
+export const restoreRows = act<typeof shapes.restoreRows>()({
+  id: 'rows.restoreMany',
+  path: `${collection}/_restore`,
+  summary: 'Bring back all rows that a request has deleted or updated',
+  ...rows,
+  errors: restoreErrors,
+});
+
 export const getRow = read<typeof shapes.getRow>()({
   id: 'rows.get',
   path: one,

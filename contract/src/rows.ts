@@ -66,6 +66,14 @@ export const rowStatementMsMax = 5_000;
 export const batchStatementMsMax = 30_000;
 export const connectorStatementMsMax = 10_000;
 
+/** How long a change feed can be resumed after its last event. */
+export const changesKeptHours = 24;
+export const changesHeartbeatSeconds = 15;
+/** For the history of rows, and for deleted rows. */
+export const historyDaysMax = 3650;
+export const historyPerPageMax = 100;
+export const eventStreamMediaType = 'text/event-stream';
+
 export const jsonLinesMediaTypes: readonly string[] = ['application/x-ndjson', 'application/jsonl'];
 export const jsonLinesMediaType = 'application/x-ndjson';
 export const csvMediaType = 'text/csv';

@@ -13,6 +13,7 @@ import {
   tableDescriptionBytesMax,
   writeParameters,
 } from './columns.ts';
+import { historyDaysMax } from './rows.ts';
 import { searchLanguages, searchWeights } from './search.ts';
 import { chars, empty, page, pageQuery, ref, text, timestamp, uuid } from './shapes.ts';
 import {
@@ -195,12 +196,28 @@ export const tableRules = z.strictObject({
   columns: columnRules.optional(),
 });
 
+const days = z
+  .string()
+  .regex(/^[1-9]\d{0,3}d$/, 'must be a number of days, such as 30d')
+  .refine((text) => Number.parseInt(text, 10) <= historyDaysMax, `must be at most ${historyDaysMax}d`)
+  .nullable();
+const history = days.meta({
+  description: 'How long earlier states of rows can be read, `30d`; null: not at all.',
+});
+const softDelete = days.meta({
+  description: 'How long deleted rows can be restored, `30d`; null: not at all.',
+});
+const changes = z.boolean().meta({ description: 'Whether the table has a change feed (`_changes`).' });
+
 export const Table = z.object({
   id: uuid,
   app_id: uuid,
   name: z.string(),
   description: z.string(),
   owner_column: z.string().nullable(),
+  changes,
+  history: z.string().nullable().meta({ description: 'How long earlier states of rows can be read, `30d`.' }),
+  soft_delete: z.string().nullable().meta({ description: 'How long deleted rows can be restored, `30d`.' }),
   columns: z.array(Column),
   version: z.int(),
   created_by: z.string(),
@@ -294,6 +311,9 @@ export const createTable = {
     columns: z.array(columnInput).max(columnsPerTableMax).default([]),
     owner_column: columnName.nullable().default(null),
     description: description.default(''),
+    changes: changes.optional(),
+    history: history.optional(),
+    soft_delete: softDelete.optional(),
     access: tableAccess
       .optional()
       .meta({ description: 'By default `own` with an owner column, otherwise `read-only`.' }),
@@ -303,7 +323,13 @@ export const createTable = {
 export const getTable = { params: tableParams, answer: Table };
 export const updateTable = {
   params: tableParams,
-  body: z.strictObject({ name: tableName.optional(), description: description.optional() }),
+  body: z.strictObject({
+    name: tableName.optional(),
+    description: description.optional(),
+    changes: changes.optional(),
+    history: history.optional(),
+    soft_delete: softDelete.optional(),
+  }),
   answer: Table,
 };
 export const dropTable = { params: tableParams, answer: empty };

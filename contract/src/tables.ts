@@ -33,7 +33,7 @@ export const getTable = read<typeof shapes.getTable>()({
 export const updateTable = update<typeof shapes.updateTable>()({
   id: 'tables.update',
   path: one,
-  summary: 'Rename a table or change its description',
+  summary: 'Rename a table, or change its description, change feed, history and trash',
   ...tableOwners,
   errors: [...shapeErrors, 'unique_violation', 'table_in_use'],
 });

@@ -151,7 +151,7 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
       path: `/api/v1/tenants/${tenant}/apps/${app}/storage`,
       fetch: ask,
     }),
-  } as Client<DB>;
+  } as unknown as Client<DB>;
 }
 
 /** Names of tables may have slashes, names of schemas may not. */

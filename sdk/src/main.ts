@@ -10,6 +10,7 @@ export {
 } from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
+export type { LiveChange, LiveRows } from './live.ts';
 export type { Filter, ManyChanged, ManyOptions } from './many-rows.ts';
 export type {
   ListObjectsOptions,
@@ -22,7 +23,7 @@ export type {
 } from './objects.ts';
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.ts';
 export type { FindPeople, NamedPerson } from './people.ts';
-export type { CallOptions, CountOptions, Page, Query } from './query.ts';
+export type { CallOptions, CountOptions, LiveOptions, Page, Query } from './query.ts';
 export type { RelatedColumn, RelatedOptions, RelationTypes, Selection } from './select.ts';
 export {
   createSignIn,

@@ -59,7 +59,7 @@ export async function changeMany<Row>(
   return { count: updated ?? deleted ?? 0, ids, ...(data && { rows: data }) };
 }
 
-function conditionsOf(filter: AnyCondition | readonly AnyCondition[]): readonly AnyCondition[] {
+export function conditionsOf(filter: AnyCondition | readonly AnyCondition[]): readonly AnyCondition[] {
   const isList = Array.isArray(filter) && typeof filter[0] !== 'string';
   return isList ? (filter as readonly AnyCondition[]) : [filter as AnyCondition];
 }

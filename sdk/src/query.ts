@@ -16,6 +16,8 @@ import {
 } from './condition.ts';
 import { SvcNetworkError } from './errors.ts';
 import { readJsonLines } from './json-lines.ts';
+import { LiveRows } from './live.ts';
+import { conditionsOf, type Filter } from './many-rows.ts';
 import { readJson } from './read-json.ts';
 import {
   type Column,
@@ -35,6 +37,12 @@ export interface CallOptions {
 export interface CountOptions extends CallOptions {
   /** `exact` by default; `capped` stops at 10,000; `estimated` uses the database's statistics above that. */
   mode?: CountMode;
+}
+
+export interface LiveOptions<Row> extends CallOptions {
+  filter?: Filter<Row>;
+  /** Names of the rows as they are selected; the id is always the last key. */
+  sort?: readonly (Column<Row> | `-${Column<Row>}`)[];
 }
 
 export interface Page<Row> {
@@ -263,6 +271,27 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   ): Promise<Page<Aggregated<Row, S>>> {
     const query = [...this.#asked.where.map(toParameter), ...this.#search(), ...aggregateParameters(options)];
     return toPage(await this.#get<ListAnswer<Aggregated<Row, S>>>('/_aggregate', query, options));
+  }
+
+  /**
+   * The rows that match, kept up to date: `const live = todos.eq('done', false).sort('-created_at').live()`. All of them are in
+   * memory, so a large table needs a filter. The table needs a change feed (`svc tables update … --changes true`).
+   */
+  live({ filter, sort, signal }: LiveOptions<Row> = {}): LiveRows<Out & object> {
+    const { select, where, distinct, page, perPage, cursor } = this.#asked;
+    if (page !== null || perPage !== null || cursor !== null || distinct.length > 0)
+      throw new TypeError('Live rows have no pages and no distinct.');
+    const all = [...where, ...(filter === undefined ? [] : conditionsOf(filter as AnyCondition))];
+    const query = all.map(toParameter);
+    if (select.length > 0) query.push(['select', select.join(',')]);
+    const idItem = select.find((item) => item === 'id' || item.endsWith(':id')) ?? 'id';
+    return new LiveRows({
+      target: this.place,
+      query,
+      sort: sort ?? this.#asked.sort,
+      idKey: idItem.split(':')[0] ?? 'id',
+      signal,
+    });
   }
 
   #and(condition: AnyCondition): Query<Row, Out, Relations> {

@@ -12,7 +12,13 @@ export type QueryPair = readonly [name: string, value: string];
 
 export interface RowCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  of?: { id: string } | 'count' | 'aggregate';
+  of?:
+    | { id: string; below?: 'history' | 'restore' }
+    | 'count'
+    | 'aggregate'
+    | 'changes'
+    | 'trash'
+    | 'restore';
   query?: readonly QueryPair[];
   headers?: Record<string, string>;
   body?: string | Uint8Array<ArrayBuffer>;
@@ -61,9 +67,9 @@ export function rowUrl(tableUrl: string, { of, query = [] }: Pick<RowCall, 'of' 
 
 function rowSuffix(of: RowCall['of']): string {
   if (of === undefined) return '';
-  if (of === 'count' || of === 'aggregate') return `/_${of}`;
+  if (typeof of === 'string') return `/_${of}`;
   if (!isRowSegment(of.id)) throw new RangeError(`A URL cannot end with the id \`${of.id}\`.`);
-  return `/${rowSegment(of.id)}`;
+  return `/${rowSegment(of.id)}${of.below === undefined ? '' : `/_${of.below}`}`;
 }
 
 function rowRequest({ method = 'GET', headers, body, signal }: RowCall): RequestInit {

@@ -1,5 +1,5 @@
 import type { Plan } from './contract/plan.js';
-import { type Condition } from './condition.js';
+import { type AnyCondition, type Condition } from './condition.js';
 import type { CallOptions, TableTarget } from './query.js';
 /** One condition, or several that must all hold. */
 export type Filter<Row> = Condition<Row> | readonly Condition<Row>[];
@@ -25,3 +25,4 @@ export declare function changeMany<Row>({ transport, path }: TableTarget, method
 } | (ManyChanged<Row> & {
     count: number;
 })>;
+export declare function conditionsOf(filter: AnyCondition | readonly AnyCondition[]): readonly AnyCondition[];

@@ -72,19 +72,53 @@ export const tablesCreate = defineCommand({
   },
 });
 
+const daysOf = (text: string) => (['none', 'null', ''].includes(text) ? null : text);
+
 export const tablesUpdate = defineCommand({
   words: 'tables update',
-  summary: 'Change the description of a table',
+  summary: 'Change the description of a table, its change feed, history and trash',
   kind: 'mutate',
   positionals: [tablePositional],
   flags: {
     ...appFlag,
-    description: { type: 'string', required: true, summary: 'New description; empty clears it' },
+    description: { type: 'string', summary: 'New description; empty clears it' },
+    changes: {
+      type: 'enum',
+      values: ['true', 'false'],
+      summary: 'Whether the table has a change feed (svc rows watch)',
+    },
+    history: {
+      type: 'string',
+      placeholder: '30d',
+      summary: 'How long earlier states of rows can be read (svc rows history); none switches it off',
+    },
+    'soft-delete': {
+      type: 'string',
+      placeholder: '30d',
+      summary: 'How long deleted rows can be restored (svc rows restore); none switches it off',
+    },
   },
+  check: ({ flags }) =>
+    [flags.description, flags.changes, flags.history, flags['soft-delete']].every(
+      (flag) => flag === undefined,
+    )
+      ? 'Nothing to change: give --description, --changes, --history or --soft-delete.'
+      : undefined,
   endpoint: updateTable,
-  input: ({ flags }) => ({ body: { description: flags.description } }),
+  input: ({ flags }) => ({
+    body: {
+      ...(flags.description !== undefined && { description: flags.description }),
+      ...(flags.changes !== undefined && { changes: flags.changes === 'true' }),
+      ...(flags.history !== undefined && { history: daysOf(flags.history) }),
+      ...(flags['soft-delete'] !== undefined && { soft_delete: daysOf(flags['soft-delete']) }),
+    },
+  }),
   view: tableView,
-  examples: { "pets --app shop --description 'Who lives here' --execute": 'Set the description' },
+  examples: {
+    "pets --app shop --description 'Who lives here' --execute": 'Set the description',
+    'pets --app shop --changes true --execute': 'Switch the change feed on',
+    'pets --app shop --history 30d --soft-delete 30d --execute': 'Keep earlier states and deleted rows',
+  },
 });
 
 export const tablesRename = defineCommand({

@@ -52,6 +52,10 @@ const steps: Record<ErrorCode, string> = {
   check_violation: 'Update the rows first, or choose a check that they meet.',
   type_change_refused: 'Add a column of the new type, fill it and drop the old one.',
   destructive_change: 'Add --allow-destructive if the values are not needed; without it nothing is lost.',
+  changes_off: 'An owner can run svc tables update <table> --app <app> --changes true --execute.',
+  history_off:
+    'An owner can run svc tables update <table> --app <app> --history 30d --soft-delete 30d --execute.',
+  restore_conflict: 'Restore the rows one by one: svc rows history shows them.',
   column_in_use: 'Keep the column, or change the rules that name it first.',
   app_not_active: 'The app is read-only; its owners and admins can run svc apps reactivate <app> --execute.',
   slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',

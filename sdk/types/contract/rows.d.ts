@@ -37,6 +37,13 @@ export type BatchOp = (typeof batchOps)[number];
 export declare const rowStatementMsMax = 5000;
 export declare const batchStatementMsMax = 30000;
 export declare const connectorStatementMsMax = 10000;
+/** How long a change feed can be resumed after its last event. */
+export declare const changesKeptHours = 24;
+export declare const changesHeartbeatSeconds = 15;
+/** For the history of rows, and for deleted rows. */
+export declare const historyDaysMax = 3650;
+export declare const historyPerPageMax = 100;
+export declare const eventStreamMediaType = "text/event-stream";
 export declare const jsonLinesMediaTypes: readonly string[];
 export declare const jsonLinesMediaType = "application/x-ndjson";
 export declare const csvMediaType = "text/csv";

@@ -38,6 +38,8 @@ import {
 import { rawDatabaseKey, rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
 import { rawDbRoutes } from './raw-databases/routes.ts';
 import { createCursors, cursorKey } from './rows/cursor.ts';
+import { createFeedHub } from './rows/feed-hub.ts';
+import { createFeedPositions } from './rows/feed-position.ts';
 import { createRowsHandler } from './rows/handler.ts';
 import { listPeople } from './rows/people.ts';
 import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
@@ -48,6 +50,7 @@ import { storageRoutes } from './storage/routes.ts';
 import { createIssuerAccess } from './storage/signed-urls.ts';
 import { deleteAppObjects, deleteUnusedBlob, enableStorageForApp, purgeStorage } from './storage/storage.ts';
 import { deleteStaleUploads } from './storage/uploads.ts';
+import { deleteOldChanges } from './tables/change-log.ts';
 import { dropAppTables } from './tables/drop-app-tables.ts';
 import { revokePrincipalGrants } from './tables/grants.ts';
 import { tableRoutes } from './tables/routes.ts';
@@ -77,7 +80,10 @@ export const data: Module = {
   keys: [cursorKey, maskKey, rawDatabaseKey],
   async open(deps: DataDeps): Promise<DataServices> {
     const { config, database, db, log, rows, invalidation, supervisor, onStop } = deps;
-    await createDataSchema({ url: config.dataDatabaseUrl ?? database.controlUrl, role: rows.role });
+    const { epoch } = await createDataSchema({
+      url: config.dataDatabaseUrl ?? database.controlUrl,
+      role: rows.role,
+    });
     const rawDatabases = openRawDatabases(config, database, {
       installation: await installationId(db),
       log,
@@ -101,7 +107,10 @@ export const data: Module = {
       ...accessDeps,
       cache: createTaggedCache(invalidation, { entriesMax: 20_000 }),
     });
-    const cursors = createCursors(await deps.keys.follow(cursorKey));
+    const cursorSecret = await deps.keys.follow(cursorKey);
+    const cursors = createCursors(cursorSecret);
+    const hub = createFeedHub({ rowDb, url: database.rowsUrl, invalidation, log });
+    deps.onStopping(hub.close);
     const { dataDatabaseUrl, rawDatabaseUrl, connectorNetworks } = config;
     const own = [database.controlUrl, database.rowsUrl, dataDatabaseUrl, rawDatabaseUrl];
     const connectorDatabases = createConnectorDatabases({
@@ -147,6 +156,7 @@ export const data: Module = {
           now: deps.now,
         },
         accessLog: deps.accessLog,
+        feeds: { hub, epoch, positions: createFeedPositions(cursorSecret) },
         now: deps.now,
         callerLimit: deps.callerLimit,
       }),
@@ -188,6 +198,7 @@ export const data: Module = {
       run: () => removeUnusedFiles({ ...deps, rowsDb: deps.rows.db ?? deps.db }, { now: deps.now() }),
     },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => deleteExpiredRowKeys(deps.rows.db ?? deps.db) },
+    { name: 'rows.forgetChanges', cron: '47 * * * *', run: () => deleteOldChanges({ db: deps.db, rowsDb: deps.rows.db ?? deps.db }) },
   ],
   subscriptions: () => [
     onPerson({

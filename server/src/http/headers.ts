@@ -40,7 +40,7 @@ export function preflightResponse(request: Request, path: string): Response | nu
       ...corsHeaders,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        'Authorization, X-Api-Key, Content-Type, Accept, If-Match, If-None-Match, If-Plan, Idempotency-Key, Prefer, Range, If-Range, X-Svc-Sha256, X-Request-Id',
+        'Authorization, X-Api-Key, Content-Type, Accept, If-Match, If-None-Match, If-Plan, Idempotency-Key, Last-Event-ID, Prefer, Range, If-Range, X-Svc-Sha256, X-Request-Id',
       'access-control-max-age': '7200',
     },
   });

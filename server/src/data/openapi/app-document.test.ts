@@ -36,6 +36,9 @@ function table(columns: CatalogueColumn[], more: Partial<DescribedTable> = {}): 
     owner: all.find(({ role }) => role === 'owner') ?? null,
     unique: [],
     rules: presetRules.own,
+    changes: true,
+    historyDays: 30,
+    softDeleteDays: 30,
   };
   return { catalogue, description: '', access: ownersAccess, readable: all, ...more };
 }

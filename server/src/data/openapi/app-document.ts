@@ -36,6 +36,7 @@ export function appDocument(
     for (const entry of tableContract) {
       const { id, path, method, kind, summary, authority } = entry.endpoint;
       if (!requiredActions(id, kind).every((action) => table.access.actions.has(action))) continue;
+      if (!isSwitchedOn(id, table.catalogue)) continue;
       const { name } = table.catalogue;
       const [, action = ''] = id.split('.');
       const own = path.includes('{id}') ? [idParameter(table.catalogue)] : [];
@@ -116,9 +117,17 @@ function tableSummary({ description, access }: DescribedTable): string {
   return `${description === '' ? '' : `${description}\n\n`}You may ${rights.join(' and ')} rows.`;
 }
 
+function isSwitchedOn(id: string, { changes, historyDays, softDeleteDays }: TableCatalogue): boolean {
+  if (id === 'rows.changes') return changes === true;
+  if (id === 'rows.history') return historyDays != null;
+  if (id === 'rows.trash') return softDeleteDays != null;
+  return !id.startsWith('rows.restore') || historyDays != null || softDeleteDays != null;
+}
+
 function requiredActions(id: string, kind: 'read' | 'mutate'): RowAction[] {
   if (kind === 'read') return ['read'];
   if (id === 'rows.insert') return ['insert'];
+  if (id.startsWith('rows.restore')) return ['insert', 'read'];
   const action = id.startsWith('rows.update') ? 'update' : 'delete';
   // Their filter sees what the caller reads.
   return id.endsWith('Many') ? [action, 'read'] : [action];

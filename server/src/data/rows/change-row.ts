@@ -26,6 +26,7 @@ import {
   updateSql,
 } from './sql.ts';
 import {
+  hasCause,
   ifPlanHeader,
   previewResponse,
   type RowWritten,
@@ -45,7 +46,7 @@ export interface RowChange {
 }
 
 async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathResponse> {
-  if (!change.dryRun && !change.mayGrow && ifPlanHeader(ctx.request) === null) {
+  if (!change.dryRun && !change.mayGrow && !hasCause(ctx.table) && ifPlanHeader(ctx.request) === null) {
     return change.respond(await executeChange(ctx, change, queryIn(ctx, 'write')));
   }
   return runWrite(ctx, { dryRun: change.dryRun, key: null, bodyHash: () => '' }, async (tx, mode) => {

@@ -23,7 +23,10 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   request: FastPathRequest;
   path: string;
   search: string;
+  requestId: string;
   extendTimeout(): void;
+  /** Null if the caller no longer has any. */
+  currentAccess(): Promise<TableAccess | null>;
   hasSameAccess(): Promise<boolean>;
   recordRead: RecordRead;
   openRelated: OpenRelated;
@@ -61,9 +64,10 @@ export interface RowsPath {
   table: string;
   tablePath: string;
   rest:
-    | { kind: 'table' | 'count' | 'aggregate' | 'batch' | 'access' | 'files' }
-    | { kind: 'row'; id: string }
-    | { kind: 'file'; id: string; column: string };
+    | { kind: 'table' | 'count' | 'aggregate' | 'changes' | 'batch' | 'access' | 'files' | 'trash' }
+    | { kind: 'row' | 'history'; id: string }
+    | { kind: 'file'; id: string; column: string }
+    | { kind: 'restore'; id: string | null };
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
@@ -83,10 +87,10 @@ function parseConnectorPath(path: string): RowsPath | 'malformed' | null {
 }
 
 function parseAppPath(path: string): RowsPath | 'malformed' | null {
-  const [, , tenant = '', app = '', table = '', last, ...more] = path.split('/');
-  const [under, column = '', ...beyond] = more;
-  const isFile = under === '_files' && column !== '' && beyond.length === 0;
-  if (tenant === '' || app === '' || table === '' || (more.length > 0 && !isFile)) return null;
+  const [, , tenant = '', app = '', table = '', last, below, column, ...more] = path.split('/');
+  const isFile = below === '_files' && !!column;
+  if (tenant === '' || app === '' || table === '' || more.length > 0 || (column !== undefined && !isFile))
+    return null;
   const names = [tenant, app, table].map(decodeSegment);
   const [tenantName, appName, tableName] = names;
   if (!tenantName || !appName || !tableName) return 'malformed';
@@ -97,12 +101,20 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
   if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
   if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
-  if (last === '_files' && !isFile) return { ...ref, tablePath, rest: { kind: 'files' } };
+  if (below === undefined && last === '_files') return { ...ref, tablePath, rest: { kind: 'files' } };
   if (last === '_aggregate') return { ...ref, tablePath, rest: { kind: 'aggregate' } };
+  if (last === '_changes') return { ...ref, tablePath, rest: { kind: 'changes' } };
+  if (below === undefined && last === '_trash') return { ...ref, tablePath, rest: { kind: 'trash' } };
+  if (below === undefined && last === '_restore')
+    return { ...ref, tablePath, rest: { kind: 'restore', id: null } };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
   if (id === '') return null;
-  return { ...ref, tablePath, rest: isFile ? { kind: 'file', id, column } : { kind: 'row', id } };
+  if (below === undefined) return { ...ref, tablePath, rest: { kind: 'row', id } };
+  if (isFile) return { ...ref, tablePath, rest: { kind: 'file', id, column } };
+  const kinds: Record<string, 'history' | 'restore'> = { _history: 'history', _restore: 'restore' };
+  const kind = kinds[below];
+  return kind ? { ...ref, tablePath, rest: { kind, id } } : null;
 }
 
 function decodeSegment(segment: string): string | null {

@@ -26,10 +26,12 @@ import {
 import type { Cursors } from './cursor.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
 import { type FilesDeps, sendFile, signFile, withUploadedFiles } from './files.ts';
+import { type FeedDeps, followRows } from './follow-rows.ts';
 import { writeForeignRow } from './foreign-write.ts';
 import { hasPaging, preferredFormat } from './formats.ts';
 import { getRow } from './get-row.ts';
 import { createRecordRead } from './governed-read.ts';
+import { listHistory, listTrash } from './history.ts';
 import { insertBatch } from './insert-batch.ts';
 import { insertRow, upsertRow } from './insert-row.ts';
 import { hasSeveralObjects } from './json-lines.ts';
@@ -37,6 +39,7 @@ import { countRows, listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { isPeoplePath, type PeopleCall } from './people.ts';
 import { createRequestBody, type ReceivedBody } from './request-body.ts';
+import { restoreRows } from './restore-rows.ts';
 import { isTableOutdated, rowError } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
 import { createBatchLimit } from './store.ts';
@@ -54,6 +57,7 @@ export interface RowsDeps {
   cursors: Cursors;
   files: FilesDeps;
   accessLog: AccessLog;
+  feeds: FeedDeps;
   now: () => Date;
   callerLimit?: CallerLimit;
 }
@@ -107,8 +111,10 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         request,
         path: of.tablePath,
         search,
+        requestId: info.requestId,
         extendTimeout,
         recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
+        currentAccess: () => currentAccess(of),
         openRelated: async (table) => {
           const path: RowsPath = { ...of, table };
           opened.push(path);
@@ -118,19 +124,25 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           return { table: found.table, recordRead, isGoverned: found.governed !== undefined };
         },
         hasSameAccess: async () => {
-          const now = (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
+          const now = await currentAccess(of);
           return !!now && hasSameView(now, access);
         },
       });
+      const currentAccess = async (of: RowsPath) =>
+        (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
       try {
         if (rowsPath.rest.kind === 'batch') {
           requireMethod(request.method, rowsPath);
           await body.receive(batchBytesMax);
           await authenticate(request);
-          return await answerBatch({ caller, body, request, search }, rowsPath, contextOf);
+          return await answerBatch(
+            { caller, body, request, search, requestId: info.requestId },
+            rowsPath,
+            contextOf,
+          );
         }
         // An upload may take long: authorization is checked before it is read and once more afterwards.
-        if (request.method === 'POST' || request.method === 'PATCH') {
+        if ((request.method === 'POST' || request.method === 'PATCH') && hasBody(rowsPath)) {
           const access = await requireAccess(caller, rowsPath);
           authorizeCall(access, request.method, rowsPath);
           if (body.isJsonLines && request.method === 'POST') await body.countAsBatch(access.app.id);
@@ -140,12 +152,13 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         const response = await retryIfOutdated(caller, rowsPath, opened, async (access) => {
           authorizeCall(access, request.method, rowsPath);
           const { rest } = rowsPath;
+          if (rest.kind === 'changes') return followRows(contextOf(access, rowsPath), deps.feeds);
           if (rest.kind === 'files') return signFile(contextOf(access, rowsPath), deps.files);
           if (rest.kind === 'file')
             return sendFile(contextOf(access, rowsPath), deps.files, { ...rest, extendTimeout });
           const isChange = request.method === 'POST' || request.method === 'PATCH';
           const given = isChange ? await withUploadedFiles(deps.files, access, body) : access;
-          return dispatch(contextOf(given, rowsPath), rowsPath);
+          return notifyFeeds(request, [access], dispatch(contextOf(given, rowsPath), rowsPath));
         });
         return withPreferenceApplied(request, response);
       } finally {
@@ -153,6 +166,17 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       }
     },
   };
+
+  async function notifyFeeds(
+    { method }: FastPathRequest,
+    written: readonly TableAccess[],
+    responding: Promise<FastPathResponse>,
+  ): Promise<FastPathResponse> {
+    const response = await responding;
+    const followed = method === 'GET' ? undefined : written.find(({ table }) => table.catalogue.changes);
+    if (followed) deps.feeds.hub.wrote(followed.app.id);
+    return response;
+  }
 
   async function authenticate(request: FastPathRequest): Promise<Caller> {
     const credential = await deps.findCredential(request);
@@ -167,21 +191,24 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   }
 
   async function answerBatch(
-    call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search'>,
+    call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search' | 'requestId'>,
     path: RowsPath,
     contextOf: (access: TableAccess, of: RowsPath) => RowsCtx,
   ): Promise<FastPathResponse> {
     for (let attempt = 1; ; attempt++) {
       const used: RowsPath[] = [];
+      const written: TableAccess[] = [];
       const openTable = async (table: string) => {
         const tablePath = `${path.tablePath.slice(0, path.tablePath.lastIndexOf('/'))}/${table}`;
         const of: RowsPath = { ...path, table, tablePath, rest: { kind: 'table' } };
         const access = await deps.tableAccess.resolve(call.caller, of);
         used.push(of);
+        if (access) written.push(access);
         return access && contextOf(await withUploadedFiles(deps.files, access, call.body), of);
       };
       try {
-        return await runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
+        const batch = runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
+        return await notifyFeeds(call.request, written, batch);
       } catch (error) {
         if (!isTableOutdated(error)) throw error;
         if (attempt > 1) throw fail('unavailable', {}, { cause: error });
@@ -226,6 +253,9 @@ const outdatedSchemaError = (cause: unknown) =>
     { cause },
   );
 
+/** The path says which row is restored. */
+const hasBody = ({ rest }: RowsPath) => rest.kind !== 'restore' || rest.id === null;
+
 function hasSameView(now: TableAccess, before: TableAccess): boolean {
   return (
     now.access === before.access ||
@@ -255,6 +285,9 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   const { method } = ctx.request;
   const isRead = method === 'GET' || method === 'HEAD';
   if (rest.kind === 'count') return countRows(ctx);
+  if (rest.kind === 'history') return listHistory(ctx, rest.id);
+  if (rest.kind === 'trash') return listTrash(ctx);
+  if (rest.kind === 'restore') return restoreRows(ctx, rest.id);
   if (rest.kind === 'aggregate')
     return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
   if (!isRead && ctx.writeDb)
@@ -294,6 +327,10 @@ const allowedMethods: Record<RowsPath['rest']['kind'], readonly string[]> = {
   aggregate: ['GET', 'HEAD'],
   files: ['POST'],
   file: ['GET', 'HEAD'],
+  changes: ['GET', 'HEAD'],
+  history: ['GET', 'HEAD'],
+  trash: ['GET', 'HEAD'],
+  restore: ['POST'],
   row: ['GET', 'HEAD', 'PATCH', 'DELETE'],
 };
 

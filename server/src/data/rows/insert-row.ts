@@ -27,6 +27,7 @@ import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
 import { insertCheck, isAddressable, presentColumns, refusedRow } from './write-checks.ts';
 import {
   countPreviewConflict,
+  hasCause,
   ifPlanHeader,
   type PreviewedChange,
   previewResponse,
@@ -42,7 +43,8 @@ export async function insertRow(
 ) {
   const insert = planInsert(ctx, body);
   const { isMinimal } = parsePreferences(ctx.request);
-  const isSingleStatement = !options.dryRun && options.key === null && ifPlanHeader(ctx.request) === null;
+  const isSingleStatement =
+    !options.dryRun && options.key === null && !hasCause(ctx.table) && ifPlanHeader(ctx.request) === null;
   if (isSingleStatement) {
     const row = await storeRow(ctx, insert, queryIn(ctx, 'write'), isMinimal ? createOutput([]) : undefined);
     if (insert.number !== null) await ctx.rowDb.run('write', advanceSequenceSql(ctx.table), [insert.number]);

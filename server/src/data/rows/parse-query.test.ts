@@ -46,6 +46,7 @@ test('an empty query has no conditions and the defaults', () => {
         onConflict: null,
         maxAffected: null,
         dryRun: false,
+        snapshot: false,
         distinct: [],
         search: null,
         aggregates: [],

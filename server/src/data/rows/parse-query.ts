@@ -24,7 +24,16 @@ import {
   type RelatedParameter,
 } from './parse-embeds.ts';
 
-export type QueryUse = 'list' | 'count' | 'aggregate' | 'one' | 'insert' | 'change' | 'changeMany';
+export type QueryUse =
+  | 'list'
+  | 'count'
+  | 'aggregate'
+  | 'changes'
+  | 'history'
+  | 'one'
+  | 'insert'
+  | 'change'
+  | 'changeMany';
 
 /** `hasColumn`: a column keeps its meaning where its name is also that of a newer parameter. */
 export function parseQuery(
@@ -72,6 +81,7 @@ function emptyQuery() {
     onConflict: null as string | null,
     maxAffected: null as number | null,
     dryRun: false,
+    snapshot: false,
     distinct: [] as string[],
     search: null as string | null,
     aggregates: [] as AggregateItem[],
@@ -130,16 +140,19 @@ const newerParameters: Partial<Record<QueryUse, readonly string[]>> = {
   list: ['distinct', 'search'],
   count: ['distinct', 'search'],
   aggregate: ['having', 'search'],
+  changes: ['snapshot'],
   changeMany: ['max_affected'],
 };
 
-const filteredUses: readonly QueryUse[] = ['list', 'count', 'aggregate', 'changeMany'];
+const filteredUses: readonly QueryUse[] = ['list', 'count', 'aggregate', 'changes', 'changeMany'];
 
 /** A count accepts the parameters of a list, except the cursor, so that clients can reuse a query string. */
 const allowedParameters: Record<QueryUse, readonly string[]> = {
   list: ['select', 'sort', 'page', 'per_page', 'cursor'],
   count: ['select', 'sort', 'page', 'per_page', 'count'],
   aggregate: ['select', 'sort', 'page', 'per_page', 'cursor'],
+  changes: ['select'],
+  history: ['page', 'per_page'],
   one: ['select'],
   insert: ['on_conflict', 'dry_run'],
   change: ['dry_run'],
@@ -186,8 +199,10 @@ function parseParameter({ query, use, canRelate }: ParseState, name: string, val
       query.maxAffected = parseNumber(name, value, affectedMax);
       break;
     case 'dry_run':
-      if (value !== 'true' && value !== 'false') throw validationError(name, 'must be true or false');
-      query.dryRun = value === 'true';
+      query.dryRun = parseBoolean(name, value);
+      break;
+    case 'snapshot':
+      query.snapshot = parseBoolean(name, value);
       break;
     default:
       throw unknownParameterError(name);
@@ -233,6 +248,11 @@ function parseNumber(name: string, text: string, max: number): number {
   const number = /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : 0;
   if (number < 1 || number > max) throw validationError(name, `must be a whole number from 1 to ${max}`);
   return number;
+}
+
+function parseBoolean(name: string, text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw validationError(name, 'must be true or false');
+  return text === 'true';
 }
 
 function parseCountMode(text: string): CountMode {

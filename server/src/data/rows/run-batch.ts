@@ -28,7 +28,7 @@ import { planResponse, type RowWritten, runWrite, type WriteMode } from './write
 /** Of the request, for each table that its operations name. */
 export type BatchCtx = Pick<
   RowsCtx,
-  'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body'
+  'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body' | 'requestId'
 > & {
   /** Null if the table does not exist for the caller. */
   openTable(name: string): Promise<RowsCtx | null>;

@@ -15,14 +15,22 @@ import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import type { RowPool, Transaction } from '../../drivers/row-database/row-pool.ts';
+import { forgetTransactionsSql } from '../tables/change-log.ts';
 import type { RowTable } from './row-table.ts';
 
-/** These tables (idempotency keys, batch times) need neither migrations nor backups. */
-export async function createDataSchema(options: { url: string; role: string | null }): Promise<void> {
-  await withClient(options.url, (client) =>
+/** These tables (idempotency keys, batch times, the epoch of the database) need neither migrations nor backups. */
+export async function createDataSchema(options: {
+  url: string;
+  role: string | null;
+}): Promise<{ epoch: string }> {
+  return withClient(options.url, (client) =>
     withSchemaLock(client, async () => {
       await client.query(tablesSql);
       if (options.role !== null) await client.query(grantsSql(ident(options.role)));
+      const added = await client.query('insert into svc_data.epoch default values on conflict do nothing');
+      if (added.rowCount === 1) await client.query(forgetTransactionsSql);
+      const { rows } = await client.query<{ epoch: string }>('select value as epoch from svc_data.epoch');
+      return { epoch: rows[0]?.epoch ?? '' };
     }),
   );
 }
@@ -42,6 +50,11 @@ const tablesSql = `
   create table if not exists svc_data.batch_times (
     app_id uuid primary key,
     times  timestamptz[] not null
+  );
+  -- Not part of backups: a restored database has another one.
+  create table if not exists svc_data.epoch (
+    is_only boolean primary key default true check (is_only),
+    value   text not null default gen_random_uuid()::text
   );
   -- Files that a row no longer has.
   create table if not exists svc_data.released_files (

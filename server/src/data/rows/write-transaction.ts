@@ -5,6 +5,7 @@ import { Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
+import { causeSetting, previewCause } from '../tables/change-log.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { isWhole } from './row-table.ts';
 import { runOnce } from './store.ts';
@@ -12,8 +13,11 @@ import { runOnce } from './store.ts';
 export type WriteMode = 'preview' | 'execute';
 type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>;
 
-type WrittenTable = Pick<RowsCtx['table'], 'view'>;
-type WriteCtx = Pick<RowsCtx, 'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'previewConflicts'> &
+type WrittenTable = Pick<RowsCtx['table'], 'view' | 'catalogue'>;
+type WriteCtx = Pick<
+  RowsCtx,
+  'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'requestId' | 'previewConflicts'
+> &
   ({ table: WrittenTable } | { tables: readonly WrittenTable[] });
 
 const tablesOf = (ctx: WriteCtx) => ('tables' in ctx ? ctx.tables : [ctx.table]);
@@ -50,7 +54,8 @@ function execute(
     const plan = ifPlanHeader(ctx.request);
     // Preview and execution use one snapshot, set before the key lookup, which is already a read.
     if (plan !== null) await tx.query('set transaction isolation level repeatable read', []);
-    const store = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(tx, plan, work);
+    await setCause(ctx, tx);
+    const store = plan === null ? () => work(tx, 'execute') : () => executeIfUnchanged(ctx, tx, plan, work);
     if (options.key === null) return { end: 'commit', value: await store() };
     const request = {
       callerId: ctx.caller.userId,
@@ -67,13 +72,32 @@ function execute(
   });
 }
 
+/** The history of rows says who changed them, by which request: their changes are transactions. */
+export const hasCause = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
+  catalogue.historyDays != null || catalogue.softDeleteDays != null;
+
+async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
+  if (!tablesOf(ctx).some(hasCause)) return;
+  const cause = `${ctx.caller.userId} ${ctx.requestId}`;
+  await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
+}
+
+/** Until the end of the transaction, or of the savepoint before it. */
+async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
+  const isLogged = tablesOf(ctx).some((table) => table.catalogue.changes || hasCause(table));
+  if (isLogged) await tx.query(`select set_config('${causeSetting}', $1, true)`, [previewCause]);
+}
+
 const previewConflictsPerMinuteMax = 20;
 
 /** A preview leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
 async function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.require(ctx.caller.userId, previewConflictsPerMinuteMax);
   try {
-    return await ctx.rowDb.transaction(async (tx) => ({ end: 'rollback', value: await work(tx, 'preview') }));
+    return await ctx.rowDb.transaction(async (tx) => {
+      await setPreviewed(ctx, tx);
+      return { end: 'rollback', value: await work(tx, 'preview') };
+    });
   } catch (error) {
     const isConflict =
       error instanceof Failure ? error.code === 'unique_violation' : sqlState(error) === '23505';
@@ -95,12 +119,14 @@ export function ifPlanHeader(request: FastPathRequest): string | null {
 }
 
 async function executeIfUnchanged(
+  ctx: WriteCtx,
   tx: Transaction,
   fingerprint: string,
   work: WriteWork,
 ): Promise<FastPathResponse> {
   try {
     await tx.query('savepoint previewed', []);
+    await setPreviewed(ctx, tx);
     const { plan } = JSON.parse(bodyText((await work(tx, 'preview')).body));
     await tx.query('rollback to savepoint previewed', []);
     if (plan.fingerprint !== fingerprint) throw fail('plan_stale');

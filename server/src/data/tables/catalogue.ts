@@ -19,6 +19,11 @@ export interface TableCatalogue {
   /** Set for a table of a connector. */
   foreign?: ForeignSource;
   rules: TableRules;
+  /** Whether its changes are logged for feeds. */
+  changes?: boolean;
+  /** Days; null or absent: none. */
+  historyDays?: number | null;
+  softDeleteDays?: number | null;
   /** Columns of the app's tables that refer to this one. */
   referencedBy?: readonly CatalogueReferrer[];
 }
@@ -94,4 +99,6 @@ export const physicalCheckName = (number: number, check: string) => `k${number}_
 export const physicalForeignKeyName = (number: number) => `f${number}`;
 export const physicalTriggerName = (number: number) => `g${number}`;
 export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-', '')}`;
+/** Of the log of a table's changes. */
+export const physicalLogName = (tableId: string) => `l_${tableId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;

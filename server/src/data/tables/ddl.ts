@@ -17,6 +17,7 @@ import {
   physicalVectorName,
   versionColumn,
 } from './catalogue.ts';
+import { createLogSql, createTriggersSql, dropLogSql, isLogged } from './change-log.ts';
 import type { IndexPlan } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 import { columnDefault } from './values.ts';
@@ -50,6 +51,7 @@ export function createTableSql(table: TableRow, role: string | null): Statement[
     ...grantSql(`usage on schema ${schema}`, role),
     ...physicalTableSql(table, (name) => name, role),
     ...sequenceSql(table, role),
+    ...(isLogged(table) ? createLogSql(table, role) : []),
   ];
 }
 
@@ -57,6 +59,7 @@ export function dropTableSql(table: TableId): Statement[] {
   return [
     { text: `drop table if exists ${qualifiedTable(table)}` },
     { text: `drop sequence if exists ${inSchema(table, physicalSequenceName(table.id))}` },
+    ...dropLogSql(table),
   ];
 }
 
@@ -331,6 +334,7 @@ export function swapTableSql(table: TableRow): Statement[] {
         isValid: true,
       }),
     ),
+    ...(isLogged(table) ? createTriggersSql(table) : []),
   ];
 }
 

@@ -22,6 +22,9 @@ export type TableDefinition = z.output<typeof shapes.createTable.body> & {
 export async function listTableDefinitions(db: Db, app: AppRef): Promise<TableDefinition[]> {
   return (await listAllTableRows(db, app)).map((row) => ({
     ...describeTable(row),
+    changes: row.changes,
+    history: tableRecord(row).history,
+    soft_delete: tableRecord(row).soft_delete,
     access: renamedRules(row),
     columns: row.columns.flatMap((column) => declaredColumns(row, column)),
     renames: row.columns

@@ -66,6 +66,9 @@ function tableCatalogue(row: TableRow): TableCatalogue {
       onDelete: on_delete,
       physical: physicalForeignKeyName(number),
     })),
+    changes: row.changes,
+    historyDays: row.history_days,
+    softDeleteDays: row.soft_delete_days,
     owner: columns.find((column) => column.role === 'owner') ?? null,
     unique: row.indexes
       .filter((index) => index.is_unique)

@@ -27,7 +27,19 @@ export async function lockTable(ctx: AppMutationCtx, ref: string): Promise<Table
 export async function saveTableChange(
   ctx: AppMutationCtx,
   row: TableRow,
-  set: Partial<Pick<TableRow, 'name' | 'description' | 'rules' | 'columns_made' | 'attributes_made'>> = {},
+  set: Partial<
+    Pick<
+      TableRow,
+      | 'name'
+      | 'description'
+      | 'rules'
+      | 'changes'
+      | 'history_days'
+      | 'soft_delete_days'
+      | 'columns_made'
+      | 'attributes_made'
+    >
+  > = {},
 ): Promise<Pick<TableRow, 'version' | 'updated_at'> & typeof set> {
   const saved = { ...set, version: row.version + 1, updated_at: ctx.now };
   await updateTableRow(ctx.db, row, saved);

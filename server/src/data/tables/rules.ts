@@ -146,6 +146,9 @@ export function tableAudit(row: TableRow): Record<string, unknown> {
     name: row.name,
     description: row.description,
     owner_column: record.owner_column,
+    ...(row.changes && { changes: true }),
+    ...(record.history && { history: record.history }),
+    ...(record.soft_delete && { soft_delete: record.soft_delete }),
     columns: row.columns.map((column) => columnSpecText(columnSpec(column))),
     ...(row.indexes.length > 0 && { indexes: row.indexes.map((index) => formatIndex(row, index)) }),
   };
@@ -167,6 +170,9 @@ export function tableRecord(row: TableRow): TableRecord {
     name: row.name,
     description: row.description,
     owner_column: row.columns.find((column) => column.number === row.owner_column)?.name ?? null,
+    changes: row.changes,
+    history: daysText(row.history_days),
+    soft_delete: daysText(row.soft_delete_days),
     columns: row.columns.map((column) => ({
       ...columnSpec(column),
       ...(column.target && { value_type: column.type }),
@@ -178,6 +184,11 @@ export function tableRecord(row: TableRow): TableRecord {
     updated_at: row.updated_at.toISOString(),
   };
 }
+
+const daysText = (days: number | null) => (days === null ? null : `${days}d`);
+
+/** `30d`. */
+export const parseDays = (text: string | null) => (text === null ? null : Number.parseInt(text, 10));
 
 export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): IndexRecord {
   const columnName = (number: number) => row.columns.find((column) => column.number === number)?.name ?? '';

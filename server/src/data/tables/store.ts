@@ -17,6 +17,9 @@ interface StoredTable {
   description: string;
   owner_column: number | null;
   rules: TableRules;
+  changes: boolean;
+  history_days: number | null;
+  soft_delete_days: number | null;
   version: number;
   columns_made: number;
   attributes_made: number;

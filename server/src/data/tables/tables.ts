@@ -11,6 +11,8 @@ import { fail, validationError } from '../../core/problem.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { newTableRules } from './access.ts';
+import { alterTable } from './alter-table.ts';
+import { createLogSql, dropLogSql, hasHistory, indexLogSql, isLogged } from './change-log.ts';
 import { parseColumns } from './columns.ts';
 import { createTableSql, dropTableSql, qualifiedTable } from './ddl.ts';
 import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
@@ -20,6 +22,7 @@ import { runStatements, withTableLock } from './physical-lock.ts';
 import { addForeignKeys, indexReferences, requireUnreferenced, resolveReferences } from './references.ts';
 import {
   ownerColumnProblem,
+  parseDays,
   requireNotArchived,
   tableAudit,
   tableRecord,
@@ -78,6 +81,9 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
     description: input.description,
     owner_column: ownerColumnNumber(columns, input.owner_column),
     rules: newTableRules(columns, input),
+    changes: input.changes ?? false,
+    history_days: parseDays(input.history ?? null),
+    soft_delete_days: parseDays(input.soft_delete ?? null),
     version: 1,
     columns_made: columns.length,
     attributes_made: columns.length,
@@ -118,8 +124,16 @@ export async function updateTable(
   input: { table: string; set: z.output<typeof updateTableShape.body> },
 ) {
   const row = await lockTable(ctx, input.table);
-  const before = { name: row.name, description: row.description };
-  const after = { name: input.set.name ?? row.name, description: input.set.description ?? row.description };
+  const { set } = input;
+  const { name, description, changes, history_days, soft_delete_days } = row;
+  const before = { name, description, changes, history_days, soft_delete_days };
+  const after = {
+    name: set.name ?? name,
+    description: set.description ?? description,
+    changes: set.changes ?? changes,
+    history_days: set.history === undefined ? history_days : parseDays(set.history),
+    soft_delete_days: set.soft_delete === undefined ? soft_delete_days : parseDays(set.soft_delete),
+  };
   auditTable(ctx, 'tables.update', row, before, after);
   if (isDeepEqual(before, after)) return tableRecord(row);
   if (after.name !== before.name) {
@@ -128,7 +142,21 @@ export async function updateTable(
     await warnIfGranted(ctx, after.name);
     ctx.invalidate(appTag(ctx.app.id));
   }
-  return tableRecord({ ...row, ...after, ...(await saveTableChange(ctx, row, after)) });
+  const saved = { ...row, ...after, ...(await saveTableChange(ctx, row, after)) };
+  if (isLogged(saved) !== isLogged(row)) await alterLog(ctx, saved);
+  else if (hasHistory(saved) && !hasHistory(row)) await indexLog(ctx, saved);
+  return tableRecord(saved);
+}
+
+async function indexLog(ctx: AppMutationCtx, row: TableRow): Promise<void> {
+  await withTableLock(ctx, { table: row, block: 'writers' }, indexLogSql(row));
+}
+
+/** Caller must hold the lock of the table. */
+async function alterLog(ctx: AppMutationCtx, row: TableRow): Promise<void> {
+  if (isLogged(row))
+    await withTableLock(ctx, { table: row, block: 'writers' }, createLogSql(row, ctx.rows.role));
+  else await alterTable(ctx, row, dropLogSql(row));
 }
 
 export async function dropTable(ctx: AppMutationCtx, input: { table: string }): Promise<undefined> {

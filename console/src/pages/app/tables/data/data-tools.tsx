@@ -32,6 +32,7 @@ import {
   visibleColumns,
 } from './grid-query.ts';
 import { InsertDialog } from './insert-dialog.tsx';
+import { LiveSwitch } from './live-switch.tsx';
 import { MatchingDialog } from './matching-dialog.tsx';
 
 interface DataToolsProps {
@@ -59,6 +60,7 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
         </ActionButton>
         <ColumnChoice query={query} setQuery={setQuery} />
         <RowCount key={filtered} table={table.name} search={filtered} />
+        <LiveSwitch query={query} refresh={onStored} />
       </Group>
       <Group gap="xs">
         {selected.size > 0 && (

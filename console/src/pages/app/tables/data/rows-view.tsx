@@ -33,7 +33,10 @@ export function RowsView() {
   const [problem, setProblem] = useState<unknown>(null);
   const read = useRef(new Map<string, VersionedRow>());
   const refresh = useCallback(
-    () => queries.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).startsWith('rows.') }),
+    () =>
+      void queries.invalidateQueries({
+        predicate: ({ queryKey }) => String(queryKey[0]).startsWith('rows.'),
+      }),
     [queries],
   );
 
@@ -47,7 +50,7 @@ export function RowsView() {
         return true;
       } catch (error) {
         setProblem(error);
-        void refresh();
+        refresh();
         return false;
       }
     },
@@ -79,9 +82,9 @@ export function RowsView() {
         onDeleted={(ids) => {
           setSelected((now) => new Set([...now].filter((id) => !ids.includes(id))));
           setEdits((now) => new Map([...now].filter(([id]) => !ids.includes(id))));
-          void refresh();
+          refresh();
         }}
-        onStored={() => void refresh()}
+        onStored={refresh}
         rows={rows}
       />
       <FilterBar columns={columns} path={path} query={query} setQuery={setQuery} />
@@ -131,7 +134,7 @@ export function RowsView() {
           rows={rows.length}
         />
       )}
-      <ChangeBar edits={edits} setEdits={setEdits} onSaved={() => void refresh()} />
+      <ChangeBar edits={edits} setEdits={setEdits} onSaved={refresh} />
     </Stack>
   );
 }

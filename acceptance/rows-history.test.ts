@@ -1,0 +1,135 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { svcFor } from './support/commands.ts';
+import { setApp } from './support/database.ts';
+import { bearer, done, newMember, tokenThrough } from './support/people.ts';
+import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+
+let world: RowsWorld;
+
+beforeAll(async () => {
+  world = await rowsWorld();
+});
+
+const newTable = (columns: readonly unknown[] = ['title:text', 'qty:int:0'], more = {}) =>
+  world.table(columns, { history: '30d', soft_delete: '30d', ...more });
+
+const entries = async (table: TestTable, path: string) => (await done(table.send('GET', path))).data;
+
+describe('the history of a row', () => {
+  test('has every change with its time, person and request, newest first', async () => {
+    const table = await newTable();
+    const made = await table.send('POST', '', { title: 'Tea' });
+    const { id } = made.body;
+    const changed = await table.send('PATCH', `/${id}`, { qty: 2 });
+    const deleted = await table.send('DELETE', `/${id}`);
+    const found = await entries(table, `/${id}/_history`);
+    const requests = [deleted, changed, made].map(({ headers }) => headers.get('x-request-id'));
+    expect(found.map(({ request_id }: { request_id: string }) => request_id)).toEqual(requests);
+    expect(found).toMatchObject([
+      { action: 'delete', by: world.owner.id, before: { qty: 2 }, row: null },
+      { action: 'update', before: { qty: 0 }, row: { qty: 2 } },
+      { action: 'insert', before: null, row: made.body },
+    ]);
+    expect((await done(table.send('GET', `/${id}/_history?per_page=1&page=2`))).data[0].action).toBe(
+      'update',
+    );
+    expect((await table.send('GET', `/${Bun.randomUUIDv7()}/_history`)).status).toBe(404);
+  });
+
+  test('shows nobody a row or column that they may not read, nor who else works with the rows', async () => {
+    const { app, tenant, server, owner } = world;
+    await setApp(server, app.id, { visibility: 'invite_only' });
+    const ada = await newMember(tenant);
+    await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: ada.id }));
+    const token = await tokenThrough(server, ada, `${tenant.slug}/${app.slug}`);
+    const table = await newTable(['person:uuid', 'title:text', 'salary:int:0'], { owner_column: 'person' });
+    const columns = { salary: { read: ['role:hr'] } };
+    await done(table.shape('PUT', '/access', { read: ['own'], write: ['own'], columns }));
+    const send = world.as(bearer({ token }), table);
+    const [mine] = await table.insert({ person: ada.id, title: 'mine', salary: 5 });
+    const [other] = await table.insert({ person: owner.id, title: 'secret' });
+    for (const { id } of [mine, other]) await done(table.send('DELETE', `/${id}`));
+    const [deleted, inserted] = (await done(send('GET', `/${mine.id}/_history`))).data;
+    expect([deleted.by, deleted.request_id, 'salary' in deleted.before, 'salary' in inserted.row]).toEqual([
+      null,
+      null,
+      false,
+      false,
+    ]);
+    expect((await send('GET', `/${other.id}/_history`)).status).toBe(404);
+    expect((await send('POST', `/${other.id}/_restore`, {})).status).toBe(404);
+    const trash = (await done(send('GET', '/_trash'))).data;
+    expect(trash.map(({ before }: { before: { id: string } }) => before.id)).toEqual([mine.id]);
+    await done(send('POST', `/${mine.id}/_restore`, {}));
+    // What the person does not see comes back too.
+    expect((await done(table.send('GET', `/${mine.id}`))).salary).toBe(5);
+  });
+});
+
+describe('the trash', () => {
+  test('has deleted rows, which can be restored once, with id, owner and times', async () => {
+    const table = await newTable(['title:text', 'tags:text[]:[]', 'no:autonumber']);
+    const [row] = await table.insert({ title: 'Tea', tags: ['a b'] });
+    await done(table.send('DELETE', `/${row.id}`));
+    expect(await table.list()).toEqual([]);
+    expect((await table.send('GET', `/${row.id}`)).status).toBe(404);
+    expect((await entries(table, '/_trash')).length).toBe(1);
+    const plan = await done(table.send('POST', `/${row.id}/_restore?dry_run=true`, {}));
+    expect([plan.dry_run, (await table.list()).length]).toEqual([true, 0]);
+    expect(await done(table.send('POST', `/${row.id}/_restore`, {}))).toEqual({ restored: 1, ids: [row.id] });
+    expect(await table.list()).toEqual([row]);
+    expect(await entries(table, '/_trash')).toEqual([]);
+    expect((await table.send('POST', `/${row.id}/_restore`, {})).status).toBe(404);
+  });
+
+  test('answers 409 where a unique value is taken, or what to do where there is none', async () => {
+    const table = await newTable();
+    await done(table.shape('POST', '/indexes', { columns: ['title'], unique: true }));
+    const [row] = await table.insert({ title: 'Tea' });
+    await done(table.send('DELETE', `/${row.id}`));
+    await table.insert({ title: 'Tea' });
+    const taken = await table.send('POST', `/${row.id}/_restore`, {});
+    expect([taken.status, taken.body.code]).toEqual([409, 'unique_violation']);
+    const off = await world.table(['title:text']);
+    for (const path of [`/${row.id}/_history`, '/_trash'])
+      expect((await off.send('GET', path)).body.code).toBe('history_off');
+    const refused = await off.send('POST', `/${row.id}/_restore`, {});
+    expect(refused.body.detail).toContain('--soft-delete 30d --execute');
+  });
+});
+
+describe('a change of many rows', () => {
+  test('is undone by its request id, all of it or nothing', async () => {
+    const table = await newTable();
+    await table.batch(Array.from({ length: 20 }, (_, n) => ({ title: `r${n}`, qty: n })));
+    const sorted = () => table.list('?sort=qty&select=id,title,qty');
+    const before = await sorted();
+    const deleted = await table.send('DELETE', '?qty=gte.10');
+    const updated = await table.send('PATCH', '?qty=lt.10', { title: 'same' });
+    const restore = (answer: typeof deleted, search = '') =>
+      table.send('POST', `/_restore${search}`, { request_id: answer.headers.get('x-request-id') });
+    const { plan } = await done(restore(deleted, '?dry_run=true'));
+    expect(JSON.stringify(plan.changes[0])).toContain('"inserted"');
+    expect((await done(restore(deleted))).restored).toBe(10);
+    expect((await done(restore(updated))).restored).toBe(10);
+    expect(await sorted()).toEqual(before);
+    const again = await table.send('PATCH', '?qty=lt.3', { title: 'again' });
+    await done(table.send('PATCH', `/${before[1].id}`, { title: 'later' }));
+    const conflict = await restore(again);
+    expect([conflict.status, conflict.body.code]).toEqual([409, 'restore_conflict']);
+    expect((await sorted())[0].title).toBe('again');
+    expect((await table.send('POST', '/_restore', { request_id: 'unknown' })).status).toBe(404);
+    expect((await table.send('POST', '/_restore', {})).status).toBe(400);
+  });
+
+  test('svc rows history, trash and restore', async () => {
+    const table = await newTable();
+    const [row] = await table.insert({ title: 'Tea' });
+    await done(table.send('DELETE', `/${row.id}`));
+    const svc = svcFor(world.server, { token: world.owner.token, tenant: world.tenant.slug });
+    const run = (...args: string[]) => svc(['rows', ...args, '--app', world.app.slug, '--json']);
+    expect((await run('history', table.name, row.id)).json<{ data: unknown[] }>().data.length).toBe(2);
+    expect((await run('trash', table.name)).json<{ data: unknown[] }>().data.length).toBe(1);
+    expect((await run('restore', table.name, row.id, '--execute')).json()).toMatchObject({ restored: 1 });
+  });
+});

@@ -1,0 +1,212 @@
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { Invalidation } from '../../core/invalidation.ts';
+import { fail } from '../../core/problem.ts';
+import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
+import { newChangesSql, snapshotSql } from './changes-sql.ts';
+
+export interface Snapshot {
+  text: string;
+  /** In seconds, by the clock of the database. */
+  takenAt: number;
+}
+
+/** A connection that follows a table. */
+export interface Follower {
+  userId: string;
+  /** There are changes up to the snapshot; without `since`, there may be. */
+  advance(to: Snapshot, since: string | null): void;
+  /** Ends the connection if the caller no longer sees what they saw. */
+  checkAccess(): Promise<void>;
+  end(): void;
+}
+
+export interface FollowedTable {
+  id: string;
+  appId: string;
+  log: string;
+}
+
+export type FeedHub = ReturnType<typeof createFeedHub>;
+
+const channel = 'svc_rows_changed';
+const followersMax = 2_000;
+const followersPerUserMax = 100;
+/** Finds changes whose notification was lost, and those by a cascade of another table. */
+const pollMs = 1_000;
+const checkMs = 400;
+const notifyMs = 25;
+const reconnectMs = 1_000;
+
+/**
+ * Wakes the followers of a table. Whoever has written notifies the other servers after the commit, at most every 25 ms for an app:
+ * a notification within the transaction would make all commits wait for each other.
+ */
+export function createFeedHub(options: {
+  rowDb: RowPool;
+  /** Of the database with the rows. */
+  url: string;
+  invalidation: Pick<Invalidation, 'onChange'>;
+  log: Logger;
+}) {
+  const { rowDb, log } = options;
+  const tables = new Map<string, TableFeed>();
+  let isClosed = false;
+  let polling: Timer | undefined;
+  let checking: Timer | undefined;
+  let listener: pg.Client | null = null;
+  const followers = () => [...tables.values()].flatMap((table) => [...table.followers]);
+
+  function wakeApp(appId: string | undefined): void {
+    for (const table of tables.values()) if (appId === undefined || table.appId === appId) table.wake();
+  }
+
+  function checkAll(): void {
+    for (const follower of followers()) void follower.checkAccess();
+  }
+
+  function start(): void {
+    polling ??= setInterval(() => wakeApp(undefined), pollMs);
+    checking ??= setInterval(checkAll, checkMs);
+    if (!listener) void listen();
+  }
+
+  function stop(): void {
+    clearInterval(polling);
+    clearInterval(checking);
+    polling = checking = undefined;
+    const client = listener;
+    listener = null;
+    client?.end().catch(() => {});
+  }
+
+  async function listen(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: options.url,
+      application_name: 'svc feeds',
+      keepAlive: true,
+    });
+    listener = client;
+    const onLost = () => {
+      if (listener !== client) return;
+      listener = null;
+      client.end().catch(() => {});
+      setTimeout(() => {
+        if (!isClosed && tables.size > 0 && !listener) void listen();
+      }, reconnectMs);
+    };
+    client.on('error', onLost);
+    client.on('end', onLost);
+    client.on('notification', ({ payload }) => wakeApp(payload));
+    try {
+      await client.connect();
+      await client.query(`listen ${channel}`);
+      wakeApp(undefined);
+    } catch (error) {
+      log.warn({ err: error }, 'listening for changes of rows failed');
+      onLost();
+    }
+  }
+
+  const notifying = new Map<string, { again: boolean }>();
+
+  function wrote(appId: string): void {
+    if (isClosed) return;
+    wakeApp(appId);
+    const pending = notifying.get(appId);
+    if (pending) {
+      pending.again = true;
+      return;
+    }
+    const state = { again: false };
+    notifying.set(appId, state);
+    rowDb
+      .of(appId)
+      .run('write', `select pg_notify('${channel}', $1)::text`, [appId])
+      .catch(() => {});
+    setTimeout(() => {
+      notifying.delete(appId);
+      if (state.again) wrote(appId);
+    }, notifyMs);
+  }
+
+  options.invalidation.onChange(() => {
+    if (tables.size > 0) setTimeout(checkAll, 0);
+  });
+
+  return {
+    /** For writers, after the commit. */
+    wrote,
+    /** Returns how to leave. */
+    join(table: FollowedTable, follower: Follower): () => void {
+      const all = followers();
+      if (isClosed || all.length >= followersMax)
+        throw fail('unavailable', { detail: 'Too many change feeds are open. Try again later.' });
+      if (all.filter(({ userId }) => userId === follower.userId).length >= followersPerUserMax)
+        throw fail('unavailable', {
+          detail: `You have ${followersPerUserMax} open change feeds. Close one.`,
+        });
+      let feed = tables.get(table.id);
+      if (!feed) {
+        feed = createTableFeed(rowDb.of(table.appId), table, log);
+        tables.set(table.id, feed);
+      }
+      const joined = feed;
+      joined.followers.add(follower);
+      start();
+      return () => {
+        joined.followers.delete(follower);
+        if (joined.followers.size > 0) return;
+        tables.delete(table.id);
+        if (tables.size === 0) stop();
+      };
+    },
+    close(): void {
+      isClosed = true;
+      for (const follower of followers()) follower.end();
+      stop();
+    },
+  };
+}
+
+interface TableFeed {
+  appId: string;
+  followers: Set<Follower>;
+  wake(): void;
+}
+
+/** One look at the log for all followers of a table. */
+function createTableFeed(db: AppRows, { appId, log: table }: FollowedTable, log: Logger): TableFeed {
+  const followers = new Set<Follower>();
+  let last: string | null = null;
+  let isRunning = false;
+  let isWoken = false;
+
+  async function look(): Promise<void> {
+    const { text, values } = last === null ? { text: snapshotSql, values: [] } : newChangesSql(table, last);
+    const [row = []] = (await db.run('point', text, values)).rows;
+    const [snapshot, takenAt, hasNew] = row;
+    if (!snapshot) return;
+    const since = hasNew === 'false' ? last : null;
+    last = snapshot;
+    for (const follower of followers) follower.advance({ text: snapshot, takenAt: Number(takenAt) }, since);
+  }
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    while (isWoken && followers.size > 0) {
+      isWoken = false;
+      await look().catch((error: unknown) => log.warn({ err: error }, 'reading changes of rows failed'));
+    }
+    isRunning = false;
+  }
+
+  return {
+    appId,
+    followers,
+    wake() {
+      isWoken = true;
+      if (!isRunning) void run();
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { changesKeptHours } from '@svc/contract/rows.ts';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Db } from '../../core/db.ts';
+import { physicalColumnName, physicalLogName, physicalSchemaName, physicalTableName } from './catalogue.ts';
+import type { Statement } from './ddl.ts';
+import type { TableRow } from './store.ts';
+
+/** Of a transaction: `<user> <request>`. */
+export const causeSetting = 'svc.cause';
+/** In place of a cause: what the transaction does is rolled back. */
+export const previewCause = 'preview';
+
+const ident = pg.escapeIdentifier;
+const literal = pg.escapeLiteral;
+
+type LoggedTable = Pick<TableRow, 'id' | 'app_id' | 'columns' | 'history_days' | 'soft_delete_days'>;
+type TableId = Pick<TableRow, 'id' | 'app_id'>;
+
+const inSchema = (table: TableId, name: string) =>
+  `${ident(physicalSchemaName(table.app_id))}.${ident(name)}`;
+const logTable = (table: TableId) => inSchema(table, physicalLogName(table.id));
+const logFunction = (table: TableId) => inSchema(table, physicalLogName(table.id).replace('l_', 'f_'));
+
+type Kept = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
+
+/** Whether earlier states of a row are looked up by its id. */
+export const hasHistory = ({ history_days, soft_delete_days }: Kept) =>
+  history_days !== null || soft_delete_days !== null;
+
+export const isLogged = (table: Pick<TableRow, 'changes'> & Kept) => table.changes || hasHistory(table);
+
+/**
+ * The rows of each change as they were and as they became. `seq` has the order of the changes of one row, because it is taken
+ * while the row is locked; `xid` tells which changes a snapshot contains.
+ */
+export function createLogSql(table: LoggedTable, role: string | null): Statement[] {
+  const log = logTable(table);
+  const id = ident(idName(table));
+  const body = `
+    begin
+      -- Numbers of the log are not rolled back.
+      if current_setting('${causeSetting}', true) = '${previewCause}' then
+        return null;
+      end if;
+      if tg_op = 'INSERT' then
+        insert into ${log} (new) select to_jsonb(n) from n;
+      elsif tg_op = 'UPDATE' then
+        insert into ${log} (old, new) select to_jsonb(o), to_jsonb(n) from o join n on o.${id} = n.${id} where o is distinct from n;
+      else
+        insert into ${log} (old) select to_jsonb(o) from o;
+      end if;
+      return null;
+    end`;
+  return [
+    {
+      text: `create table ${log} (
+        seq int8 generated always as identity,
+        xid xid8 not null default pg_current_xact_id(),
+        at timestamptz not null default now(),
+        old jsonb,
+        new jsonb,
+        -- User and request, where the history of rows needs them.
+        cause text default nullif(current_setting('${causeSetting}', true), '')
+      )`,
+    },
+    { text: `create index on ${log} (xid)` },
+    ...(hasHistory(table) ? indexLogSql(table) : []),
+    ...(role === null ? [] : [{ text: `grant select, insert on ${log} to ${ident(role)}` }]),
+    { text: `create function ${logFunction(table)}() returns trigger language plpgsql as ${literal(body)}` },
+    ...createTriggersSql(table),
+  ];
+}
+
+const idName = ({ columns }: LoggedTable) =>
+  physicalColumnName(columns.find((column) => column.role === 'id')?.number ?? 0);
+
+/** The id of the logged row as a text. */
+export const loggedId = (physical: string) => `(coalesce(new, old) ->> ${literal(physical)})`;
+
+export function indexLogSql(table: LoggedTable): Statement[] {
+  const name = ident(`${physicalLogName(table.id)}_id`);
+  return [
+    { text: `create index if not exists ${name} on ${logTable(table)} (${loggedId(idName(table))}, seq)` },
+  ];
+}
+
+/** Triggers of statements: a batch is logged by one statement too. */
+export function createTriggersSql(table: TableId): Statement[] {
+  const on = inSchema(table, physicalTableName(table.id));
+  const rows = {
+    insert: 'new table as n',
+    update: 'old table as o new table as n',
+    delete: 'old table as o',
+  };
+  return Object.entries(rows).map(([action, tables]) => ({
+    text: `create trigger log_${action} after ${action} on ${on} referencing ${tables}
+      for each statement execute function ${logFunction(table)}()`,
+  }));
+}
+
+/** Where the table itself is dropped, its triggers are gone. */
+export function dropLogSql(table: TableId): Statement[] {
+  return [
+    { text: `drop function if exists ${logFunction(table)}() cascade` },
+    { text: `drop table if exists ${logTable(table)}` },
+  ];
+}
+
+const isLog = `n.nspname ~ '^app_[0-9a-f]{32}$' and c.relname ~ '^l_[0-9a-f]{32}$' and c.relkind = 'r'`;
+
+/** An hour longer than a position is accepted, because a change has the time at which its transaction began. */
+export async function deleteOldChanges({ db, rowsDb }: { db: Db; rowsDb: Db }): Promise<void> {
+  const kept = await sql<{ log: string; hours: number }>`
+    select 'l_' || replace(id::text, '-', '') as log, 24 * greatest(history_days, soft_delete_days) as hours
+    from svc.app_tables where history_days is not null or soft_delete_days is not null`.execute(db);
+  const hoursOf = new Map(kept.rows.map(({ log, hours }) => [log, hours]));
+  const logs = await sql<{ schema: string; name: string }>`
+    select n.nspname as schema, c.relname as name
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${sql.raw(isLog)}`.execute(rowsDb);
+  for (const { schema, name } of logs.rows) {
+    const hours = Math.max(hoursOf.get(name) ?? 0, changesKeptHours) + 1;
+    // A table that was dropped meanwhile.
+    await sql`delete from ${sql.id(schema, name)} where at < now() - make_interval(hours => ${hours})`
+      .execute(rowsDb)
+      .catch(() => {});
+  }
+}
+
+/**
+ * Transaction ids mean something in one database cluster only. Those of a restored backup are replaced by one that is older
+ * than every snapshot.
+ */
+export const forgetTransactionsSql = `
+  do $$ declare log text; begin
+    for log in select format('%I.%I', n.nspname, c.relname)
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${isLog}
+    loop execute format('update %s set xid = ''0''', log); end loop;
+  end $$`;
