@@ -1,6 +1,8 @@
 import type { CountMode } from './contract/rows.js';
 import { type Aggregated, type AggregateOptions, type AggregateSelect } from './aggregate.js';
 import { type AnyCondition, type Condition, type IsOperand, type Json, type Operand, type Operator } from './condition.js';
+import { LiveRows } from './live.js';
+import { type Filter } from './many-rows.js';
 import { type Column, type RelatedColumn, type RelatedOptions, type Selected, type Selection } from './select.js';
 import type { Transport } from './transport.js';
 export interface CallOptions {
@@ -9,6 +11,11 @@ export interface CallOptions {
 export interface CountOptions extends CallOptions {
     /** `exact` by default; `capped` stops at 10,000; `estimated` uses the database's statistics above that. */
     mode?: CountMode;
+}
+export interface LiveOptions<Row> extends CallOptions {
+    filter?: Filter<Row>;
+    /** Names of the rows as they are selected; the id is always the last key. */
+    sort?: readonly (Column<Row> | `-${Column<Row>}`)[];
 }
 export interface Page<Row> {
     data: Row[];
@@ -94,5 +101,10 @@ export declare class Query<Row extends object, Out = Row, Relations = unknown> {
      * A time is grouped by the start of its period: `created_at.month(Europe/Berlin)`.
      */
     aggregate<const S extends AggregateSelect<Row>>(options: AggregateOptions<Row, S>): Promise<Page<Aggregated<Row, S>>>;
+    /**
+     * The rows that match, kept up to date: `const live = todos.eq('done', false).sort('-created_at').live()`. All of them are in
+     * memory, so a large table needs a filter. The table needs a change feed (`svc tables update … --changes true`).
+     */
+    live({ filter, sort, signal }?: LiveOptions<Row>): LiveRows<Out & object>;
 }
 export {};

@@ -200,6 +200,21 @@ export declare const errorCodes: {
         readonly exit: 6;
         readonly means: string;
     };
+    readonly changes_off: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
+    readonly history_off: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
+    readonly restore_conflict: {
+        readonly status: 409;
+        readonly exit: 6;
+        readonly means: string;
+    };
     readonly column_in_use: {
         readonly status: 409;
         readonly exit: 6;
