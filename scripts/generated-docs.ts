@@ -13,7 +13,7 @@ export async function generatedDocs(): Promise<Record<string, string>> {
   };
 }
 
-const lineWidth = 160;
+const lineWidth = 200;
 
 /** JSON with two spaces of indentation; a value that fits on its line stays on one line. */
 function formatJson(value: unknown, indent = '', prefixLength = 0): string {
