@@ -139,14 +139,8 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
     );
   }
 
-  /** Whether the action could be allowed for some row. */
+  /** Whether the action could be allowed for some row. A policy that no row meets leaves an empty table. */
   function may(rules: Rules, action: Action, who: Visitor): boolean {
-    return (
-      policiesFor(rules, who).every(({ filter }) => isPossible(filter, who)) && isGiven(rules, action, who)
-    );
-  }
-
-  function isGiven(rules: Rules, action: Action, who: Visitor): boolean {
     if (who.by === 'app')
       return rules[action === 'export' ? 'read' : action].some((part) => isPossible(part, who));
     return who.by === 'owner' || rules.grant.actions.includes(action);
@@ -261,7 +255,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
 
   /** A table is there for a visitor if some action could be allowed for some row. */
   function reaches(rules: Rules, who: Visitor): boolean {
-    return actions.some((action) => isGiven(rules, action, who)) || isGiven(rules, 'export', who);
+    return actions.some((action) => may(rules, action, who)) || may(rules, 'export', who);
   }
 
   function isPossible({ text }: Part, who: Visitor): boolean {
