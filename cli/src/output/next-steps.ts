@@ -264,6 +264,8 @@ const stepsByConnector: Partial<Record<ErrorCode, string>> = {
   not_found:
     'svc access preview --connector <connector> --resource-path <table> says why; svc grants tables shows the tables that you can read.',
   unknown_column: 'Check the spelling; svc grants tables shows the columns that you can read.',
+  forbidden:
+    'svc grants tables shows what your grants allow; svc grants request --connector <connector> --scope <table> … requests more.',
 };
 
 const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> = {

@@ -121,6 +121,9 @@ describe('an error of the server', () => {
     expect(await next('unknown_column', 'rows list items --app shop --tenant acme')).toContain(
       'svc tables get items --app shop ',
     );
+    expect(await next('forbidden', 'rows export hr/people --connector dwh --to - --tenant acme')).toContain(
+      'svc grants request --connector dwh --scope hr/people ',
+    );
     expect(await next('unknown_column', 'rows list hr/people --connector dwh --tenant acme')).toContain(
       'svc grants tables ',
     );
