@@ -67,6 +67,18 @@ describe('the history of a row', () => {
 });
 
 describe('the trash', () => {
+  test('is known to the plan of a deletion, unless other rows go for good', async () => {
+    const table = await newTable(['title:text']);
+    const [row] = await table.insert({ title: 'Tea' });
+    const plans = async () => [
+      (await done(table.send('DELETE', `/${row.id}?dry_run=true`))).plan.irreversible,
+      (await done(table.send('DELETE', '?title=Tea&dry_run=true'))).plan.irreversible,
+    ];
+    expect(await plans()).toEqual([false, false]);
+    await world.table([`of:ref:${table.name}(on_delete=cascade)`]);
+    expect(await plans()).toEqual([true, true]);
+  });
+
   test('has deleted rows, which can be restored once, with id, owner and times', async () => {
     const table = await newTable(['title:text', 'tags:text[]:[]', 'no:autonumber']);
     const [row] = await table.insert({ title: 'Tea', tags: ['a b'] });

@@ -68,7 +68,10 @@ export const requestGrant = {
     connector_id: ref,
     preset_id: ref,
     scope_resource_paths: scope.default([]),
-    duration_seconds: z.int().min(grantSecondsMin).max(grantSecondsMax),
+    duration_seconds: z
+      .int()
+      .min(grantSecondsMin, 'must be at least 1 minute (60 seconds)')
+      .max(grantSecondsMax, 'must be at most 365 days (31536000 seconds)'),
     reason: chars(1, reasonCharsMax),
   }),
   answer: GrantRequest,

@@ -10,7 +10,7 @@ export function previewText(preview: Preview): string {
   if (columns.length > 0) parts.push(aligned(columns.map(({ name, type, text }) => [name, type, text])));
   if (because.length > 0)
     parts.push(
-      `Because of:\n${because.map(({ name, id }) => `  ${sanitize(name)}  ${sanitize(id)}\n`).join('')}`,
+      `Because of:\n${because.map((source) => `  ${sourceText(source)}  ${sanitize(source.id)}\n`).join('')}`,
     );
   const names = Object.keys(sample[0] ?? {});
   if (names.length > 0)
@@ -18,6 +18,9 @@ export function previewText(preview: Preview): string {
   if (sample_withheld !== null) parts.push(`${sanitize(sample_withheld)}\n`);
   return parts.join('\n');
 }
+
+const sourceText = ({ kind, name }: Preview['because'][number]) =>
+  kind === 'policy' ? `the policy “${sanitize(name)}”` : sanitize(name);
 
 const cell = (value: unknown) => (value === null || value === undefined ? 'null' : cellText(value));
 

@@ -4,6 +4,8 @@ import type { Report } from '../framework/report.ts';
 
 /** Fields that no flag is named after. */
 const otherNames: Readonly<Record<string, string>> = {
+  duration_seconds: 'expires-in',
+  max_duration_seconds: 'max-duration',
   resource_preset: 'resource-tier',
   version: 'release-version',
 };

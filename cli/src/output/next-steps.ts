@@ -259,6 +259,15 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
   },
 };
 
+/** For rows behind a connector. */
+const stepsByConnector: Partial<Record<ErrorCode, string>> = {
+  not_found:
+    'svc access preview --connector <connector> --resource-path <table> says why; svc grants tables shows the tables that you can read.',
+  unknown_column: 'Check the spelling; svc grants tables shows the columns that you can read.',
+  forbidden:
+    'svc grants tables shows what your grants allow; svc grants request --connector <connector> --scope <table> … requests more.',
+};
+
 const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> = {
   SVC_API_KEY: {
     unauthenticated:
@@ -285,6 +294,8 @@ export interface FailedCall {
   words: string;
   credential: Credential | null;
   app: string | undefined;
+  table: string | undefined;
+  connector: string | undefined;
   profile: string | undefined;
   baseUrl: string | undefined;
 }
@@ -299,31 +310,36 @@ export function nextStep(
   return step === undefined ? undefined : fillPlaceholders(step, asked);
 }
 
-function findStep(code: ErrorCode, { words, credential }: FailedCall): string | undefined {
+function findStep(code: ErrorCode, { words, credential, connector }: FailedCall): string | undefined {
   const signed = credential === null ? undefined : stepsByCredential[credential][code];
-  return signed ?? stepForWords(words, code) ?? steps[code];
+  const behind = connector !== undefined && words.startsWith('rows ') ? stepsByConnector[code] : undefined;
+  return signed ?? behind ?? stepForWords(words, code) ?? steps[code];
 }
 
 /** Listings of a tenant, for which "not found" means the tenant. */
 const tenantListings = / (list|mine|owned|received|workspace|discover|search)$/;
 
 function notFoundStep(asked: FailedCall): string | undefined {
-  const { words, app, baseUrl } = asked;
+  const { words, app, connector, baseUrl } = asked;
   // A server has no base path.
   if (baseUrl !== undefined && (URL.parse(baseUrl)?.pathname ?? '/') !== '/')
     return `Check SVC_BASE_URL: it must not have a path, and it is ${baseUrl}.`;
-  if (app === undefined && tenantListings.test(words)) return unknownTenant;
+  if (app === undefined && connector === undefined && tenantListings.test(words)) return unknownTenant;
   const step = findStep('not_found', asked);
   return step?.includes(`svc ${words} `)
     ? 'Check the app and the tenant; svc apps list and svc tenants list show yours.'
     : step;
 }
 
-function fillPlaceholders(step: string, { words, app, profile }: FailedCall): string {
+function fillPlaceholders(step: string, { words, app, table, connector, profile }: FailedCall): string {
+  const filled = (value: string | undefined) => (place: string) =>
+    value === undefined ? place : quote(sanitize(value));
   return step
     .replaceAll('<command>', words)
     .replaceAll('svc login', loginCommand(profile))
-    .replaceAll('<app>', (place) => (app === undefined ? place : quote(sanitize(app))));
+    .replaceAll('<app>', filled(app))
+    .replaceAll('<table>', filled(table))
+    .replaceAll('<connector>', filled(connector));
 }
 
 function stepForWords(words: string, code: ErrorCode): string | undefined {

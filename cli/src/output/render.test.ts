@@ -173,6 +173,17 @@ describe('a table for people', () => {
     expect((await list('--columns', 'kind', '--json')).exit).toBe(2);
   });
 
+  test('prints the whole result of an executed change if a name of --columns is wrong', async () => {
+    const create = ['pats', 'create', '--tenant', 'acme', '--name', 'ci', '--columns', 'nope'];
+    server.intercept = () =>
+      Response.json({ id: '1', name: 'ci', actions: ['read'], secret: 'once' }, { status: 201 });
+    for (const more of [[], ['-o', 'csv']]) {
+      const ran = await server.svc([...create, ...more, '--execute']);
+      expect(ran).toMatchObject({ exit: 0, out: expect.stringContaining('once') });
+      expect(ran.err).toContain('--columns: there is no "nope". The change was made');
+    }
+  });
+
   test('shows names in place of ids', async () => {
     const grant = {
       id,

@@ -118,6 +118,15 @@ describe('an error of the server', () => {
     expect(await next('validation_failed', 'members list')).toContain('svc members list --help');
     expect(await next('not_found', 'tables get pets --app shop')).toContain('svc tables list --app shop ');
     expect(await next('app_not_active', 'apps suspend shop')).toContain('svc apps reactivate shop ');
+    expect(await next('unknown_column', 'rows list items --app shop --tenant acme')).toContain(
+      'svc tables get items --app shop ',
+    );
+    expect(await next('forbidden', 'rows export hr/people --connector dwh --to - --tenant acme')).toContain(
+      'svc grants request --connector dwh --scope hr/people ',
+    );
+    expect(await next('unknown_column', 'rows list hr/people --connector dwh --tenant acme')).toContain(
+      'svc grants tables ',
+    );
     expect(await next('request_open', "publish --app $&' --visibility public")).toContain(
       "svc review history --app '$&'\\''' ",
     );
@@ -146,6 +155,10 @@ describe('an error of the server', () => {
     for (const line of ['open nope', 'metrics --app nope', 'logs --app nope', 'env list --app nope'])
       expect([line, await next(line)]).toEqual([line, expect.stringContaining('svc apps list')]);
     expect(await next('apps list', `${server.url}/console`)).toContain('SVC_BASE_URL');
+    for (const command of ['list', 'count', 'export'])
+      expect(await next(`rows ${command} hr/people --connector warehouse --tenant acme`)).toContain(
+        'svc access preview --connector warehouse --resource-path hr/people ',
+      );
   });
 
   test('states when to try again', async () => {

@@ -64,11 +64,16 @@ function workReport({ code, message: detail, next }: WorkFailedError): Report {
 }
 
 function failedCall({ io, words, command, args, ctx }: Run): FailedCall {
-  const app: unknown = Reflect.get(args?.flags ?? {}, 'app') ?? Reflect.get(args?.positionals ?? {}, 'app');
+  const given = (name: string): string | undefined => {
+    const value: unknown = Reflect.get(args?.flags ?? {}, name) ?? Reflect.get(args?.positionals ?? {}, name);
+    return typeof value === 'string' ? value : undefined;
+  };
   return {
     words,
     credential: envCredential(io.env, command),
-    app: typeof app === 'string' ? app : undefined,
+    app: given('app'),
+    table: given('table'),
+    connector: given('connector'),
     profile: ctx?.globals.profile,
     baseUrl: io.env.SVC_BASE_URL || undefined,
   };

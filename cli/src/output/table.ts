@@ -14,8 +14,11 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
   const wide = ctx.globals.wide ?? (await prefersWide(ctx));
   const rows = listItems(value);
   const now = wide || view?.exact ? null : ctx.io.now();
-  if (rows === null) return renderRecord(value, chooseColumns(chosen ?? [], [value], view), style, now);
-  const shown = shownColumns({ chosen, all: wide }, rows, view);
+  if (rows === null) {
+    const fields = chosen && chooseColumns(ctx, chosen, [value], view);
+    return renderRecord(value, fields ?? view?.fields, style, now);
+  }
+  const shown = shownColumns(ctx, wide, rows, view);
   const cells = rows.map((row) => shown.map((column) => cell(column, row, now)));
   const titles = shown.map(({ name }) => name.replaceAll(/[_.]/g, ' ').toUpperCase());
   const natural = titles.map((title, at) =>
@@ -48,10 +51,14 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
 /** All columns, with the exact values of the JSON output. */
 export function renderCsv(ctx: Ctx, { value, view }: Result): string {
   const plan = asRecord(asRecord(value).plan);
-  const items = listItems(value) ?? (Array.isArray(plan.changes) ? plan.changes : [value]);
+  const list = listItems(value);
+  const items = list ?? (Array.isArray(plan.changes) ? plan.changes : [value]);
+  // One record has its own fields, which a list does not show: the secret of a new token, for example.
+  const own = view?.fields ?? Object.keys(asRecord(value));
+  const shown = list === null ? { ...view, columns: own, fields: view?.columns ?? [] } : view;
   const columns =
     plan.changes === undefined
-      ? shownColumns({ chosen: ctx.globals.columns, all: true }, items, view)
+      ? shownColumns(ctx, true, items, shown)
       : ['path', 'effect', 'before', 'after'].map(toColumn);
   const header = ctx.globals.noHeaders ? '' : csvRecord(columns.map(({ name }) => name.replaceAll(' ', '_')));
   return header + items.map((row) => csvRecord(columns.map((column) => csvValue(column.read(row))))).join('');
@@ -70,32 +77,44 @@ async function prefersWide({ io }: Ctx): Promise<boolean> {
 }
 
 function shownColumns(
-  { chosen, all }: { chosen: readonly string[] | undefined; all: boolean },
+  ctx: Ctx,
+  all: boolean,
   rows: readonly unknown[],
   view: View | undefined,
 ): RenderedColumn[] {
-  if (chosen !== undefined) return chooseColumns(chosen, rows, view).map(toColumn);
+  const chosen = ctx.globals.columns && chooseColumns(ctx, ctx.globals.columns, rows, view);
+  if (chosen !== undefined) return chosen.map(toColumn);
   const columns = view?.columns ?? Object.keys(asRecord(rows[0]));
   const hasId = columns.includes('id') || asRecord(rows[0]).id === undefined || view?.exact;
   return (all && !hasId ? ['id', ...columns] : columns).map(toColumn);
 }
 
-/** A name is a column of the view, as its title reads, or any field of the records. */
+/**
+ * A name is a column of the view, as its title reads, or any field of the records. Undefined for an unknown name after
+ * an executed change: the change is made, and its result may be shown only once, so all of it is printed.
+ */
 function chooseColumns(
+  ctx: Ctx,
   chosen: readonly string[],
   rows: readonly unknown[],
   view: View | undefined,
-): Column[] {
+): Column[] | undefined {
   const known = [...(view?.columns ?? []), ...(view?.fields ?? [])];
   const fields = [...new Set(rows.flatMap((row) => Object.keys(asRecord(row))))];
-  return chosen.map((typed) => {
+  const columns: Column[] = [];
+  for (const typed of chosen) {
     const found = known.find((column) => plainName(toColumn(column).name) === plainName(typed));
-    if (found !== undefined) return found;
     const field = fields.find((name) => plainName(name) === plainName(typed.split('.')[0] ?? ''));
-    if (field !== undefined || rows.length === 0) return typed.includes('.') ? typed : (field ?? typed);
-    const names = [...new Set([...known.map((column) => toColumn(column).name), ...fields])];
-    throw usageError(`--columns: there is no ${JSON.stringify(typed)}.`, `Choose from ${names.join(', ')}.`);
-  });
+    if (found === undefined && field === undefined && rows.length > 0) {
+      const names = [...new Set([...known.map((column) => toColumn(column).name), ...fields])];
+      const text = `--columns: there is no ${JSON.stringify(typed)}.`;
+      if (ctx.mutation.mode !== 'execute') throw usageError(text, `Choose from ${names.join(', ')}.`);
+      ctx.note(`${text} The change was made; its whole result is printed.`);
+      return undefined;
+    }
+    columns.push(found ?? (typed.includes('.') ? typed : (field ?? typed)));
+  }
+  return columns;
 }
 
 function plainName(name: string): string {

@@ -55,6 +55,22 @@ describe('a plan', () => {
     });
     expect(plan.changes.map((change) => change.path)).toEqual(['name', 'repository.name']);
   });
+
+  test('tells several targets of one kind apart by name, also new ones', () => {
+    const entry = (name: string, id: string) => ({
+      action: 'x',
+      target: { kind: 'table', id, name },
+      before: null,
+      after: { columns: 1 },
+    });
+    const entries = [entry('menu', 'new1'), entry('orders', 'new2'), entry('people', 'old')];
+    const run = { ids: new Set(['new1', 'new2']), now: new Date() };
+    expect(makePlan(operation, entries, [], run).changes.map((change) => change.path)).toEqual([
+      'columns',
+      'table orders.columns',
+      'table people.columns',
+    ]);
+  });
 });
 
 test('canonical JSON does not depend on the order of keys', () => {

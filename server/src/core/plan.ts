@@ -19,14 +19,19 @@ export function makePlan(
 ): Plan {
   const masked = changes.map((change) => maskRunValues(change, run) as AuditedChange);
   const first = masked[0];
-  const isOtherTarget = ({ target }: AuditedChange) =>
-    target.kind !== first?.target.kind || target.id !== first.target.id;
+  // Of several new things the masked ids are the same.
+  const isOtherTarget = ({ target: { kind, id, name } }: AuditedChange) =>
+    kind !== first?.target.kind ||
+    id !== first.target.id ||
+    (id === assignedOnExecution && name !== first.target.name);
+  const prefix = ({ target: { kind, name } }: AuditedChange) =>
+    kind === first?.target.kind ? `${kind} ${name}` : kind;
   const plan = {
     operation: operation.id,
     target: first?.target ?? { kind: '', id: '', name: '' },
     changes: masked.flatMap((change) =>
       fieldChanges(change).map((item) =>
-        isOtherTarget(change) ? { ...item, path: `${change.target.kind}.${item.path}` } : item,
+        isOtherTarget(change) ? { ...item, path: `${prefix(change)}.${item.path}` } : item,
       ),
     ),
     warnings: [...warnings],

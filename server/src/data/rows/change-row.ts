@@ -28,6 +28,7 @@ import {
 import {
   hasCause,
   ifPlanHeader,
+  losesDeleted,
   previewResponse,
   type RowWritten,
   runWrite,
@@ -64,7 +65,7 @@ async function previewChange(ctx: RowsCtx, change: RowChange, run: RunQuery) {
   const { all } = ctx.table;
   const before = await queryRow(run, oneSql(ctx.table, all, change.row.where), all, 1);
   const changed = await executeChange(ctx, change, run);
-  const after = change.operation.irreversible ? null : visibleRow(ctx, changed);
+  const after = change.action === 'delete' ? null : visibleRow(ctx, changed);
   return { changed, previewed: { id: change.id, before: visibleRow(ctx, before), after } };
 }
 
@@ -197,7 +198,7 @@ export function planDelete(ctx: RowsCtx, id: string, dryRun: boolean): RowChange
     action: 'delete',
     row,
     dryRun,
-    operation: { id: 'rows.delete', irreversible: true },
+    operation: { id: 'rows.delete', irreversible: losesDeleted(ctx.table) },
     statement: (version) => deleteSql(ctx.table, row, version),
     respond: () => emptyResponse(204),
   };

@@ -28,7 +28,7 @@ import {
   updateSql,
 } from './sql.ts';
 import { idJson } from './upsert-rows.ts';
-import { planResponse, runWrite } from './write-transaction.ts';
+import { losesDeleted, planResponse, runWrite } from './write-transaction.ts';
 
 interface RowsChange {
   action: 'update' | 'delete';
@@ -52,7 +52,7 @@ export async function updateRows(ctx: RowsCtx, body: string): Promise<FastPathRe
 export async function deleteRows(ctx: RowsCtx): Promise<FastPathResponse> {
   return changeRows(ctx, {
     action: 'delete',
-    operation: { id: 'rows.deleteMany', irreversible: true },
+    operation: { id: 'rows.deleteMany', irreversible: losesDeleted(ctx.table) },
     changed: null,
     body: '',
     statement: (row) => deleteSql(ctx.table, row, null),
@@ -168,12 +168,12 @@ function previewChanges(
     after: action === 'delete' ? null : visibleRow(ctx, after[at] ?? null),
     id: showsIds(ctx) ? (row.rest[0] ?? '') : String(at + 1),
   }));
-  const set = sha256(JSON.stringify(rows)).slice(0, 16);
+  const digest = sha256(JSON.stringify(rows)).slice(0, 16);
   const summary = {
     action: operation.id,
     target: { kind: 'table', id: ctx.table.catalogue.name, name },
     before: {},
-    after: { affected: rows.length, set },
+    after: { affected: rows.length, digest },
   };
   recordShown(ctx, Math.min(rows.length, shownMax));
   const shown = rows.slice(0, shownMax).map(({ id, before, after }) => ({

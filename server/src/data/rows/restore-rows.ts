@@ -58,7 +58,7 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
     const summary = {
       inserted: inserted.length,
       updated: updated.length,
-      set: sha256(ids.join()).slice(0, 16),
+      digest: sha256(ids.join()).slice(0, 16),
     };
     const changes = found.slice(0, shownMax).map(({ rowId, isDeleted }) => ({
       action: operation.id,

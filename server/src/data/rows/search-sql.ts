@@ -23,7 +23,11 @@ export async function searchedTable(
   const columns = searchedColumns(table);
   const language = table.catalogue.search?.language;
   if (language === undefined || columns.length === 0)
-    throw validationError('search', 'needs a search index, which the table does not have', 'no_search_index');
+    throw validationError(
+      'search',
+      `needs a search index, which the table does not have. An owner can add one: svc tables indexes add ${table.catalogue.name} --search <column>:A --execute`,
+      'no_search_index',
+    );
   const alternatives = await normalized(ctx, language, parseSearch(query.search));
   if (alternatives.length === 0)
     query.notes.push('search: it has no word that is searched for, such as one that is not too common.');

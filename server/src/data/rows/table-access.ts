@@ -6,7 +6,7 @@ import type { TaggedCache } from '../../core/cache.ts';
 import { type AppAccess, appRef, type Caller, ownsApp, type TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, type LiveKey } from '../../core/keys.ts';
-import type { Failure } from '../../core/problem.ts';
+import { type Failure, fail } from '../../core/problem.ts';
 import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
@@ -121,9 +121,20 @@ export async function decideTableAccess(
     access,
     until: governance?.until(catalogue) ?? Number.POSITIVE_INFINITY,
     ...(governed && { governed }),
+    ...(caller.scope && { refusal: tokenRefusal(caller.scope.actions) }),
     ...callerTables(catalogue, access, deps.maskKey.current()),
   };
   return { app, catalogue, apps, facts, value };
+}
+
+/** Says that it is the token that does not allow the action, so that nobody looks for the reason in the table. */
+function tokenRefusal(actions: readonly string[]) {
+  return (action: RowAction): Failure => {
+    const required = action === 'read' || action === 'export' ? 'read' : 'write';
+    return actions.includes(required)
+      ? fail('forbidden')
+      : fail('forbidden', { detail: `The token does not have the action ${required}.` });
+  };
 }
 
 /** The table as the caller reads and as they export it. */

@@ -76,6 +76,11 @@ function execute(
 export const hasCause = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
   catalogue.historyDays != null || catalogue.softDeleteDays != null;
 
+/** Whether a deleted row cannot be restored, or not with all that was deleted or emptied by references to it. */
+export const losesDeleted = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
+  catalogue.softDeleteDays == null ||
+  (catalogue.referencedBy ?? []).some(({ onDelete }) => onDelete !== 'restrict');
+
 async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
   if (!tablesOf(ctx).some(hasCause)) return;
   const cause = `${ctx.caller.userId} ${ctx.requestId}`;
