@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import { createMetrics } from '../../core/metrics.ts';
 import { parseTrustedProxies } from '../../http/client-address.ts';
 import type { EdgeRequest, EdgeResponse, EdgeResult } from '../../http/edge-request.ts';
-import type { BunServer } from '../../http/listener.ts';
 import { serve } from '../../http/serve.ts';
 import { silentLog } from '../../testing.ts';
 import { createSiteHandler, inFlightMax, startedMax } from './handle-request.ts';
@@ -143,9 +142,12 @@ describe('the main listener', () => {
     const listener = {
       streamIdleSecondsMax: 1,
       isStopping: () => false,
-      peer: () => ({ address: '', scheme: 'http' as const }),
     };
-    const bun = {} as BunServer;
+    const connection = {
+      peer: () => ({ address: '', scheme: 'http' as const }),
+      setTimeout: () => {},
+      upgrade: () => false,
+    };
     /** A handler whose edge answers `/now` synchronously and everything else on demand. */
     const busyHandle = (answer: () => EdgeResponse = () => ({ status: 200, headers: {}, body: null })) => {
       const waiting = Promise.withResolvers<void>();
@@ -162,7 +164,8 @@ describe('the main listener', () => {
           },
         },
       });
-      const ask = (path: string) => handle.answer(new Request(`http://a.apps.test${path}`), bun, listener)!;
+      const ask = (path: string) =>
+        handle.answer(new Request(`http://a.apps.test${path}`), connection, listener)!;
       return { ask, waiting, begun: () => begun };
     };
 
