@@ -20,10 +20,6 @@ export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** The `Set-Cookie` headers, which cannot be joined (RFC 6265 §3). */
-  cookies?: readonly string[] | undefined;
-  /** The connection ends with this response. */
-  isLast?: boolean;
 }
 
 /** Not a promise where the response is cached: the listener then sends it at once. */

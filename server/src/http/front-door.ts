@@ -10,7 +10,7 @@ const generalGraceMs = 100;
 
 /**
  * The general server on the loopback address, and the listeners that clients connect to: those check every
- * request, answer those that arrive whole, and pass on the rest: large and streamed bodies, and upgrades.
+ * request, answer sites and rows themselves, and pass the rest on.
  */
 export function openFrontDoor(options: ServeOptions) {
   const clients = createPassThroughClients();
@@ -18,14 +18,7 @@ export function openFrontDoor(options: ServeOptions) {
   clients.fallback.port = general.port;
   const { trustedProxies, strictTransport, log } = options;
   /** Of each listener. */
-  const common = {
-    passThroughClients: clients,
-    rows: general.rows,
-    general: general.general,
-    trustedProxies,
-    strictTransport,
-    log,
-  };
+  const common = { passThroughClients: clients, rows: general.rows, trustedProxies, strictTransport, log };
   return {
     common,
     listen: (endpoint: Endpoint) => listenRaw({ ...common, ...endpoint }),

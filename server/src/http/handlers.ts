@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { WebSocketCallbacks } from './listener.ts';
+import type { BunServer } from './listener.ts';
 import type { PassThroughClient } from './raw-http/pass-through.ts';
 
 export type RequestHandler = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
@@ -59,7 +59,7 @@ export interface HostHandler {
   /** Null where the host is the platform's own; undefined where the request became a WebSocket. */
   answer(
     request: Request,
-    connection: ClientConnection,
+    bun: BunServer,
     listener: ListenerInfo,
   ): Response | Promise<Response | undefined> | null;
 }
@@ -67,18 +67,5 @@ export interface HostHandler {
 export interface ListenerInfo {
   streamIdleSecondsMax: number;
   isStopping(): boolean;
-}
-
-/** The connection that a request came on. */
-export interface ClientConnection {
-  peer(): PassThroughClient;
-  /** The connection is closed after so many seconds in which nothing was sent. 0: never. */
-  setTimeout(seconds: number): void;
-  upgrade(ends: WebSocketCallbacks, headers: Record<string, string>): boolean;
-}
-
-/** The general server, for requests that arrived whole: without its connections. */
-export interface GeneralHandler {
-  answer(request: Request, connection: ClientConnection): Promise<Response | undefined>;
-  isStopping(): boolean;
+  peer(request: Request, bun: BunServer): PassThroughClient;
 }

@@ -7,12 +7,10 @@ import { Failure, fail, problemResponse, renderProblem } from '../core/problem.t
 import { resolveClientAddress, type TrustedProxies } from './client-address.ts';
 import type { EdgeResponse } from './edge-request.ts';
 import type {
-  ClientConnection,
   FastPathHandler,
   FastPathInfo,
   FastPathRequest,
   FastPathResponse,
-  GeneralHandler,
   HostHandler,
   ListenerInfo,
   RequestHandler,
@@ -27,13 +25,12 @@ import {
 } from './headers.ts';
 import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
 import { isFastRequest, type RowsListener } from './raw-http/fast-request.ts';
-import type { PassThroughClients } from './raw-http/pass-through.ts';
+import type { PassThroughClient, PassThroughClients } from './raw-http/pass-through.ts';
 
 export interface HttpServer {
   port: number;
   /** For the listeners in front. */
   rows(): RowsListener | null;
-  general: GeneralHandler;
   /** Before the listeners in front stop. */
   announceStop(): void;
   stop(graceMs: number): Promise<void>;
@@ -73,7 +70,7 @@ export function serve(options: {
   let inFlight = 0;
   let isStopping = false;
   let answeredRows: { handler: FastPathHandler; listener: RowsListener } | null = null;
-  const listener: ListenerInfo = { streamIdleSecondsMax, isStopping: () => isStopping };
+  const listener: ListenerInfo = { streamIdleSecondsMax, isStopping: () => isStopping, peer: findPeer };
 
   // A setting of the whole process that Bun reads when it starts to listen. Bun itself answers longer heads.
   Object.assign(http, { maxHeaderSize: headBytesMax });
@@ -88,34 +85,31 @@ export function serve(options: {
     fetch: (request, bun) => {
       if (options.clients && !options.clients.find(bun.requestIP(request))) return refuseStranger();
       if (hasRepeatedHeader(request)) return refuseRepeatedHeader(request);
-      const answering = answer(request, connectionOf(request, bun));
+      const answering = answer(request, bun);
       if (options.strictTransport == null) return answering;
       return answering instanceof Promise
         ? answering.then(withStrictTransport)
         : withStrictTransport(answering);
     },
-    error: (error) => withStrictTransport(answerUnhandled(error)),
+    error: (error) => {
+      const requestId = Bun.randomUUIDv7();
+      log.error({ err: error, request_id: requestId }, 'unhandled error');
+      const response = problemResponse(fail('internal'), requestId);
+      response.headers.set('x-request-id', requestId);
+      for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value);
+      return withStrictTransport(response);
+    },
   });
 
-  function answerUnhandled(error: unknown): Response {
-    const requestId = Bun.randomUUIDv7();
-    log.error({ err: error, request_id: requestId }, 'unhandled error');
-    const response = problemResponse(fail('internal'), requestId);
-    response.headers.set('x-request-id', requestId);
-    for (const [name, value] of Object.entries(corsHeaders)) response.headers.set(name, value);
-    return response;
-  }
-
-  function answer(request: Request, connection: ClientConnection): Response | Promise<Response | undefined> {
-    const hostResponse = options.hostHandler?.()?.answer(request, connection, listener);
+  function answer(request: Request, bun: BunServer): Response | Promise<Response | undefined> {
+    const hostResponse = options.hostHandler?.()?.answer(request, bun, listener);
     if (hostResponse) return hostResponse;
     const fastPath = options.fastPath?.();
     if (fastPath) {
       const at = pathStart(request.url);
-      if (request.url.startsWith(fastPath.prefix, at))
-        return answerFastPath(fastPath, request, at, connection);
+      if (request.url.startsWith(fastPath.prefix, at)) return answerFastPath(fastPath, request, at, bun);
     }
-    return answerRequest(request, connection);
+    return answerRequest(request, bun);
   }
 
   function withStrictTransport<R extends Response | undefined>(response: R): R {
@@ -125,15 +119,9 @@ export function serve(options: {
     return response;
   }
 
-  function connectionOf(request: Request, bun: BunServer): ClientConnection {
-    return {
-      peer() {
-        const peer = bun.requestIP(request);
-        return options.clients?.find(peer) ?? { address: peer?.address ?? '', scheme: 'http' };
-      },
-      setTimeout: (seconds) => bun.timeout(request, seconds),
-      upgrade: (data, headers) => bun.upgrade(request, { data, headers }),
-    };
+  function findPeer(request: Request, bun: BunServer): PassThroughClient {
+    const peer = bun.requestIP(request);
+    return options.clients?.find(peer) ?? { address: peer?.address ?? '', scheme: 'http' };
   }
 
   /** Only the listeners in front check requests strictly, and know whom they come from. */
@@ -152,12 +140,12 @@ export function serve(options: {
     return problemResponse(failure, requestId);
   }
 
-  function clientAddress(request: Request, connection: ClientConnection): string {
+  function clientAddress(request: Request, bun: BunServer): string {
     const forwardedFor = request.headers.get('x-forwarded-for');
-    return resolveClientAddress(connection.peer().address, forwardedFor, options.trustedProxies);
+    return resolveClientAddress(findPeer(request, bun).address, forwardedFor, options.trustedProxies);
   }
 
-  async function answerRequest(request: Request, connection: ClientConnection): Promise<Response> {
+  async function answerRequest(request: Request, bun: BunServer): Promise<Response> {
     const startedAt = performance.now();
     const requestId = readRequestId(request);
     let route = 'none';
@@ -171,16 +159,16 @@ export function serve(options: {
         route = name;
       },
       deadline: deadline.signal,
-      extendTimeout: () => connection.setTimeout(streamIdleSecondsMax),
-      clientAddress: clientAddress(request, connection),
+      extendTimeout: () => bun.timeout(request, streamIdleSecondsMax),
+      clientAddress: clientAddress(request, bun),
     };
     const parsedUrl = URL.parse(request.url);
     const url = parsedUrl ?? new URL('http://localhost/');
     const streamPrefix = options.streamPrefixes?.find((prefix) => url.pathname.startsWith(prefix));
     const isStream = streamPrefix !== undefined;
     const timer = isStream ? undefined : setTimeout(() => deadline.abort(), handlerMsMax);
-    // Above the deadline: an idle timeout closes the connection without a response.
-    connection.setTimeout(isStream ? streamIdleSecondsMax : handlerMsMax / 1000 + 5);
+    // Above the deadline: Bun's idle timeout would close the connection without a response.
+    bun.timeout(request, isStream ? streamIdleSecondsMax : handlerMsMax / 1000 + 5);
     try {
       const handled = await handleWithDeadline(request, parsedUrl, info).catch((error: unknown) =>
         problemResponse(toFailure(error, info.log), requestId),
@@ -208,7 +196,7 @@ export function serve(options: {
     fastPath: FastPathHandler,
     request: Request,
     pathAt: number,
-    connection: ClientConnection,
+    bun: BunServer,
   ): Promise<Response> {
     const requestId = readRequestId(request);
     const { url, method } = request;
@@ -222,8 +210,8 @@ export function serve(options: {
     const info: FastPathInfo = {
       requestId,
       log,
-      extendTimeout: () => connection.setTimeout(handlerMsMax / 1000 + 5),
-      clientAddress: () => clientAddress(request, connection),
+      extendTimeout: () => bun.timeout(request, handlerMsMax / 1000 + 5),
+      clientAddress: () => clientAddress(request, bun),
     };
     if (method !== 'GET') info.extendTimeout();
     const search = queryAt < 0 ? '' : url.slice(queryAt + 1);
@@ -313,16 +301,6 @@ export function serve(options: {
       if (fastPath !== answeredRows?.handler)
         answeredRows = fastPath && { handler: fastPath, listener: listenForRows(fastPath) };
       return answeredRows?.listener ?? null;
-    },
-    general: {
-      async answer(request, connection) {
-        try {
-          return await answer(request, connection);
-        } catch (error) {
-          return answerUnhandled(error);
-        }
-      },
-      isStopping: () => isStopping,
     },
     announceStop() {
       isStopping = true;

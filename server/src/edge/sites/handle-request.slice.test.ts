@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { createMetrics } from '../../core/metrics.ts';
 import { parseTrustedProxies } from '../../http/client-address.ts';
 import type { EdgeRequest, EdgeResponse, EdgeResult } from '../../http/edge-request.ts';
+import type { BunServer } from '../../http/listener.ts';
 import { serve } from '../../http/serve.ts';
 import { silentLog } from '../../testing.ts';
 import { createSiteHandler, inFlightMax, startedMax } from './handle-request.ts';
@@ -142,12 +143,9 @@ describe('the main listener', () => {
     const listener = {
       streamIdleSecondsMax: 1,
       isStopping: () => false,
-    };
-    const connection = {
       peer: () => ({ address: '', scheme: 'http' as const }),
-      setTimeout: () => {},
-      upgrade: () => false,
     };
+    const bun = {} as BunServer;
     /** A handler whose edge answers `/now` synchronously and everything else on demand. */
     const busyHandle = (answer: () => EdgeResponse = () => ({ status: 200, headers: {}, body: null })) => {
       const waiting = Promise.withResolvers<void>();
@@ -164,8 +162,7 @@ describe('the main listener', () => {
           },
         },
       });
-      const ask = (path: string) =>
-        handle.answer(new Request(`http://a.apps.test${path}`), connection, listener)!;
+      const ask = (path: string) => handle.answer(new Request(`http://a.apps.test${path}`), bun, listener)!;
       return { ask, waiting, begun: () => begun };
     };
 

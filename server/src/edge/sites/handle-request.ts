@@ -1,8 +1,9 @@
 import { type Failure, fail } from '../../core/problem.ts';
 import { resolveClientAddress, type TrustedProxies } from '../../http/client-address.ts';
 import type { AppProxy, Edge, EdgeRequest, EdgeResponse, ProxyRequest } from '../../http/edge-request.ts';
-import type { ClientConnection, HostHandler, ListenerInfo } from '../../http/handlers.ts';
+import type { HostHandler, ListenerInfo } from '../../http/handlers.ts';
 import { readRequestId } from '../../http/headers.ts';
+import type { BunServer } from '../../http/listener.ts';
 import { challengePrefix } from '../certificates/challenge.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
 import { createPlatformNames } from './active-hosts.ts';
@@ -37,7 +38,7 @@ export function createSiteHandler(options: {
 
   return {
     isPlatform: (host) => !edge.serves(host) && isPlatformName(host),
-    answer(request, connection, listener) {
+    answer(request, bun, listener) {
       const { url } = request;
       const sent = request.headers.get('host') ?? '';
       // Several Host headers arrive as one list. Characters that Bun would decode, or read as user or path, are refused:
@@ -61,14 +62,14 @@ export function createSiteHandler(options: {
           : refuse(request, listener, misdirected);
       }
       const asked = readRequest(request, { host, authority, pathAt: end });
-      const peer = connection.peer();
+      const peer = listener.peer(request, bun);
       const scheme = isHttpsAtProxy(request, peer.address) ? 'https' : peer.scheme;
       const busy = () => pageResponse(unavailablePage, request.method);
       const answering = inFlight < startedMax ? edge.answer({ ...asked, scheme }) : busy();
-      const touch = () => connection.setTimeout(listener.streamIdleSecondsMax);
+      const touch = () => bun.timeout(request, listener.streamIdleSecondsMax);
       const respond = (answer: EdgeResponse) =>
         toResponse(asked.requestId(), answer, { touch, isStopping: listener.isStopping() });
-      const pass = (answer: AppProxy) => answer.proxy(proxyRequest(request, connection, listener));
+      const pass = (answer: AppProxy) => answer.proxy(proxyRequest(request, bun, listener));
       if (!(answering instanceof Promise)) return 'proxy' in answering ? pass(answering) : respond(answering);
       const isTooMuch = inFlight >= inFlightMax;
       inFlight++;
@@ -91,18 +92,18 @@ export function createSiteHandler(options: {
     return toResponse(requestId, response, connection);
   }
 
-  function proxyRequest(
-    request: Request,
-    connection: ClientConnection,
-    listener: ListenerInfo,
-  ): ProxyRequest {
+  function proxyRequest(request: Request, bun: BunServer, listener: ListenerInfo): ProxyRequest {
     const sentFor = request.headers.get('x-forwarded-for');
     return {
       request,
-      clientAddress: resolveClientAddress(connection.peer().address, sentFor, options.trustedProxies),
+      clientAddress: resolveClientAddress(
+        listener.peer(request, bun).address,
+        sentFor,
+        options.trustedProxies,
+      ),
       isStopping: listener.isStopping,
-      disableTimeout: () => connection.setTimeout(0),
-      upgrade: connection.upgrade,
+      disableTimeout: () => bun.timeout(request, 0),
+      upgrade: (data, headers) => bun.upgrade(request, { data, headers }),
     };
   }
 

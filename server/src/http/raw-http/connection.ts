@@ -1,22 +1,38 @@
 import type { Socket } from 'bun';
 import { Failure, fail } from '../../core/problem.ts';
-import type { ClientConnection } from '../handlers.ts';
-import { type ListenerState, secondsMax } from './listener-state.ts';
-import { OutputQueue } from './output-queue.ts';
+import type { AppProxy, EdgeResponse } from '../edge-request.ts';
+import { OutputQueue, type WriteBuffer } from './output-queue.ts';
 import { headBytesMax, mayHaveEnded, originForm, parseHead, type RequestHead } from './parse-head.ts';
-import { PassThrough } from './pass-through.ts';
+import { PassThrough, type PassThroughClients } from './pass-through.ts';
 import { ClientEnd } from './pipe.ts';
 import type { Authority } from './raw-request.ts';
-import { type Answering, notAllowed, type Routed, routeRequest } from './route-request.ts';
+import { notAllowed, type Routed, type Routes, routeRequest } from './route-request.ts';
 import {
   type AfterResponse,
-  discardResponse,
+  cancelBody,
   type OpenBody,
+  type ResponseDeps,
   sendBody,
   sendError,
   sendMalformedError,
   sendResponse,
 } from './send-response.ts';
+
+export interface ListenerState extends ResponseDeps, Routes {
+  writeBuffer: WriteBuffer;
+  /** Null: what is not answered here is refused. */
+  passThroughClients: PassThroughClients | null;
+  pendingResponses: number;
+  pendingResponsesMax: number;
+}
+
+const headSecondsMax = 10;
+const keepAliveSecondsMax = 72;
+const responseSecondsMax = 45;
+/** For a client to close after the half-close; what it sends meanwhile is dropped. */
+const halfCloseSecondsMax = 2;
+/** An idle connection to the general server is closed, well before that server does. */
+const passThroughIdleSecondsMax = 5;
 
 /** Requests are answered in order; reading pauses when more than `headBytesMax` bytes wait. */
 export class Connection {
@@ -33,15 +49,10 @@ export class Connection {
   /** Unread bytes before which a partial request is not parsed again. */
   #neededBytes = 0;
   #clientEnded = false;
+  #appAuthority: Authority | null = null;
   #authority: Authority | null = null;
   #passThrough: PassThrough | null = null;
   #abortRequest: (() => void) | null = null;
-  #isGeneral = false;
-  #isStreaming = false;
-  /** Its handlers may set the time limit. */
-  #currentHead: RequestHead | null = null;
-  #isSlow = false;
-  #responseSeconds = secondsMax.response;
   #deadline: number;
   #activeAt: number;
 
@@ -52,7 +63,7 @@ export class Connection {
     this.#output = new OutputQueue(socket, shared.writeBuffer);
     this.#client = new ClientEnd(socket);
     this.#activeAt = shared.clock.second;
-    this.#deadline = this.#activeAt + secondsMax.head;
+    this.#deadline = this.#activeAt + headSecondsMax;
   }
 
   /** A tunnel has no end that could be waited for. */
@@ -98,15 +109,14 @@ export class Connection {
   drain(): void {
     if (this.#isPassing) this.#extendTimeout();
     this.#passThrough?.clientDrained();
-    if (this.#output.drain() > 0) this.#extendTimeout();
+    if (this.#output.drain() > 0) this.#setDeadline(responseSecondsMax);
     if (this.#output.isEmpty && this.#state !== 'passing') this.#advance();
   }
 
   ended(): void {
     this.#clientEnded = true;
     this.#abortRequest?.();
-    if (this.#isStreaming && this.#isGeneral) this.terminate();
-    else if (this.#state === 'half-closed') this.#socket.end();
+    if (this.#state === 'half-closed') this.#socket.end();
     else if (this.#isPassing) this.#passThrough?.clientEnded();
     else this.#advance();
   }
@@ -123,13 +133,12 @@ export class Connection {
     const { second } = this.#shared.clock;
     // The general server has time limits of its own; after its end, only the client is waited for.
     if (this.#isPassing && this.#passThrough?.isServerGone !== true) return;
-    const isIdle = second - this.#activeAt >= secondsMax.passThroughIdle;
-    if (this.#passThrough !== null && !this.#isPassing && isIdle) this.#closePassThrough();
-    if (this.#neededBytes > 0 && !this.#isSlow && this.#state === 'reading' && this.#output.isEmpty) {
-      this.#isSlow = true;
-      this.#advance();
-      return;
-    }
+    if (
+      this.#passThrough !== null &&
+      !this.#isPassing &&
+      second - this.#activeAt >= passThroughIdleSecondsMax
+    )
+      this.#closePassThrough();
     if (second < this.#deadline) return;
     if (this.#state !== 'reading' || !this.#output.isEmpty) this.#socket.terminate();
     else if (this.#hasPartialRequest) this.#refuse(fail('request_timeout'));
@@ -163,7 +172,7 @@ export class Connection {
         this.#hasPartialRequest = true;
         if (this.#neededBytes > 0) this.#neededBytes -= at;
         // The time counts from the first byte of the request.
-        if (!hadPartialRequest || at > 0) this.#setDeadline(secondsMax.head);
+        if (!hadPartialRequest || at > 0) this.#setDeadline(headSecondsMax);
         break;
       }
       at = end;
@@ -179,11 +188,11 @@ export class Connection {
     if (this.#state === 'reading' && !this.#clientEnded) this.#output.flushLater();
     else this.#output.flush();
     if (this.#state === 'responding' || !this.#output.isEmpty) {
-      this.#extendTimeout();
+      this.#setDeadline(responseSecondsMax);
     } else if (this.#state === 'finishing' || (this.#state === 'reading' && this.#clientEnded)) {
       this.#halfClose();
     } else if (this.#state === 'reading') {
-      if (!this.#hasPartialRequest) this.#setDeadline(secondsMax.keepAlive);
+      if (!this.#hasPartialRequest) this.#setDeadline(keepAliveSecondsMax);
       this.#client.release();
     }
   }
@@ -191,15 +200,12 @@ export class Connection {
   /** Returns the end of the request, or of its head where it is passed on; null where more bytes are needed. */
   #handle(head: RequestHead, bytes: Buffer, at: number): number | null {
     let routed: Routed;
-    this.#currentHead = head;
-    this.#responseSeconds = secondsMax.response;
     try {
       routed = routeRequest(this.#shared, head, {
         peer: this.#peer,
         bytes,
-        isSlow: this.#isSlow,
+        isForApp: head.authority === this.#appAuthority,
         extendTimeout: this.#extendTimeout,
-        connection: this.#connectionOf(head),
       });
     } catch (error) {
       this.#afterResponse(sendError(this.#output, this.#shared, head, error));
@@ -210,52 +216,53 @@ export class Connection {
       this.#neededBytes = routed;
       return null;
     }
-    this.#isSlow = false;
-    if ('response' in routed) this.#await(head, routed);
-    else this.#afterResponse(sendResponse(this.#output, this.#shared, head, routed));
-    return head.end + Number(head.body);
+    if (routed instanceof Promise) this.#await(head, routed, bytes.subarray(at, head.end));
+    else if ('response' in routed) {
+      this.#abortRequest = routed.abort;
+      this.#await(head, routed.response, null);
+      return head.end + Number(head.body);
+    } else if ('proxy' in routed) {
+      this.#appAuthority = head.authority;
+      return this.#pass(head, bytes, at);
+    } else this.#afterResponse(sendResponse(this.#output, this.#shared, head, routed));
+    return head.end;
   }
 
-  #connectionOf(head: RequestHead): ClientConnection {
-    return {
-      peer: () => ({ address: this.#peer, scheme: this.#shared.scheme }),
-      setTimeout: (seconds) => {
-        if (this.#currentHead !== head) return;
-        this.#responseSeconds = seconds === 0 ? Number.POSITIVE_INFINITY : seconds;
-        this.#extendTimeout();
-      },
-      upgrade: () => false,
-    };
-  }
-
-  #await(head: RequestHead, { response: result, abort, isGeneral }: Answering): void {
+  #await(head: RequestHead, result: Promise<EdgeResponse | AppProxy>, headBytes: Buffer | null): void {
     const shared = this.#shared;
     // Checked after the call: cached responses are sent however many requests wait.
-    if (!isGeneral && shared.pendingResponses >= shared.pendingResponsesMax) {
-      discardResponse(result, abort);
+    if (shared.pendingResponses >= shared.pendingResponsesMax) {
+      void result.then(cancelBody, () => {});
       const failure = fail('unavailable', { detail: 'Too many concurrent requests.' });
       this.#afterResponse(sendError(this.#output, shared, head, failure));
       return;
     }
     this.#state = 'responding';
-    this.#abortRequest = abort;
-    this.#isGeneral = isGeneral;
-    const counted = isGeneral ? 0 : 1;
-    shared.pendingResponses += counted;
+    shared.pendingResponses++;
     result
       .then(
         (response) => {
-          shared.pendingResponses -= counted;
-          if (this.#state === 'closed') discardResponse(response, null);
-          else if ('response' in response) this.#await(head, response);
-          else this.#respond(() => sendResponse(this.#output, shared, head, response));
+          shared.pendingResponses--;
+          this.#abortRequest = null;
+          if (this.#state === 'closed') cancelBody(response);
+          else if (!('proxy' in response))
+            this.#respond(() => sendResponse(this.#output, shared, head, response));
+          else if (headBytes !== null) this.#toApp(headBytes, head.authority);
         },
         (error: unknown) => {
-          shared.pendingResponses -= counted;
+          shared.pendingResponses--;
           if (this.#state !== 'closed') this.#respond(() => sendError(this.#output, shared, head, error));
         },
       )
       .catch((error: unknown) => this.#abort(error));
+  }
+
+  #toApp(head: Buffer, authority: Authority): void {
+    this.#unread = this.#unread === null ? head : Buffer.concat([head, this.#unread]);
+    this.#appAuthority = authority;
+    this.#authority = authority;
+    this.#state = 'reading';
+    this.#advance();
   }
 
   #respond(send: () => AfterResponse): void {
@@ -265,24 +272,18 @@ export class Connection {
   }
 
   #afterResponse(after: AfterResponse): void {
-    if (typeof after !== 'string') {
-      this.#sendBody(after);
-      return;
-    }
-    this.#abortRequest = null;
-    this.#isStreaming = false;
-    this.#currentHead = null;
-    this.#responseSeconds = secondsMax.response;
     if (after === 'last') this.#state = 'finishing';
+    else if (after !== 'next') this.#sendBody(after);
   }
 
   #sendBody(open: OpenBody): void {
     this.#state = 'responding';
-    this.#isStreaming = true;
     this.#output.flush();
     sendBody(this.#output, open, this.#extendTimeout)
       .then(() => {
-        if (this.#state !== 'closed') this.#respond(() => (open.isLast ? 'last' : 'next'));
+        if (this.#state === 'closed') return;
+        this.#state = open.isLast ? 'finishing' : 'reading';
+        this.#advance();
       })
       .catch((error: unknown) => this.#abort(error));
   }
@@ -312,7 +313,6 @@ export class Connection {
       return null;
     }
     this.#state = 'passing';
-    this.#isSlow = false;
     this.#passThrough ??= new PassThrough(this.#client, {
       owner: { address: this.#peer, scheme: this.#shared.scheme },
       clients,
@@ -382,15 +382,12 @@ export class Connection {
     this.#state = 'half-closed';
     this.#unread = null;
     this.#client.release();
-    this.#setDeadline(secondsMax.halfClose);
+    this.#setDeadline(halfCloseSecondsMax);
     if (this.#clientEnded) this.#socket.end();
     else this.#socket.shutdown();
   }
 
-  readonly #extendTimeout = () => {
-    const seconds = this.#responseSeconds;
-    this.#setDeadline(this.#output.isEmpty ? seconds : Math.min(seconds, secondsMax.stalled));
-  };
+  readonly #extendTimeout = () => this.#setDeadline(responseSecondsMax);
 
   #setDeadline(seconds: number): void {
     this.#activeAt = this.#shared.clock.second;

@@ -16,7 +16,7 @@ export interface RowsListener {
 }
 
 /** Larger bodies are passed on, because the general server receives them in pieces. */
-export const bodyBytesMax = 64 * 1024;
+const bodyBytesMax = 64 * 1024;
 /** The general server normalizes URLs: others than these are passed on, so that both read the same path. */
 const normalTarget = /^[\w!$&()*+,;=:@/%.~-]*$/;
 const dotSegment = /\/(?:\.|%2e)/i;

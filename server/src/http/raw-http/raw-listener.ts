@@ -3,9 +3,8 @@ import type { SocketHandler, TCPSocketListener, UnixSocketListener } from 'bun';
 import type { Logger } from 'pino';
 import { socketPeer, type TrustedProxies } from '../client-address.ts';
 import type { Edge } from '../edge-request.ts';
-import type { GeneralHandler } from '../handlers.ts';
 import { waitUntilIdle } from '../listener.ts';
-import { Connection } from './connection.ts';
+import { Connection, type ListenerState } from './connection.ts';
 import {
   type ConnectionLimits,
   createConnectionRegistry,
@@ -14,7 +13,6 @@ import {
   queuedBytesMax,
 } from './connection-limits.ts';
 import type { RowsListener } from './fast-request.ts';
-import type { ListenerState } from './listener-state.ts';
 import { createWriteBuffer } from './output-queue.ts';
 import type { PassThroughClients } from './pass-through.ts';
 import { createResponseHeads, startClock } from './response-heads.ts';
@@ -53,8 +51,6 @@ export interface RawListenerOptions {
   tls?: TlsOptions;
   edge?: () => Edge | null;
   rows?: () => RowsListener | null;
-  /** Null: every request that is not answered by sites or rows is passed on. */
-  general?: GeneralHandler | null;
   accepts?: (host: string) => boolean;
   trustedProxies: TrustedProxies;
   /** Null: requests that are not answered here get 405. */
@@ -77,7 +73,6 @@ export function listenRaw(options: RawListenerOptions): RawListener {
   const shared: ListenerState = {
     edge: () => null,
     rows: () => null,
-    general: null,
     accepts: () => true,
     ...options,
     scheme: options.tls ? 'https' : 'http',

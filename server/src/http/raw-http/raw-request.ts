@@ -30,36 +30,6 @@ export class RawRequest implements EdgeRequest {
     this.authority = head.authority.text;
   }
 
-  /** Names and values as sent. */
-  fields(): [string, string][] {
-    const fields = this.#fields;
-    const bytes = this.#bytes;
-    const pairs: [string, string][] = [];
-    for (let index = 0; index < fields.length; index += 4) {
-      pairs.push([
-        bytes.toString('latin1', fields[index], fields[index + 1]),
-        bytes.toString('latin1', fields[index + 2], fields[index + 3]),
-      ]);
-    }
-    return pairs;
-  }
-
-  /** The same request for another spelling of its URL. */
-  withTarget(authority: Authority, path: string, search: string): RawRequest {
-    const { method } = this;
-    const copy = new RawRequest({
-      bytes: this.#bytes,
-      fields: this.#fields,
-      method,
-      path,
-      search,
-      authority,
-    });
-    copy.scheme = this.scheme;
-    copy.cachedRequestId = this.requestId();
-    return copy;
-  }
-
   requestId(): string {
     this.cachedRequestId ??= acceptRequestId(this.header('x-request-id'));
     return this.cachedRequestId;

@@ -56,12 +56,15 @@ function renderHead(
   clock: Clock,
   strictTransport: string | null,
 ): ResponseHead {
-  const { status, headers, cookies } = response;
+  const { status, headers } = response;
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
-    if (name !== 'content-length') text += headerLine(name, value);
+    if (name === 'content-length') continue;
+    if (!namePattern.test(name) || !valuePattern.test(value)) {
+      throw new RangeError(`invalid response header ${JSON.stringify(name)}`);
+    }
+    text += `${name}: ${value}\r\n`;
   }
-  for (const cookie of cookies ?? []) text += headerLine('set-cookie', cookie);
   if (strictTransport !== null && !(strictTransportHeader in headers))
     text += `${strictTransportHeader}: ${strictTransport}\r\n`;
   if (framing === 'chunks') text += 'transfer-encoding: chunked\r\n';
@@ -70,12 +73,6 @@ function renderHead(
   const dateAt = text.length;
   const bytes = Buffer.from(`${text}${clock.date.toString('latin1')}\r\nx-request-id: `, 'latin1');
   return { status, framing, bytes, dateAt, second: clock.second };
-}
-
-function headerLine(name: string, value: string): string {
-  if (!namePattern.test(name) || !valuePattern.test(value))
-    throw new RangeError(`invalid response header ${JSON.stringify(name)}`);
-  return `${name}: ${value}\r\n`;
 }
 
 export interface Clock {

@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
 import { Failure, fail, renderProblem } from '../../core/problem.ts';
-import type { EdgeResponse } from '../edge-request.ts';
+import type { AppProxy, EdgeResponse } from '../edge-request.ts';
 import { corsHeaders, isRequestId } from '../headers.ts';
 import type { OutputQueue } from './output-queue.ts';
 import { headTooLarge, type RequestHead } from './parse-head.ts';
 import type { Clock, Framing, ResponseHeads } from './response-heads.ts';
-import type { Answering } from './route-request.ts';
 
 export interface ResponseDeps {
   log: Logger;
@@ -36,7 +35,7 @@ export function sendResponse(
   } catch (error) {
     return sendError(output, deps, head, error);
   }
-  const isLast = head.isLast || deps.isStopping || response.isLast === true;
+  const isLast = head.isLast || deps.isStopping;
   const after = isLast ? 'last' : 'next';
   putHead(output, bytes, responseId(deps, head), after);
   const { body } = response;
@@ -172,17 +171,7 @@ export async function sendBody(output: OutputQueue, open: OpenBody, onProgress: 
   }
 }
 
-/** Ends the work for a response that nobody reads. */
-export function discardResponse(
-  response: EdgeResponse | Answering | Promise<EdgeResponse | Answering>,
-  abort: (() => void) | null,
-): void {
-  abort?.();
-  if (response instanceof Promise)
-    response.then(
-      (answer) => discardResponse(answer, null),
-      () => {},
-    );
-  else if ('response' in response) discardResponse(response.response, response.abort);
-  else if (response.body instanceof ReadableStream) void response.body.cancel().catch(() => {});
+export function cancelBody(response: EdgeResponse | AppProxy): void {
+  const body = 'proxy' in response ? null : response.body;
+  if (body instanceof ReadableStream) void body.cancel().catch(() => {});
 }

@@ -110,7 +110,7 @@ describe('a proxied request', () => {
     expect(app.heads[0]?.toLowerCase()).not.toContain('content-length');
   });
 
-  test.each(['OPTIONS', 'DELETE', 'PUT', 'PATCH'])('can have the method %s', async (method) => {
+  test.each(['OPTIONS', 'DELETE', 'PUT', 'PROPFIND'])('can have the method %s', async (method) => {
     await using app = await startRawApp(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     await using proxy = startProxy({ addresses: [app.address] });
     const head = `${method} / HTTP/1.1\r\nHost: ${appHost}\r\nConnection: close\r\n\r\n`;

@@ -72,7 +72,7 @@ describe('a proxied response', () => {
   });
 
   test.each([
-    ['of a length', 'Content-Length: 5\r\n\r\n<h1>a', 'content-length: 5'],
+    ['of a length', 'Content-Length: 5\r\n\r\n<h1>a', 'Content-Length: 5'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\n<h1>a\r\n0\r\n\r\n', ''],
     ['until the end', '\r\n<h1>a', ''],
     ['that is long', `Content-Length: 70000\r\n\r\n${'<h1>a'.padEnd(70_000)}`, ''],
