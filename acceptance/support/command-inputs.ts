@@ -5,6 +5,7 @@ import * as accountFixtures from './account-fixtures.ts';
 import { staticSource } from './apps.ts';
 import type { Fixture } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
+import * as gitFixtures from './git-fixtures.ts';
 import { png } from './images.ts';
 import { done, newPasswordUser, uniqueName, withToken } from './people.ts';
 import { deletedRow } from './row-fixtures.ts';
@@ -228,14 +229,14 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps sign-icon-upload': line('--app {app} --file {file}', privateApp, file('icon.png', png())),
   'apps templates add': line(
     "--repo {repo} --name 'A page' --ref main --alias {unique} --description 'As it is'",
-    fixtures.pageRepo,
+    gitFixtures.pageRepo,
   ),
   'apps templates remove': line('{template}', fixtures.template),
-  'apps detect': line('--repo {repo}', fixtures.pageRepo),
-  'apps bootstrap': line('--template {template} --slug {unique}', fixtures.sharedTemplate),
-  'apps bootstrap-status': line('{run}', fixtures.bootstrapRun),
-  'apps bootstrap-cancel': line('{run}', fixtures.waitingRun),
-  'apps fork': line('{app} --slug {unique} --template {template}', privateApp, fixtures.sharedTemplate),
+  'apps detect': line('--repo {repo}', gitFixtures.pageRepo),
+  'apps bootstrap': line('--template {template} --slug {unique}', gitFixtures.sharedTemplate),
+  'apps bootstrap-status': line('{run}', gitFixtures.bootstrapRun),
+  'apps bootstrap-cancel': line('{run}', gitFixtures.waitingRun),
+  'apps fork': line('{app} --slug {unique} --template {template}', privateApp, gitFixtures.sharedTemplate),
   'apps co-owners list, apps inspection-consent get': line('--app {sharedApp}'),
   'apps inspection-consent ledger, apps raw-db status, apps storage status': line('--app {sharedApp}'),
   'apps co-owners add, apps members add': line('--app {app} --user {member}', privateApp),
@@ -265,14 +266,14 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'review approve': line("{request} --note 'looks right'", publicationRequest),
   'review reject': line("{request} --reason 'the prices are wrong'", publicationRequest),
 
-  'git-host accounts unlink': line('{account}', fixtures.gitAccount),
-  'git-host installations list, git-host installations repos': line('', fixtures.emptyRepository),
-  'git-host repos delete': line('{repo}', fixtures.emptyRepository),
+  'git-host accounts unlink': line('{account}', gitFixtures.gitAccount),
+  'git-host installations list, git-host installations repos': line('', gitFixtures.emptyRepository),
+  'git-host repos delete': line('{repo}', gitFixtures.emptyRepository),
   'git-host link': approvedCode,
-  'git-host complete': line('--state {state}', fixtures.begunConnection),
-  'apps git connect': line('--app {app} --repo {repo}', privateApp, fixtures.emptyRepository),
-  'apps git status, apps git disconnect': line('--app {app}', fixtures.connectedApp),
-  'apps git update': line('--app {app} --branch release', fixtures.connectedApp),
+  'git-host complete': line('--state {state}', gitFixtures.begunConnection),
+  'apps git connect': line('--app {app} --repo {repo}', privateApp, gitFixtures.emptyRepository),
+  'apps git status, apps git disconnect': line('--app {app}', gitFixtures.connectedApp),
+  'apps git update': line('--app {app} --branch release', gitFixtures.connectedApp),
   // Without --detach the command would wait: these deployments stay in the queue.
   deploy: line('--app {app} --from-dir {folder} --detach', fixtures.supersededDeployment, folder),
   'deployments list, logs, ps': line('--app {app}', fixtures.supersededDeployment),
@@ -288,10 +289,10 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'schedules list': line('--app {app}', runFixtures.scheduledApp),
   'schedules runs': line('{name} --app {app}', runFixtures.scheduledApp),
   'schedules run': line('{name} --app {app} --detach', runFixtures.scheduledApp),
-  'previews list': line('--app {app}', fixtures.preview),
+  'previews list': line('--app {app}', gitFixtures.preview),
   'previews show, previews open, previews redeploy, previews delete': line(
     '{preview} --app {app}',
-    fixtures.preview,
+    gitFixtures.preview,
   ),
   'env list': line('--app {app}', fixtures.appWithVariable),
   'env set': line('GREETING=hello MODE=fast --app {app}', fixtures.supersededDeployment),

@@ -4,6 +4,7 @@ import { staticSource, uploadSource } from './apps.ts';
 import type { Letter } from './document.ts';
 import type { Fixture, Params } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
+import * as gitFixtures from './git-fixtures.ts';
 import { type Person, uniqueName } from './people.ts';
 import { deletedRow } from './row-fixtures.ts';
 import * as runFixtures from './run-fixtures.ts';
@@ -48,7 +49,7 @@ const ownFactor: Fixture = (world, owner, letter) =>
 
 /** Who has no role in an app sees the runs that they started. */
 const visibleRun: Fixture = async (world, owner, letter) => {
-  const params = await fixtures.bootstrapRun(world, letter === 'M' ? world.people.M : owner);
+  const params = await gitFixtures.bootstrapRun(world, letter === 'M' ? world.people.M : owner);
   const coOwners = `${world.tenant.base}/apps/${params.newApp}/co-owners`;
   if (letter === 'C') await owner.call('POST', coOwners, { user_id: world.people.C.id });
   return params;
@@ -136,7 +137,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'categories.get categories.delete': of(fixtures.category),
   'categories.update': of(fixtures.category, { description: 'changed', display_order: 3 }),
   'templates.create': inTenant(async (_, world) => ({
-    ...(await fixtures.pageRepo(world, world.people.A)),
+    ...(await gitFixtures.pageRepo(world, world.people.A)),
     name: 'A page',
   })),
   'templates.delete': of(fixtures.template),
@@ -158,7 +159,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'serviceTokens.revoke': of(accountFixtures.serviceToken),
   'trustRules.add': of(accountFixtures.serviceAccount, accountFixtures.trustRuleBody),
   'trustRules.remove': of(accountFixtures.trustRule),
-  'previews.list previews.get previews.redeploy previews.delete': of(fixtures.preview),
+  'previews.list previews.get previews.redeploy previews.delete': of(gitFixtures.preview),
   'apps.restart apps.instances': of(fixtures.liveProcess),
   'apps.scale': of(fixtures.liveProcess, () => ({ instances: { web: 2 } })),
   'runs.create': forEach(runFixtures.openRun, { command: 'true' }),
@@ -169,14 +170,14 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'apps.suspend': of(fixtures.appIn('running')),
   'apps.resume': of(fixtures.appIn('suspended')),
   'apps.restore apps.purge': forEach(deletedApp),
-  'apps.fork': of(fixtures.sharedTemplate, ({ template }, { app }) => ({
+  'apps.fork': of(gitFixtures.sharedTemplate, ({ template }, { app }) => ({
     source: app.id,
     slug: uniqueName('b'),
     template,
   })),
-  'bootstraps.start': of(fixtures.sharedTemplate, ({ template }) => ({ template, slug: uniqueName('b') })),
+  'bootstraps.start': of(gitFixtures.sharedTemplate, ({ template }) => ({ template, slug: uniqueName('b') })),
   'bootstraps.get': forEach(visibleRun),
-  'bootstraps.cancel': own(fixtures.bootstrapRun),
+  'bootstraps.cancel': own(gitFixtures.bootstrapRun),
   'coOwners.add appMembers.add': of(fixtures.privateApp, (_, { people }) => ({ user_id: people.M.id })),
   // C, who calls too, then removes themself.
   'coOwners.remove': of(async (world, owner) => ({
@@ -211,27 +212,27 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'storage.signUpload': of(fixtures.appWithObject, { key: 'new.txt' }),
   'storage.copy': of(fixtures.appWithObject, { from: 'a/b.txt', to: 'copy.txt' }),
 
-  'gitHost.unlink': own(fixtures.gitAccount),
+  'gitHost.unlink': own(gitFixtures.gitAccount),
   'gitHost.deleteRepository': own(async (world, owner) => {
-    const [account = '', name = ''] = (await fixtures.emptyRepository(world, owner)).repo.split('/');
+    const [account = '', name = ''] = (await gitFixtures.emptyRepository(world, owner)).repo.split('/');
     return { owner: account, name };
   }),
-  'gitHost.pollLink': own(fixtures.deviceCode, ({ code }) => ({ device_code: code })),
-  'gitHost.repositories': own(fixtures.installation),
-  'gitHost.complete': own(fixtures.begunConnection, ({ state }) => ({ state })),
+  'gitHost.pollLink': own(gitFixtures.deviceCode, ({ code }) => ({ device_code: code })),
+  'gitHost.repositories': own(gitFixtures.installation),
+  'gitHost.complete': own(gitFixtures.begunConnection, ({ state }) => ({ state })),
   'gitHost.detect': own(async (world, owner) => ({
-    '?repo': (await fixtures.pageRepo(world, owner)).repo,
+    '?repo': (await gitFixtures.pageRepo(world, owner)).repo,
   })),
   'git.connect': forEach(
     async (world, owner, letter) => ({
       ...(await fixtures.privateApp(world, owner)),
-      repo: (await fixtures.emptyRepository(world, world.ownerFor(letter))).repo,
+      repo: (await gitFixtures.emptyRepository(world, world.ownerFor(letter))).repo,
     }),
     ({ repo }) => ({ repo }),
   ),
   'git.begin': of(fixtures.privateApp, {}),
-  'git.update': of(fixtures.connectedApp, { branch: 'other' }),
-  'git.disconnect': of(fixtures.connectedApp),
+  'git.update': of(gitFixtures.connectedApp, { branch: 'other' }),
+  'git.disconnect': of(gitFixtures.connectedApp),
   'deployments.create': of(fixtures.supersededDeployment, async ({ app }, { tenant }, owner) => ({
     upload_id: await uploadSource({ base: `${tenant.base}/apps/${app}`, owner }, staticSource()),
   })),

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { AppsServices } from './apps/module.ts';
 import type { Config } from './config.ts';
 import { anchorEffect } from './core/audit-verify.ts';
-import { checkClock } from './core/clock.ts';
 import { createReadiness, openControlDatabase } from './core/db.ts';
 import { deleteExpiredKeys } from './core/idempotency.ts';
 import { listenForChanges } from './core/invalidation.ts';
@@ -70,7 +69,6 @@ export async function startPlatform(
       onError: (error) => log.warn({ err: error }, 'idle database connection lost'),
     });
     onStop(control.close);
-    await checkClock(control.pool);
     const db = withMasterKey(control.db, config.masterKeyFile);
     const rows = openRowDatabase(config, database, log);
     onStop(rows.close);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg, { type ClientBase } from 'pg';
+import { checkClock } from './clock.ts';
 import { sha256 } from './values.ts';
 
 export type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer';
@@ -32,6 +33,7 @@ export async function migrate(options: {
   client.on('error', () => {});
   try {
     await client.connect();
+    await checkClock(client);
     return await withSchemaLock(client, async () => {
       await prepare(client);
       const { rows } = await client.query<Migration>('select name, checksum from svc.migrations');

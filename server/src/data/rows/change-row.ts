@@ -16,15 +16,8 @@ import {
   rowEtag,
 } from './get-row.ts';
 import { parseChanges } from './parse-row.ts';
-import {
-  deleteSql,
-  existsSql,
-  type GuardedRow,
-  type InsertedColumn,
-  oneSql,
-  type Statement,
-  updateSql,
-} from './sql.ts';
+import { existsSql, oneSql, type Statement } from './sql.ts';
+import { deleteSql, type GuardedRow, type InsertedColumn, updateSql } from './write-sql.ts';
 import {
   hasCause,
   ifPlanHeader,

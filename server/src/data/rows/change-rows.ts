@@ -19,15 +19,9 @@ import { JsonRows, readValues } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { planWhere } from './plan.ts';
 import { createOutput, hasColumnIn, type Output } from './row-table.ts';
-import {
-  deleteSql,
-  type GuardedRow,
-  type InsertedColumn,
-  lockSql,
-  type Statement,
-  updateSql,
-} from './sql.ts';
+import type { Statement } from './sql.ts';
 import { idJson } from './upsert-rows.ts';
+import { deleteSql, type GuardedRow, type InsertedColumn, lockSql, updateSql } from './write-sql.ts';
 import { losesDeleted, planResponse, runWrite } from './write-transaction.ts';
 
 interface RowsChange {

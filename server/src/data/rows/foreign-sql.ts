@@ -2,7 +2,8 @@ import { escapeIdentifier as ident } from 'pg';
 import type { PlannedCondition } from '../tables/conditions.ts';
 import { conditionSql, dialectOf, type RowRefs, type Values, valuesFor } from './condition-sql.ts';
 import type { RowTable } from './row-table.ts';
-import type { InsertedColumn, Statement } from './sql.ts';
+import type { Statement } from './sql.ts';
+import type { InsertedColumn } from './write-sql.ts';
 
 /** Statements that change a row behind a connector. Its columns have no version, and masks do not apply to what is stored. */
 type Where = readonly PlannedCondition[];

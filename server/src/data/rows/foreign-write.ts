@@ -33,8 +33,9 @@ import {
 import { hasSeveralObjects } from './json-lines.ts';
 import { parseQuery } from './parse-query.ts';
 import { columnProblems, incompleteRow, isProblems, parseRowObject, rowProblemsError } from './parse-row.ts';
-import { existsSql, type InsertedColumn, oneSql } from './sql.ts';
+import { existsSql, oneSql } from './sql.ts';
 import { runOnce } from './store.ts';
+import type { InsertedColumn } from './write-sql.ts';
 import { ifPlanHeader, previewResponse } from './write-transaction.ts';
 
 /** Changes of one row behind a connector, by its primary key. */

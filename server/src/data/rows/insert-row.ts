@@ -22,9 +22,10 @@ import {
   rowProblemsError,
 } from './parse-row.ts';
 import { createOutput, type Output } from './row-table.ts';
-import { insertSql, oneSql } from './sql.ts';
+import { oneSql } from './sql.ts';
 import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
 import { insertCheck, isAddressable, presentColumns, refusedRow } from './write-checks.ts';
+import { insertSql } from './write-sql.ts';
 import {
   countPreviewConflict,
   hasCause,

@@ -20,9 +20,9 @@ import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-
 import { parseQuery } from './parse-query.ts';
 import { rowError } from './row-errors.ts';
 import { createOutput } from './row-table.ts';
-import { lockSql } from './sql.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { requireAction } from './write-checks.ts';
+import { lockSql } from './write-sql.ts';
 import { planResponse, type RowWritten, runWrite, type WriteMode } from './write-transaction.ts';
 
 /** Of the request, for each table that its operations name. */

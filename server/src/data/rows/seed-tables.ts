@@ -16,8 +16,8 @@ import {
 } from './parse-row.ts';
 import { rowError } from './row-errors.ts';
 import { createOutput, type RowTable, rowTable, wholeView } from './row-table.ts';
-import { insertSql } from './sql.ts';
 import { hasRows } from './store.ts';
+import { insertSql } from './write-sql.ts';
 
 export interface SeedFile {
   /** `.json`: `{"<table>": [{…}, …], …}`. `.csv`: a header and rows of the table that the file is named after. */

@@ -10,18 +10,9 @@ import { parseQuery } from './parse-query.ts';
 import { type AfterKey, planList, planWhere } from './plan.ts';
 import { planAggregate } from './plan-aggregate.ts';
 import { createOutput } from './row-table.ts';
-import {
-  cappedCountSql,
-  countSql,
-  deleteSql,
-  estimateSql,
-  exportSql,
-  insertSql,
-  listSql,
-  oneSql,
-  updateSql,
-} from './sql.ts';
+import { cappedCountSql, countSql, estimateSql, exportSql, listSql, oneSql } from './sql.ts';
 import { idColumn, nameColumn, ownRowsTable, testTable, typedColumns } from './testing.ts';
+import { deleteSql, insertSql, updateSql } from './write-sql.ts';
 
 const table = testTable();
 const own = ownRowsTable('u1');

@@ -10,7 +10,6 @@ import {
   conditionSql,
   dialectOf,
   newRow,
-  storedRow,
   type Values,
   valuesFor,
 } from './condition-sql.ts';
@@ -25,7 +24,7 @@ export interface Statement {
   values: readonly (string | null)[];
 }
 
-type Where = readonly PlannedCondition[];
+export type Where = readonly PlannedCondition[];
 
 /** Returns the output columns, then the sort keys for the cursor. Reads one row more than the page, for `has_more`. */
 export function listSql(plan: ListPlan): Statement {
@@ -175,7 +174,11 @@ function joinsSql(joins: readonly Join[], values: Values): string {
     .join('');
 }
 
-function viewColumnSql(table: RowTable, { column, source, cases }: ViewColumn, values: Values): string {
+export function viewColumnSql(
+  table: RowTable,
+  { column, source, cases }: ViewColumn,
+  values: Values,
+): string {
   const plain = columnRef(source);
   if (cases.length === 0) return plain;
   const context = {
@@ -197,155 +200,15 @@ function viewColumnSql(table: RowTable, { column, source, cases }: ViewColumn, v
   return isText && dialect === postgresDialect ? `(${text}) collate "C"` : text;
 }
 
-export interface InsertedColumn {
-  column: CatalogueColumn;
-  value: string | null | { sql: string };
-}
-
-/** With a check the row is inserted only if its values meet it. */
-export function insertSql(
-  table: RowTable,
-  inserted: readonly InsertedColumn[],
-  { version, returning, check }: { version: string; returning: Output; check?: PlannedCondition },
-): Statement {
-  const values = valuesFor(table);
-  const names = inserted.map(({ column }) => ident(column.physical));
-  const items = inserted.map(({ column, value }) => valueSql(value, column, values));
-  names.push(versionColumn);
-  items.push(bindAs(values, version, 'int8'));
-  const row =
-    check === undefined || isAlways(check)
-      ? `values (${items.join(', ')})`
-      : `select x.* from (select ${items.map((item, at) => `${item} as ${names[at]}`).join(', ')}) x` +
-        ` where ${conditionSql(
-          check,
-          values,
-          newRow(({ physical }) => `x.${ident(physical)}`),
-        )}`;
-  const text = `insert into ${table.from} as t (${names.join(', ')}) ${row}${returningSql(table, returning, values)}`;
-  return { text, values };
-}
-
-export interface GuardedRow {
-  where: Where;
-  /** What the row must meet before and after the change. */
-  allowed: PlannedCondition;
-  /** Returns the stored id too, behind the other values. */
-  returnsId?: boolean;
-}
-
-/**
- * The rows that the caller sees, that match, and that they may change; then their stored ids. Locked in the order of the ids,
- * so that two such statements do not wait for each other. The conditions stand beside the table itself: PostgreSQL checks them
- * again on a row that changed while the lock was awaited, which it does not do for a subquery.
- */
-export function lockSql(
-  table: RowTable,
-  { where, allowed }: GuardedRow,
-  options: { output: Output; changed: readonly InsertedColumn[] | null; rowsMax: number },
-): Statement {
-  const values = valuesFor(table);
-  const { rows } = table.view;
-  const id = columnRef(table.catalogue.idColumn);
-  const seen = seenColumn(table, values);
-  const items = options.output.columns.map(({ column }) => seen(column));
-  const conditions = isAlways(rows) ? [] : [conditionSql(rows, values)];
-  for (const condition of where) conditions.push(conditionSql(condition, values, { column: seen }));
-  if (!isAlways(allowed)) {
-    const next = options.changed && nextValue(options.changed, values);
-    conditions.push(conditionSql(allowed, values, { ...storedRow, ...(next && { new: next }) }));
-  }
-  const text =
-    `select ${[...items, `${id}::text`].join(', ')} from ${table.from} as t${whereClause(conditions)}` +
-    ` order by ${id} limit ${options.rowsMax} for update`;
-  return { text, values };
-}
-
-export function updateSql(
-  table: RowTable,
-  changed: readonly InsertedColumn[],
-  row: GuardedRow,
-  version: string | null,
-): Statement {
-  const values = valuesFor(table);
-  const sets = changed.map(({ column, value }) => {
-    return `${ident(column.physical)} = ${valueSql(value, column, values)}`;
-  });
-  // An empty update keeps the version.
-  sets.push(`${versionColumn} = t.${versionColumn}${sets.length === 0 ? '' : ' + 1'}`);
-  const conditions = guardedWhere(row, version, values, nextValue(changed, values));
-  const text =
-    `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}` +
-    returningSql(table, table.all, values, row);
-  return { text, values };
-}
-
-function nextValue(changed: readonly InsertedColumn[], values: Values) {
-  return (column: CatalogueColumn) => {
-    const change = changed.find((each) => each.column === column);
-    return change ? valueSql(change.value, column, values) : columnRef(column);
-  };
-}
-
-export function deleteSql(table: RowTable, row: GuardedRow, version: string | null): Statement {
-  const values = valuesFor(table);
-  const conditions = guardedWhere(row, version, values);
-  const returning = returningSql(table, table.all, values, row);
-  const text = `delete from ${table.from} as t${whereClause(conditions)}${returning}`;
-  return { text, values };
-}
-
-function valueSql(value: InsertedColumn['value'], column: CatalogueColumn, values: Values): string {
-  return typeof value === 'object' && value !== null ? value.sql : bind(values, value, column);
-}
-
-/** Called after the `set` values are bound, because they come first in the text. */
-function guardedWhere(
-  { where, allowed }: GuardedRow,
-  version: string | null,
-  values: Values,
-  next?: (column: CatalogueColumn) => string,
-): string[] {
-  const conditions = whereSql(where, values);
-  if (!isAlways(allowed)) {
-    conditions.push(conditionSql(allowed, values, { ...storedRow, ...(next && { new: next }) }));
-    if (next) conditions.push(conditionSql(allowed, values, { column: next, old: columnRef, new: next }));
-  }
-  if (version !== null) conditions.push(`t.${versionColumn} = ${bindAs(values, version, 'int8')}`);
-  return conditions;
-}
-
-/** The columns as the caller sees them, the id, the version, and whether they see the row at all. */
-function returningSql(
-  table: RowTable,
-  output: Output,
-  values: Values,
-  { returnsId = false }: Pick<GuardedRow, 'returnsId'> = {},
-): string {
-  const { rows, columns } = table.view;
-  const seen = seenColumn(table, values);
-  const items = columns === null ? output.sql : output.columns.map(({ column }) => seen(column)).join(', ');
-  const isVisible = isAlways(rows) ? `'true'` : `(${conditionSql(rows, values)})::text`;
-  const id = returnsId ? [`${columnRef(table.catalogue.idColumn)}::text`] : [];
-  return ` returning ${[...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible, ...id].join(', ')}`;
-}
-
-function seenColumn(table: RowTable, values: Values) {
-  return (column: CatalogueColumn) => {
-    const view = table.view.columns?.find((each) => each.column === column);
-    return view ? viewColumnSql(table, view, values) : columnRef(column);
-  };
-}
-
 export function columnsSql({ sql }: Output, more: readonly string[]): string {
   return [...(sql === '' ? [] : [sql]), ...more].join(', ');
 }
 
-const versionRef = `t.${ident(versionColumn)}`;
+export const versionRef = `t.${ident(versionColumn)}`;
 /** Rows of a connector have none. */
 export const versionIn = ({ catalogue: { foreign } }: RowTable) => (foreign ? 'null' : versionRef);
 
-function whereClause(conditions: readonly string[]): string {
+export function whereClause(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
 

@@ -2,6 +2,7 @@ import type { ColumnChecks } from '@svc/contract/column-checks.ts';
 import type { DeleteAction } from '@svc/contract/column-families.ts';
 import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
+import { escapeIdentifier } from 'pg';
 
 export interface TableCatalogue {
   id: string;
@@ -102,3 +103,12 @@ export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-
 /** Of the log of a table's changes. */
 export const physicalLogName = (tableId: string) => `l_${tableId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;
+
+export interface TableId {
+  id: string;
+  app_id: string;
+}
+
+export const inSchema = (table: Pick<TableId, 'app_id'>, name: string): string =>
+  `${escapeIdentifier(physicalSchemaName(table.app_id))}.${escapeIdentifier(name)}`;
+export const qualifiedTable = (table: TableId): string => inSchema(table, physicalTableName(table.id));

@@ -2,7 +2,7 @@ import { changesKeptHours } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import type { Db } from '../../core/db.ts';
-import { physicalColumnName, physicalLogName, physicalSchemaName, physicalTableName } from './catalogue.ts';
+import { inSchema, physicalColumnName, physicalLogName, qualifiedTable, type TableId } from './catalogue.ts';
 import type { Statement } from './ddl.ts';
 import type { TableRow } from './store.ts';
 
@@ -15,10 +15,7 @@ const ident = pg.escapeIdentifier;
 const literal = pg.escapeLiteral;
 
 type LoggedTable = Pick<TableRow, 'id' | 'app_id' | 'columns' | 'history_days' | 'soft_delete_days'>;
-type TableId = Pick<TableRow, 'id' | 'app_id'>;
 
-const inSchema = (table: TableId, name: string) =>
-  `${ident(physicalSchemaName(table.app_id))}.${ident(name)}`;
 const logTable = (table: TableId) => inSchema(table, physicalLogName(table.id));
 const logFunction = (table: TableId) => inSchema(table, physicalLogName(table.id).replace('l_', 'f_'));
 
@@ -87,7 +84,7 @@ export function indexLogSql(table: LoggedTable): Statement[] {
 
 /** Triggers of statements: a batch is logged by one statement too. */
 export function createTriggersSql(table: TableId): Statement[] {
-  const on = inSchema(table, physicalTableName(table.id));
+  const on = qualifiedTable(table);
   const rows = {
     insert: 'new table as n',
     update: 'old table as o new table as n',

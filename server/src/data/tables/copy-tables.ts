@@ -2,9 +2,10 @@ import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { addIndex, alignTable, unlinked } from './align-table.ts';
-import { addForeignKeySql, createTableSql } from './ddl.ts';
+import { createTableSql } from './ddl.ts';
 import { insertTableGrantRow, listTableGrantRows } from './grants-store.ts';
 import { run, runStatements } from './physical-lock.ts';
+import { addForeignKeySql } from './references-ddl.ts';
 import { countAttributes } from './rules.ts';
 import { type ColumnRow, insertTableRow, listAllTableRows, type TableRow, updateColumnRow } from './store.ts';
 

@@ -1,23 +1,25 @@
 import { checkNames, patternOf } from '@svc/contract/column-checks.ts';
-import { type DeleteAction, enumValues } from '@svc/contract/column-families.ts';
+import { enumValues } from '@svc/contract/column-families.ts';
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { isFileType } from '@svc/contract/file-type.ts';
 import { searchedCharsMax, searchLanguages } from '@svc/contract/search.ts';
 import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import pg from 'pg';
 import {
+  inSchema,
   physicalCheckName,
   physicalColumnName,
-  physicalForeignKeyName,
   physicalIndexName,
   physicalSchemaName,
   physicalSequenceName,
   physicalTableName,
-  physicalTriggerName,
   physicalVectorName,
+  qualifiedTable,
+  type TableId,
   versionColumn,
 } from './catalogue.ts';
 import { createLogSql, createTriggersSql, dropLogSql, isLogged } from './change-log.ts';
+import { addForeignKeySql, addKeySql, dropForeignKeySql, dropKeySql } from './references-ddl.ts';
 import type { IndexPlan } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 import { columnDefault } from './values.ts';
@@ -30,7 +32,6 @@ export interface Statement {
 
 const ident = pg.escapeIdentifier;
 const literal = pg.escapeLiteral;
-export type TableId = Pick<TableRow, 'id' | 'app_id'>;
 
 const declaredType = (type: ColumnType) => {
   const { sql, declaration = sql } = describeColumnType(type);
@@ -41,8 +42,6 @@ export function languageSql(language: string): string {
   if (!searchLanguages.includes(language)) throw new Error(`${language} is not a language of searches.`);
   return `${literal(`pg_catalog.${language}`)}::regconfig`;
 }
-
-export const qualifiedTable = (table: TableId): string => inSchema(table, physicalTableName(table.id));
 
 export function createTableSql(table: TableRow, role: string | null): Statement[] {
   const schema = ident(physicalSchemaName(table.app_id));
@@ -166,75 +165,6 @@ export function countBreakingSql(
   const name = physicalTableName(table.id);
   const from = inSchema(table, source === 'copy' ? copyName(name) : name);
   return `select array[${counts.join(', ')}] as breaking from ${from}`;
-}
-
-const deleteActionsSql = { restrict: 'restrict', cascade: 'cascade', set_null: 'set null' } as const;
-
-/** Without a look at the rows where the caller knows that they are valid. */
-export function addForeignKeySql(
-  table: TableId & Pick<TableRow, 'columns'>,
-  { number, ref_table, target, on_delete }: ColumnRow,
-  { isValid }: { isValid: boolean },
-): Statement[] {
-  if (!ref_table || !target) return [];
-  const action = on_delete ?? 'restrict';
-  return [
-    ...dropForeignKeySql(table, number),
-    ...addKeySql(
-      table,
-      { id: ref_table, app_id: table.app_id },
-      { number, on_delete: action, idNumber: target.id_number, isValid },
-    ),
-    ...(action === 'set_null' ? touchSql(table, number) : []),
-  ];
-}
-
-function addKeySql(
-  table: TableId,
-  referred: TableId,
-  key: { number: number; on_delete: DeleteAction; idNumber: number; isValid: boolean },
-): Statement[] {
-  const text =
-    `alter table ${qualifiedTable(table)} add constraint ${ident(physicalForeignKeyName(key.number))}` +
-    ` foreign key (${ident(physicalColumnName(key.number))}) references ${qualifiedTable(referred)}` +
-    ` (${ident(physicalColumnName(key.idNumber))}) on delete ${deleteActionsSql[key.on_delete]}`;
-  return [{ text: key.isValid ? `${text} not valid` : text }];
-}
-
-const dropKeySql = (table: TableId, number: number): Statement[] => [
-  {
-    text: `alter table ${qualifiedTable(table)} drop constraint if exists ${ident(physicalForeignKeyName(number))}`,
-  },
-];
-
-export function dropForeignKeySql(table: TableId, number: number): Statement[] {
-  const trigger = ident(physicalTriggerName(number));
-  return [
-    ...dropKeySql(table, number),
-    { text: `drop trigger if exists ${trigger} on ${qualifiedTable(table)}` },
-  ];
-}
-
-/** PostgreSQL sets references to null by itself: the row gets another version then, as by any other change. */
-function touchSql(table: TableId & Pick<TableRow, 'columns'>, number: number): Statement[] {
-  const touch = `${ident(physicalSchemaName(table.app_id))}.touch_row`;
-  const updatedAt = table.columns.find(({ role }) => role === 'updated_at');
-  const name = ident(physicalColumnName(number));
-  return [
-    {
-      text:
-        `create or replace function ${touch}() returns trigger language plpgsql as $$ begin` +
-        ` new.${versionColumn} := old.${versionColumn} + 1; if tg_nargs > 0 then` +
-        ' new := jsonb_populate_record(new, jsonb_build_object(tg_argv[0], clock_timestamp())); end if;' +
-        ' return new; end $$',
-    },
-    {
-      text:
-        `create trigger ${ident(physicalTriggerName(number))} before update of ${name} on ${qualifiedTable(table)}` +
-        ` for each row when (old.${name} is not null and new.${name} is null and old.${versionColumn} = new.${versionColumn})` +
-        ` execute function ${touch}(${updatedAt ? literal(physicalColumnName(updatedAt.number)) : ''})`,
-    },
-  ];
 }
 
 export function dropColumnSql(
@@ -435,7 +365,5 @@ function createIndexSql(table: string, name: string, plan: IndexPlan): string {
   return `create ${plan.isUnique ? 'unique ' : ''}index ${ident(name)} on ${table} ${on}`;
 }
 
-const inSchema = (table: Pick<TableId, 'app_id'>, name: string) =>
-  `${ident(physicalSchemaName(table.app_id))}.${ident(name)}`;
 const primaryKeyName = (tableId: string) => `p_${tableId.replaceAll('-', '')}`;
 const copyName = (name: string) => `n${name}`;

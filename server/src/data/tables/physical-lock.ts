@@ -2,7 +2,8 @@ import { CompiledQuery } from 'kysely';
 import type { MutationCtx } from '../../core/context.ts';
 import { sqlState, type Tx } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
-import { qualifiedTable, type Statement, type TableId } from './ddl.ts';
+import { qualifiedTable, type TableId } from './catalogue.ts';
+import type { Statement } from './ddl.ts';
 
 interface Attempt {
   waitMsMax: number;

@@ -5,8 +5,8 @@ import { sqlState } from '../../core/db.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { addIndex } from './align-table.ts';
-import { addForeignKeySql, dropForeignKeySql } from './ddl.ts';
 import { runStatements, withTableLock } from './physical-lock.ts';
+import { addForeignKeySql, dropForeignKeySql } from './references-ddl.ts';
 import { defaultIndexName, type NewColumn } from './rules.ts';
 import { type ColumnRow, lockTableCreation, lockTableRow, type TableRow } from './store.ts';
 

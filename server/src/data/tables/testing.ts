@@ -3,8 +3,8 @@ import { newApp } from '../../apps/record/testing.ts';
 import { appRef, type Caller } from '../../core/context.ts';
 import { newTenant, type TestDatabase } from '../../testing.ts';
 import { appCalls } from '../testing.ts';
-import { physicalColumnName, physicalSchemaName, versionColumn } from './catalogue.ts';
-import { qualifiedTable } from './ddl.ts';
+import { physicalColumnName, physicalSchemaName, qualifiedTable, versionColumn } from './catalogue.ts';
+
 import { loadCatalogue } from './load-catalogue.ts';
 import { tableRoutes } from './routes.ts';
 
