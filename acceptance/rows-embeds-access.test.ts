@@ -95,6 +95,21 @@ describe('related rows of a table with rules', () => {
     ]);
   });
 
+  test('follow a change of the rules and of the columns between two requests of the same form', async () => {
+    const { customers, orders } = await shop({ customers: { preset: 'read-only' } });
+    const send = await through(ada, orders);
+    const ask = (no: number, more = '') => send('GET', `?select=no,customer(*)&no=eq.${no}${more}`);
+    const named = async (no: number) => (await done(ask(no))).data[0].customer?.name;
+    expect([await named(1), await named(2), await named(1)]).toEqual(['Europe', 'America', 'Europe']);
+    expect((await done(ask(2, '&customer.name=eq.Europe'))).data).toEqual([]);
+    await done(customers.shape('PUT', '/access', { read: ['region=eq.eu'] }));
+    expect([await named(1), await named(2)]).toEqual(['Europe', undefined]);
+    await done(customers.shape('POST', '/columns', { name: 'city', type: 'text', nullable: true }));
+    expect((await done(ask(1))).data[0].customer).toMatchObject({ city: null });
+    await done(customers.shape('PUT', '/access', { read: ['role:manager'] }));
+    expect((await ask(1)).body.code).toBe('unknown_column');
+  });
+
   test('answer like unknown names where the table, the column or the reference is hidden', async () => {
     const hidden = await shop({ customers: { preset: 'read-only', read: ['role:manager'] } });
     const same = async (send: Call, known: string, unknown: string) => {

@@ -71,7 +71,7 @@ export type ParsedQuery = ReturnType<typeof emptyQuery>;
 
 function emptyQuery() {
   return {
-    select: null as SelectItem[] | null,
+    select: null as readonly SelectItem[] | null,
     where: [] as Condition[],
     sort: [] as SortKey[],
     page: null as number | null,

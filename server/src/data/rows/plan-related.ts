@@ -18,12 +18,23 @@ import {
   type ListPlan,
   type PlannedSort,
   planDistinct,
+  planWhere as planOwnWhere,
   planSort,
   withoutStar,
 } from './plan.ts';
-import { type EmbedPlan, existsSql, type RelatedItem } from './related-sql.ts';
-import { findRelation, type OpenRelated, type Relation } from './relations.ts';
-import { createOutput, failUnknown, isJoined, type Join, joinedColumn, type RowTable } from './row-table.ts';
+import { knownFrame } from './related-frames.ts';
+import { type EmbedPlan, existsSql, type RelatedItem, shownSql } from './related-sql.ts';
+import { findRelation, type OpenRelated, type RelatedTable, type Relation } from './relations.ts';
+import {
+  createOutput,
+  failUnknown,
+  isJoined,
+  type Join,
+  joinedColumn,
+  type Output,
+  type RowTable,
+} from './row-table.ts';
+import type { Statement } from './sql.ts';
 
 /** Rows of one table in the query: the listed ones, or those of an embed. */
 interface Scope {
@@ -44,39 +55,81 @@ interface Embed {
   scope: Scope;
 }
 
-export interface RelatedPlan extends ListPlan {
-  items: readonly RelatedItem[];
+/** What a query asks of related rows, each table with the access that the caller has to it. */
+export interface RelatedFrame {
+  table: RowTable;
+  opened: ReadonlyMap<string, RelatedTable | null>;
+  output: Output;
+  /** The columns of the table itself. */
+  own: Output;
   embeds: readonly EmbedPlan[];
+  shown: Statement;
+  where: readonly PlannedCondition[];
+  distinct: readonly CatalogueColumn[];
+  sort: readonly PlannedSort[];
+  notes: readonly string[];
 }
 
-/** A list whose query goes through relations, each table with the access that the caller has to it. */
+export interface RelatedPlan extends RelatedFrame, Omit<ListPlan, keyof RelatedFrame> {}
+
+/** A list whose query goes through relations. */
 export async function planRelated(
-  ctx: Pick<RowsCtx, 'openRelated' | 'table'>,
+  ctx: Pick<RowsCtx, 'openRelated' | 'table' | 'search'>,
   query: ParsedQuery,
   readCursor: (table: RowTable, token: string, sort: readonly PlannedSort[]) => readonly AfterKey[],
 ): Promise<RelatedPlan> {
-  const open = ctx.openRelated;
+  const isOwn = query.where.every((condition) => isOwnCondition(ctx.table, condition));
+  const frame = isOwn
+    ? await knownFrame(ctx, `${countTests(query.where)}`, () => planFrame(ctx, query, []))
+    : await planFrame(ctx, query, query.where);
+  query.notes.push(...frame.notes);
+  return {
+    ...frame,
+    where: isOwn ? [...frame.where, ...planOwnWhere(ctx.table, query.where)] : frame.where,
+    after: query.cursor === null ? null : readCursor(frame.table, query.cursor, frame.sort),
+    page: query.page ?? 1,
+    perPage: query.perPage ?? perPageDefault,
+  };
+}
+
+const isOwnCondition = (table: RowTable, condition: Condition): boolean =>
+  condition.kind === 'test'
+    ? table.byName.has(condition.column)
+    : condition.parts.every((part) => isOwnCondition(table, part));
+
+async function planFrame(
+  ctx: Pick<RowsCtx, 'openRelated' | 'table'>,
+  query: ParsedQuery,
+  conditions: readonly Condition[],
+): Promise<RelatedFrame> {
+  const opened = new Map<string, RelatedTable | null>();
+  const open: OpenRelated = async (tableId) => {
+    const found = opened.get(tableId) ?? (await ctx.openRelated(tableId));
+    opened.set(tableId, found);
+    return found;
+  };
   const select = query.select ?? [{ column: '*', alias: '*' }];
   const scope = await openScope(open, ctx.table, select);
-  scope.where.push(...query.where.map((condition) => ({ condition, hops: [] })));
+  scope.where.push(...conditions.map((condition) => ({ condition, hops: [] })));
   scope.sort = query.sort;
-  const tally = { tests: countTests(query.where), notes: query.notes };
+  const tally = { tests: countTests(query.where), notes: [] as string[] };
   for (const parameter of query.related) applyParameter(scope, parameter, tally);
-  const { table, where, sort, items, embeds } = await planScope(open, scope);
+  const { table, where, sort, items, own, embeds } = await planScope(open, scope);
   const distinct = planDistinct(table, query.distinct);
   if (distinct.length > 0 && sort.some(({ column }) => isJoined(column)))
     throw validationError('distinct', 'cannot be combined with a sort by related rows');
+  const output = createOutput(items.map(({ column, key }) => ({ column, key })));
   return {
     table,
-    output: createOutput(items.map((item) => ({ column: item.column, key: item.key }))),
-    items,
+    opened,
+    output,
+    own,
     embeds,
+    shown: shownSql(items),
     where,
     distinct,
     sort,
-    after: query.cursor === null ? null : readCursor(table, query.cursor, sort),
-    page: query.page ?? 1,
-    perPage: query.perPage ?? perPageDefault,
+    notes: tally.notes,
   };
 }
 
@@ -163,6 +216,7 @@ interface PlannedScope {
   where: PlannedCondition[];
   sort: PlannedSort[];
   items: RelatedItem[];
+  own: Output;
   embeds: EmbedPlan[];
 }
 
@@ -194,7 +248,8 @@ async function planScope(open: OpenRelated, scope: Scope): Promise<PlannedScope>
     return plan ? [{ key: alias, column: embeddedColumn(alias), embed: plan }] : [];
   });
   const table = scope.joins.length > 0 ? { ...scope.table, joins: scope.joins } : scope.table;
-  return { table, where, sort, items, embeds: [...plans.values()] };
+  const own = createOutput(items.filter(({ embed }) => !embed));
+  return { table, where, sort, items, own, embeds: [...plans.values()] };
 }
 
 /** The JSON of related rows, in place of a column. */
@@ -208,8 +263,8 @@ const embeddedColumn = (name: string): CatalogueColumn => ({
 });
 
 async function planEmbed(open: OpenRelated, { key, relation, scope }: Embed): Promise<EmbedPlan> {
-  const { kind, from, to, other } = relation;
-  return { key, kind, from, to, other, limit: scope.limit, ...(await planScope(open, scope)) };
+  const { kind, from, to } = relation;
+  return { key, kind, from, to, limit: scope.limit, ...(await planScope(open, scope)) };
 }
 
 async function planWhere(

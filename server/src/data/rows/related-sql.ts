@@ -1,12 +1,11 @@
 import { escapeIdentifier as ident } from 'pg';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import type { PlannedCondition } from '../tables/conditions.ts';
-import { bindAs, dialectOf, type Values, valuesFor } from './condition-sql.ts';
+import { bindAs, dialectOf, type Values } from './condition-sql.ts';
 import { jsonKind } from './json-rows.ts';
 import type { PlannedSort } from './plan.ts';
 import type { RelatedPlan } from './plan-related.ts';
-import type { RelatedTable } from './relations.ts';
-import { columnRef, isJoined, type RowTable } from './row-table.ts';
+import { columnRef, isJoined, type Output, type RowTable } from './row-table.ts';
 import {
   afterSql,
   distinctFrom,
@@ -31,13 +30,20 @@ export interface EmbedPlan {
   from: CatalogueColumn;
   /** Of the related rows. */
   to: CatalogueColumn;
-  other: RelatedTable;
   table: RowTable;
   where: readonly PlannedCondition[];
   sort: readonly PlannedSort[];
   limit: number;
   items: readonly RelatedItem[];
+  /** The columns of the related rows themselves. */
+  own: Output;
   embeds: readonly EmbedPlan[];
+}
+
+/** What is shown of each row. Its values come first in a statement, so that the text is always the same. */
+export function shownSql(items: readonly RelatedItem[]): Statement {
+  const values: Values = [];
+  return { text: items.map((item) => `${itemSql(item, values)}, `).join(''), values };
 }
 
 /**
@@ -45,26 +51,24 @@ export interface EmbedPlan {
  * can compare them with the `t` outside.
  */
 export function relatedListSql(plan: RelatedPlan): Statement {
-  const values = valuesFor(plan.table);
+  const values: Values = [...plan.shown.values];
   const source = distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
   if (plan.after) source.conditions.push(afterSql(plan, plan.after, values));
   let page = `${sourceSql(source, plan.sort)} order by ${orderBy(plan.sort, values, columnRef)} limit ${plan.perPage + 1}`;
   if (plan.page > 1) page += ` offset ${bindAs(values, String((plan.page - 1) * plan.perPage), 'int8')}`;
-  const keys = plan.sort.map(({ column }, at) => keyRef('t', column, at));
-  const items = plan.items.map((item) => itemSql(item, values));
+  const keys = plan.sort.map(({ column }, at) => keyRef('t', column, at)).join(', ');
   const order = orderBy(plan.sort, values, (column, at) => keyRef('t', column, at));
-  return { text: `select ${[...items, ...keys].join(', ')} from (${page}) t order by ${order}`, values };
+  return { text: `select ${plan.shown.text}${keys} from (${page}) t order by ${order}`, values };
 }
 
 /** Of one row, with its version. */
-export function relatedRowSql(plan: RelatedPlan, where: readonly PlannedCondition[]): Statement {
-  const values = valuesFor(plan.table);
-  const source = readFrom(plan.table, [...where, ...plan.where], values);
-  const items = plan.items.map((item) => itemSql(item, values));
-  return {
-    text: `select ${[...items, versionIn(plan.table)].join(', ')} from ${fromClause(source)}`,
-    values,
-  };
+export function relatedRowSql(
+  { table, shown, where }: RelatedPlan,
+  row: readonly PlannedCondition[],
+): Statement {
+  const values: Values = [...shown.values];
+  const source = readFrom(table, [...row, ...where], values);
+  return { text: `select ${shown.text}${versionIn(table)} from ${fromClause(source)}`, values };
 }
 
 export function existsSql({ table, where, from, to }: EmbedPlan, values: Values): string {

@@ -72,8 +72,8 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
     expect(held).toBe(
       `${memory} ${memory} 1000000000 1024 ["ALL"] ["no-new-privileges"] null false "10001:10001"`,
     );
-    expect(await inspect(instance.id, '{{range .NetworkSettings.Ports}}{{(index . 0).HostIp}}{{end}}')).toBe(
-      world.engine.address,
+    expect(await inspect(instance.id, '{{range .NetworkSettings.Ports}}{{(index . 0).HostIp}} {{end}}')).toBe(
+      `${world.engine.address} ${world.engine.address}`,
     );
     await instance.stop();
   });

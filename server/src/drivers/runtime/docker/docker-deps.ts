@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { tryLock } from '../../os/lock-file.ts';
 import type { DiskWatch } from '../process/disk-watch.ts';
+import type { AppPorts } from './app-ports.ts';
 import type { BuildNotes } from './artifacts.ts';
 import type { DiskLimits } from './disk-limits.ts';
 import type { Engine } from './engine.ts';
@@ -26,6 +27,7 @@ export interface DockerDeps {
   scratchDir: string;
   built: BuildNotes;
   departures: Departures;
+  ports: AppPorts;
   disk: DiskWatch;
   diskLimits: DiskLimits;
   firewall: Firewall;
@@ -47,6 +49,7 @@ export function publishAddress(host: string, address: string | null): Publish {
 
 interface Departures {
   onStateChange(listener: (instanceId: string) => void): void;
+  changed(instanceId: string): void;
   isLeaving(instanceId: string): boolean;
   wasSeen(instanceId: string): void;
   /** Resolves when the state was seen, or after a timeout. The returned function ends it. */
@@ -61,6 +64,9 @@ export function createDepartures(): Departures {
   const leaving = new Map<string, PromiseWithResolvers<void>>();
   return {
     onStateChange: (listener) => listeners.push(listener),
+    changed(instanceId) {
+      for (const listener of listeners) listener(instanceId);
+    },
     isLeaving: (instanceId) => leaving.has(instanceId),
     wasSeen: (instanceId) => leaving.get(instanceId)?.resolve(),
     async leave(instanceId) {

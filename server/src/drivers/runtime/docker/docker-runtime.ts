@@ -8,6 +8,7 @@ import { createDiskWatch } from '../process/disk-watch.ts';
 import type { BaseEnvironment } from '../process/environment.ts';
 import type { IsolationOptions } from '../process/isolation.ts';
 import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
+import { createAppPorts } from './app-ports.ts';
 import { createBuildNotes, parseArtifact } from './artifacts.ts';
 import { buildApp, findUnsupported } from './build-app.ts';
 import { findComposeTool, serviceNames, startCompose } from './compose/start-compose.ts';
@@ -65,6 +66,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     const services = artifact.kind === 'compose' ? serviceNames(artifact) : ['app'];
     logs.follow({ instanceId, services, memoryMb: services.length > 1 ? null : limits.memoryMb, log });
     deps.diskLimits.add({ instanceId, diskMb: limits.diskMb, log });
+    if (port > 0 && artifact.kind !== 'compose' && deps.swarmNode === null) deps.ports.watch(instanceId, log);
     return {
       handle: { name: instanceName(job.instanceId) },
       address: `${deps.publish.host}:${port}`,
@@ -90,6 +92,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     },
     async stop({ instanceId }, { graceMs }) {
       await starting.get(instanceId)?.catch(() => {});
+      await deps.ports.remove(instanceId);
       await removeInstance(deps, instanceId, { graceMs, afterEnd: () => logs.finish(instanceId) });
       logs.forget(instanceId);
       deps.diskLimits.remove(instanceId);
@@ -106,6 +109,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
       logs.follow({ instanceId, services, memoryMb: null, log });
       const diskMb = Number(found[0]?.Labels[labelNames.diskMb]);
       if (diskMb > 0) deps.diskLimits.add({ instanceId, diskMb, log });
+      if (labelNames.forward in (found[0]?.Labels ?? {})) deps.ports.watch(instanceId, log);
     },
     async discard(artifact) {
       const parsed = parseArtifact(artifact);
@@ -126,6 +130,7 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     async close() {
       await Promise.allSettled(starting.values());
       await logs.close();
+      await deps.ports.close();
       deps.diskLimits.close();
       await deps.firewall.close();
       await scratch.close();
@@ -155,6 +160,8 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
     { engine, installation, baseImage, buildVariables, log },
     options.isolation,
   );
+  const departures = createDepartures();
+  const publish = publishAddress(host, options.address);
   const deps: DockerDeps = {
     engine,
     node,
@@ -169,10 +176,11 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
     installation,
     baseImage,
     built: createBuildNotes(join(folder, 'built')),
-    departures: createDepartures(),
+    departures,
+    ports: createAppPorts({ engine, installation, baseImage, publish, departures, log }),
     imageKey: options.imageKey,
     network: options.network,
-    publish: publishAddress(host, options.address),
+    publish,
     path: baseEnvironment.path,
     logsDir: join(folder, 'logs'),
     buildMsMax: options.buildMsMax ?? buildMinutesMax * 60_000,
@@ -229,7 +237,7 @@ export async function checkEngine(
       `Docker ${info.ServerVersion} at ${host}${isSwarm ? ', a Swarm: apps are services' : ''}.`,
     ];
     if (isSwarm && swarm === 'refused') return { ok: false, detail: swarmRefusedMessage };
-    if (isSwarm) sentences.push('App ports are open on all addresses: block 20000-60000 with a firewall.');
+    if (isSwarm) sentences.push('App ports are open on all addresses: block 20000-60000 with a firewall. Apps must listen on PORT.');
     if (use === 'none')
       return {
         ok: false,

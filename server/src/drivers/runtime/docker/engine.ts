@@ -159,6 +159,7 @@ export interface ContainerDetail {
     OOMKilled: boolean;
     ExitCode: number;
     Error: string;
+    StartedAt: string;
     FinishedAt: string;
   };
   Config: { Labels: Record<string, string> };

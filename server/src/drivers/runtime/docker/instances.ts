@@ -50,7 +50,8 @@ export async function readState(deps: DockerDeps, instanceId: string): Promise<I
     deps.departures.wasSeen(instanceId);
     return { state: 'restarting', restarts, detail: leaving };
   }
-  if (state.Running && !state.Restarting) return { state: 'running', restarts };
+  if (state.Running && !state.Restarting)
+    return { state: 'running', restarts, ...deps.ports.found(instanceId) };
   const how = deps.diskLimits.reason(instanceId) ?? describeEnd(detail);
   if (last && !state.Restarting && (await isWaitingForVolumes(deps, last)))
     return { state: 'restarting', restarts, detail: leaving };
@@ -84,6 +85,9 @@ export async function listInstances(deps: DockerDeps): Promise<RunningInstance[]
   });
   const services =
     deps.swarmNode === null ? [] : await deps.engine.json<ServiceSummary[]>('GET', '/services', { query });
+  const forwarded = new Set(
+    containers.flatMap(({ Labels, State }) => (State === 'running' && Labels[labelNames.helper]) || []),
+  );
   const found = new Map<string, RunningInstance>();
   for (const labels of [
     ...containers.map(({ Labels }) => Labels),
@@ -97,11 +101,15 @@ export async function listInstances(deps: DockerDeps): Promise<RunningInstance[]
       handle: { name: instanceName(instanceId) },
       appId: labels[labelNames.app] ?? '',
       deploymentId: labels[labelNames.deployment] ?? '',
-      address: `${deps.publish.host}:${port ?? 0}`,
+      address:
+        deps.ports.found(instanceId).address ??
+        `${deps.publish.host}:${(forwarded.has(instanceId) && forwardOf(labels)) || (port ?? 0)}`,
     });
   }
   return [...found.values()];
 }
+
+const forwardOf = (labels: Record<string, string>) => labels[labelNames.forward]?.split(':')[0];
 
 interface Stats {
   cpu_stats?: { cpu_usage?: { total_usage?: number } };

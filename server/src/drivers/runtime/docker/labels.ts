@@ -14,6 +14,10 @@ export const labelNames = {
   review: 'svc.review',
   service: 'svc.service',
   port: 'svc.port',
+  /** The port to carry connections from, and PORT. */
+  forward: 'svc.forward',
+  /** Set on a container that finds the port of an instance. */
+  helper: 'svc.helper',
   services: 'svc.services',
   diskMb: 'svc.disk_mb',
 } as const;

@@ -21,10 +21,11 @@ export async function startContainer(
   const name = instanceName(job.instanceId);
   for (let attempt = 1; ; attempt++) {
     const port = await choosePort(job);
+    const forward = port > 0 ? await findFreePort((taken) => taken === port) : 0;
     try {
       await engine.send('POST', '/containers/create', {
         query: { name },
-        body: await containerSpec(deps, job, { artifact, port }),
+        body: await containerSpec(deps, job, { artifact, port, forward }),
       });
     } catch (error) {
       if (!(error instanceof EngineError && error.status === 409)) throw error;
@@ -69,22 +70,27 @@ function isPortInUse(error: unknown): boolean {
 async function containerSpec(
   deps: DockerDeps,
   job: StartJob,
-  { artifact, port }: { artifact: ImageArtifact; port: number },
+  { artifact, port, forward }: { artifact: ImageArtifact; port: number; forward: number },
 ) {
   const { command, place } = runSettings(artifact, job);
-  const inner = `${artifact.port}/tcp`;
+  const published = port > 0 ? [[artifact.port, port] as const, [forward, forward] as const] : [];
+  const ports = <T>(value: (outer: number) => T) =>
+    Object.fromEntries(published.map(([inner, outer]) => [`${inner}/tcp`, value(outer)]));
   return {
     Image: artifact.imageId,
     Env: containerVariables(job.env, artifact.port),
-    Labels: instanceLabels(deps, job, { service: 'app', port }),
-    ...(port > 0 ? { ExposedPorts: { [inner]: {} } } : {}),
+    Labels: {
+      ...instanceLabels(deps, job, { service: 'app', port }),
+      ...(port > 0 ? { [labelNames.forward]: `${forward}:${artifact.port}` } : {}),
+    },
+    ...(port > 0 ? { ExposedPorts: ports(() => ({})) } : {}),
     ...(command ? { Cmd: command, Entrypoint: [] } : {}),
     ...(place ? { WorkingDir: place.dir, User: place.user } : {}),
     HostConfig: {
       ...(await hostConfig(deps, job)),
       RestartPolicy: { Name: 'on-failure', MaximumRetryCount: containerRestartsMax },
       ...(port > 0
-        ? { PortBindings: { [inner]: [{ HostIp: deps.publish.ip, HostPort: String(port) }] } }
+        ? { PortBindings: ports((outer) => [{ HostIp: deps.publish.ip, HostPort: String(outer) }]) }
         : {}),
     },
   };

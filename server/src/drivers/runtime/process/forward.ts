@@ -1,20 +1,11 @@
 import { spawn } from 'node:child_process';
-import { connect } from 'node:net';
+import type { Forward } from '../look-for-port.ts';
 import { runIdVariable } from './environment.ts';
-import { loopback, type Target } from './network.ts';
+import { loopback } from './network.ts';
 import { listListeners } from './ports.ts';
 import type { ForwardOptions, Sandbox } from './sandbox.ts';
 
-/** Carries connections from an address of this machine to a port in a sandbox. */
-export interface Forward {
-  address: string;
-  target: Target;
-  isRunning(): boolean;
-  close(): Promise<void>;
-}
-
 const openMsMax = 5_000;
-const answerMsMax = 2_000;
 
 /** Null if it cannot be opened, e.g. without IPv6. */
 export async function openForward(
@@ -52,23 +43,4 @@ export async function openForward(
     if (listListeners('/proc/net', from).length > 0) return forward;
   await forward.close();
   return null;
-}
-
-/** Reads five bytes: responses of apps are not for this process to parse. */
-export function answersHttp(address: string): Promise<boolean> {
-  const { hostname, port } = new URL(`http://${address}`);
-  return new Promise((resolve) => {
-    let text = '';
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
-    socket.setTimeout(answerMsMax, () => socket.destroy());
-    socket.once('connect', () =>
-      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
-    );
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1').slice(0, 5);
-      if (text.length >= 5) socket.destroy();
-    });
-    socket.on('error', () => {});
-    socket.once('close', () => resolve(text.startsWith('HTTP/')));
-  });
 }

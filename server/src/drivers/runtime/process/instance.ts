@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import type { PortFinder } from '../look-for-port.ts';
 import type { InstanceState, StartJob } from '../runtime.ts';
 import { measureFolders } from './disk-watch.ts';
 import { runEnvironment } from './environment.ts';
-import { findPort, type PortFinder } from './find-port.ts';
+import { findPort } from './find-port.ts';
 import { findServices } from './isolation.ts';
 import { type ExitResult, type LaunchedProcess, launch, startGuard } from './launch.ts';
 import { checkId } from './layout.ts';
