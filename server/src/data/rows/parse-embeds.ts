@@ -112,11 +112,15 @@ export function parseRelatedParameter(name: string, value: string): RelatedParam
 
 /** The conditions of a parameter of related rows, with the columns of these. */
 export function parseRelatedCondition(
-  { name, last, value }: RelatedParameter,
-  tally: Tally,
+  { name, path, last, value }: RelatedParameter,
+  tally: Tally & { notes: string[] },
 ): Condition | null {
+  const known = tally.notes.length;
   try {
-    return parseCondition(last, value, tally);
+    const condition = parseCondition(last, value, tally);
+    // A note names the parameter, since the table of the list may have a column of the same name.
+    for (const note of tally.notes.splice(known)) tally.notes.push(`${path.join('.')}.${note}`);
+    return condition;
   } catch (error) {
     throw error instanceof FilterError ? validationError(name, error.detail, error.code) : error;
   }

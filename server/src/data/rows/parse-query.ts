@@ -229,16 +229,16 @@ function parseNames(name: string, text: string): string[] {
   return names;
 }
 
-export function parseSort(text: string): SortKey[] {
+export function parseSort(text: string, field = 'sort'): SortKey[] {
   const keys: SortKey[] = [];
   for (const item of text.split(',', sortKeysMax + 1)) {
     const descending = item.startsWith('-');
     const column = descending ? item.slice(1) : item;
-    if (column === '') throw validationError('sort', 'must have the form a,-b');
+    if (column === '') throw validationError(field, 'must have the form a,-b');
     if (keys.length === sortKeysMax)
-      throw validationError('sort', `can have at most ${sortKeysMax} keys`, 'too_many');
+      throw validationError(field, `can have at most ${sortKeysMax} keys`, 'too_many');
     if (keys.some((key) => key.column === column))
-      throw validationError('sort', 'contains a column twice', 'duplicate');
+      throw validationError(field, 'contains a column twice', 'duplicate');
     keys.push({ column, descending });
   }
   return keys;

@@ -45,6 +45,7 @@ interface Scope {
   where: { condition: Condition; hops: readonly string[] }[];
   sort: readonly SortKey[];
   limit: number;
+  given: Set<'sort' | 'limit'>;
 }
 
 interface Embed {
@@ -148,7 +149,7 @@ async function openScope(open: OpenRelated, table: RowTable, select: readonly Se
       scope,
     });
   }
-  return { table, joins: [], select, embeds, where: [], sort: [], limit: embedRowsMax };
+  return { table, joins: [], select, embeds, where: [], sort: [], limit: embedRowsMax, given: new Set() };
 }
 
 function unknownRelationError(name: string) {
@@ -195,11 +196,13 @@ function applyParameter(
     const plain = last.startsWith('_') ? last.slice(1) : last;
     // A column keeps its meaning.
     if (plain === 'limit' && !(plain === last && table.byName.has(last))) {
+      requireOnce(embed.scope, 'limit', name);
       embed.scope.limit = parseLimit(parameter);
       return;
     }
     if (last === 'sort') {
-      embed.scope.sort = parseSort(parameter.value);
+      requireOnce(embed.scope, 'sort', name);
+      embed.scope.sort = parseSort(parameter.value, name);
       return;
     }
   } else if (embed && (last === 'sort' || last === 'limit'))
@@ -209,6 +212,11 @@ function applyParameter(
   const condition = parseRelatedCondition(parameter, tally);
   if (!condition) throw unknownParameterError(name);
   holder.where.push({ condition, hops });
+}
+
+function requireOnce({ given }: Scope, kind: 'sort' | 'limit', name: string): void {
+  if (given.has(kind)) throw validationError(name, 'is repeated', 'duplicate');
+  given.add(kind);
 }
 
 interface PlannedScope {
