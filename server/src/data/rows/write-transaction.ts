@@ -76,15 +76,21 @@ function execute(
 export const hasCause = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
   catalogue.historyDays != null || catalogue.softDeleteDays != null;
 
+/** Whether a row that is deleted changes rows of other tables, which may have a log. */
+export const reachesOthers = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
+  (catalogue.referencedBy ?? []).some(({ onDelete }) => onDelete !== 'restrict');
+
 async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
-  if (!tablesOf(ctx).some(hasCause)) return;
+  if (!tablesOf(ctx).some((table) => hasCause(table) || reachesOthers(table))) return;
   const cause = `${ctx.caller.userId} ${ctx.requestId}`;
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
 /** Until the end of the transaction, or of the savepoint before it. */
 async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
-  const isLogged = tablesOf(ctx).some((table) => table.catalogue.changes || hasCause(table));
+  const isLogged = tablesOf(ctx).some(
+    (table) => table.catalogue.changes || hasCause(table) || reachesOthers(table),
+  );
   if (isLogged) await tx.query(`select set_config('${causeSetting}', $1, true)`, [previewCause]);
 }
 
