@@ -186,6 +186,10 @@ export const restoreRows = {
   params: tableParams,
   body: z.strictObject({
     request_id: text.min(1).meta({ description: '`X-Request-Id` of the response to the change.' }),
+    by: text
+      .min(1)
+      .meta({ description: 'Id of the person who made the change, for owners of the app.' })
+      .optional(),
   }),
   answer: Restored,
 };

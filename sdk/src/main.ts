@@ -22,6 +22,7 @@ export type {
   StoredObject,
 } from './objects.ts';
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.ts';
+export type { Restored, RestoredRequest, RowChange, RowChanges } from './past-rows.ts';
 export type { FindPeople, NamedPerson } from './people.ts';
 export type { CallOptions, CountOptions, LiveOptions, Page, Query } from './query.ts';
 export type { RelatedColumn, RelatedOptions, RelationTypes, Selection } from './select.ts';

@@ -3,6 +3,14 @@ import { type BatchOptions, type BatchResult, insertBatches } from './batches.ts
 import { type Scalar, toJson, toPathStep } from './encode.ts';
 import { type FileValue, type UploadOptions, uploadFile } from './files.ts';
 import { changeMany, type Filter, type ManyChanged, type ManyOptions } from './many-rows.ts';
+import {
+  type PageOptions,
+  pageQuery,
+  type Restored,
+  type RestoredRequest,
+  type RowChanges,
+  readChanges,
+} from './past-rows.ts';
 import { type CallOptions, Query } from './query.ts';
 import { readJson } from './read-json.ts';
 import type { Call } from './transport.ts';
@@ -159,6 +167,34 @@ export class Table<
     return this.#exchange({ method: 'GET', path, onFault: 'repeat', signal: options.signal }, (response) =>
       response.blob(),
     );
+  }
+
+  /** The changes of a row, newest first. */
+  history(id: Id, options: PageOptions = {}): Promise<RowChanges<Row>> {
+    return this.#listChanges(`${this.#pathOf(id)}/_history`, options);
+  }
+
+  /** Deleted rows that can be restored, last deleted first: each is `before` of its entry. */
+  trash(options: PageOptions = {}): Promise<RowChanges<Row>> {
+    return this.#listChanges(`${this.place.path}/_trash`, options);
+  }
+
+  /** Restores a deleted row, or all rows that a request has deleted or updated. */
+  restore(what: Id | RestoredRequest, options: CallOptions & DryRun): Promise<{ plan: Plan }>;
+  restore(what: Id | RestoredRequest, options?: CallOptions): Promise<Restored>;
+  async restore(what: Id | RestoredRequest, options: CallOptions & Partial<DryRun> = {}) {
+    const isRequest = typeof what === 'object' && 'requestId' in what;
+    const path = `${isRequest ? this.place.path : this.#pathOf(what)}/_restore`;
+    const body = isRequest
+      ? { request_id: what.requestId, ...(what.by === undefined ? {} : { by: what.by }) }
+      : {};
+    const call = this.#write('POST', path, body, options);
+    return options.dryRun ? this.#exchange(call, readPlan) : this.#exchange(call, readJson<Restored>);
+  }
+
+  #listChanges(path: string, { signal, ...page }: PageOptions): Promise<RowChanges<Row>> {
+    const query = pageQuery(page);
+    return this.#exchange({ method: 'GET', path, query, onFault: 'repeat', signal }, readChanges<Row>);
   }
 
   #write(

@@ -7,6 +7,7 @@ export type { LiveChange, LiveRows } from './live.js';
 export type { Filter, ManyChanged, ManyOptions } from './many-rows.js';
 export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, PutOptions, StoredObject, } from './objects.js';
 export type { Operation, OperationResult, OperationsOptions, Reference } from './operations.js';
+export type { Restored, RestoredRequest, RowChange, RowChanges } from './past-rows.js';
 export type { FindPeople, NamedPerson } from './people.js';
 export type { CallOptions, CountOptions, LiveOptions, Page, Query } from './query.js';
 export type { RelatedColumn, RelatedOptions, RelationTypes, Selection } from './select.js';

@@ -3,6 +3,7 @@ import { type BatchOptions, type BatchResult } from './batches.js';
 import { type Scalar } from './encode.js';
 import { type FileValue, type UploadOptions } from './files.js';
 import { type Filter, type ManyChanged, type ManyOptions } from './many-rows.js';
+import { type PageOptions, type Restored, type RestoredRequest, type RowChanges } from './past-rows.js';
 import { type CallOptions, Query } from './query.js';
 export type { Plan } from './contract/plan.js';
 export type { BatchOptions } from './batches.js';
@@ -97,4 +98,13 @@ export declare class Table<Row extends object, Insert extends object, Update ext
     upload(column: keyof Row & string, blob: Blob, options?: UploadOptions): Promise<FileValue>;
     /** The file of a row, for those who may read the value. */
     download(id: Id, column: keyof Row & string, options?: CallOptions): Promise<Blob>;
+    /** The changes of a row, newest first. */
+    history(id: Id, options?: PageOptions): Promise<RowChanges<Row>>;
+    /** Deleted rows that can be restored, last deleted first: each is `before` of its entry. */
+    trash(options?: PageOptions): Promise<RowChanges<Row>>;
+    /** Restores a deleted row, or all rows that a request has deleted or updated. */
+    restore(what: Id | RestoredRequest, options: CallOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    restore(what: Id | RestoredRequest, options?: CallOptions): Promise<Restored>;
 }

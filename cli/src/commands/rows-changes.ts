@@ -153,6 +153,11 @@ export const rowsRestore = defineCommand({
   flags: {
     ...appFlag,
     'request-id': { type: 'string', placeholder: 'id', summary: 'The request that changed the rows' },
+    by: {
+      type: 'string',
+      placeholder: 'user id',
+      summary: 'Who made the request, if several people used its id',
+    },
   },
   check: ({ flags, positionals }) =>
     (positionals.id === undefined) === (flags['request-id'] === undefined)
@@ -161,7 +166,7 @@ export const rowsRestore = defineCommand({
   run: async (ctx, { flags, positionals: { table, id } }) => {
     const rows = await openRows(ctx, { app: flags.app, table });
     const of = id === undefined ? ('restore' as const) : ({ id, below: 'restore' } as const);
-    const body = JSON.stringify(id === undefined ? { request_id: flags['request-id'] } : {});
+    const body = JSON.stringify(id === undefined ? { request_id: flags['request-id'], by: flags.by } : {});
     return changeRow(ctx, rows, { method: 'POST', of, body }, ({ body }) => ({ value: body }));
   },
   output: objectSchema({ restored: 'integer', ids: { type: 'array' } }),

@@ -24,6 +24,7 @@ import {
   losesDeleted,
   previewResponse,
   type RowWritten,
+  reachesOthers,
   runWrite,
   type WriteMode,
 } from './write-transaction.ts';
@@ -40,7 +41,8 @@ export interface RowChange {
 }
 
 async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathResponse> {
-  if (!change.dryRun && !change.mayGrow && !hasCause(ctx.table) && ifPlanHeader(ctx.request) === null) {
+  const isCaused = hasCause(ctx.table) || (change.action === 'delete' && reachesOthers(ctx.table));
+  if (!change.dryRun && !change.mayGrow && !isCaused && ifPlanHeader(ctx.request) === null) {
     return change.respond(await executeChange(ctx, change, queryIn(ctx, 'write')));
   }
   return runWrite(ctx, { dryRun: change.dryRun, key: null, bodyHash: () => '' }, async (tx, mode) => {

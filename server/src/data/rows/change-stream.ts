@@ -81,6 +81,8 @@ export function createChangeStream(options: StreamOptions) {
     if (lastEventId !== null && lastEventId !== '') {
       const now = await takeSnapshot(rowDb);
       position = positions.read(lastEventId, binding, now.takenAt);
+      // The files of the database were restored from before it was written.
+      if (position && isLater(position.from, now.text)) position = null;
       if (position) {
         await send(Buffer.from(': resumed\n\n'));
         started.resolve();

@@ -63,14 +63,17 @@ export function changesSql(plan: ChangesPlan, { from, to, seq }: FeedPosition): 
 
 export const changesRestCount = 6;
 
+/** Logs that were made before others have values of type jsonb. */
+export const loggedRow = ({ from }: Pick<RowTable, 'from'>, value: string) =>
+  `json_populate_record(null::${from}, ${value}::json)`;
+
 /** The logged row as a row of the table, as far as the caller sees it and it matches. */
 export function judgedSql(
   { table, where, output }: ChangesPlan,
   column: 'old' | 'new',
   values: Values,
 ): string {
-  const record = `jsonb_populate_record(null::${table.from}, l.${column})`;
-  const source = readFrom({ ...table, from: record }, where, values);
+  const source = readFrom({ ...table, from: loggedRow(table, `l.${column}`) }, where, values);
   const items = output.columns.map(({ column }, at) => `${columnRef(column)} as x${at}`);
   const all = [...items, `${columnRef(table.key)} as id`, 'true as seen'];
   const conditions = [`l.${column} is not null`, ...source.conditions];

@@ -46,6 +46,7 @@ import { createBatchLimit } from './store.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
 import { planUpsert } from './upsert-rows.ts';
 import { requireAction } from './write-checks.ts';
+import { reachesOthers } from './write-transaction.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;
@@ -174,7 +175,10 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     responding: Promise<FastPathResponse>,
   ): Promise<FastPathResponse> {
     const response = await responding;
-    const followed = method === 'GET' ? undefined : written.find(({ table }) => table.catalogue.changes);
+    const followed = written.find(
+      ({ table }) =>
+        (table.catalogue.changes && method !== 'GET') || (method === 'DELETE' && reachesOthers(table)),
+    );
     if (followed) deps.feeds.hub.wrote(followed.app.id);
     return response;
   }

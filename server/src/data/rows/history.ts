@@ -37,6 +37,10 @@ export const historyOffError = ({ app, table }: RowsCtx, what: string, flag: str
       `svc tables update ${table.catalogue.name} --app ${app.slug} ${flag} --execute`,
   });
 
+/** Who else works with the rows is for owners to know. */
+export const isOwnerOfApp = ({ access }: Pick<RowsCtx, 'access'>) =>
+  access.alternatives.some(({ because }) => because.some(({ kind }) => kind === 'owner'));
+
 /** Deleted, and not there again: the last change of the row in the log. */
 export const isInTrash = (log: string, { physical }: CatalogueColumn) =>
   `l.new is null and not exists (select from ${log} where ${loggedId(physical)} =` +
@@ -81,7 +85,7 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
     ` where ${conditions.join(' and ')} and (o.seen or n.seen)` +
     ` and (row(${columns('o').join(', ')}) is distinct from row(${columns('n').join(', ')}))` +
     ` order by l.seq desc limit ${perPage + 1} offset ${(page - 1) * perPage}`;
-  const isOwner = ctx.access.alternatives.some(({ because }) => because.some(({ kind }) => kind === 'owner'));
+  const isOwner = isOwnerOfApp(ctx);
   let list: string[] = [];
   await ctx.rowDb.run('read', text, values, () => {
     list = [];
@@ -91,7 +95,6 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
       const beforeEnd = before.row(output.shape, bytes, afterEnd - 2);
       const [seq, at, cause, was, is] = readValues(bytes, beforeEnd, 5);
       const [by = null, requestId = null] = cause?.split(' ') ?? [];
-      // Who else works with the rows is for owners to know.
       const isShown = isOwner || by === ctx.caller.userId;
       const known = JSON.stringify({
         version: seq,

@@ -8,10 +8,10 @@ import { loggedId } from '../tables/change-log.ts';
 import { isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { parseText } from '../tables/values.ts';
 import { changeable } from './access.ts';
-import { judgedSql, logFrom } from './changes-sql.ts';
+import { judgedSql, logFrom, loggedRow } from './changes-sql.ts';
 import { bindAs, conditionSql, newRow, type RowRefs, type Values, valuesFor } from './condition-sql.ts';
 import { jsonResponse, parseIdempotencyKey, type RowsCtx } from './context.ts';
-import { historyOffError } from './history.ts';
+import { historyOffError, isOwnerOfApp } from './history.ts';
 import { parseQuery } from './parse-query.ts';
 import { columnRef } from './row-table.ts';
 import { idJson } from './upsert-rows.ts';
@@ -22,14 +22,14 @@ const operation = { id: 'rows.restore', irreversible: false };
 const shownMax = 5;
 
 /** What is brought back: a deleted row, or all rows that a request has deleted or updated. */
-type Wanted = { id: string } | { requestId: string };
+type Wanted = { id: string } | { requestId: string; by: string | null };
 
 export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<FastPathResponse> {
   const { softDeleteDays, historyDays } = ctx.table.catalogue;
   if (softDeleteDays == null && historyDays == null) throw historyOffError(ctx, 'trash', '--soft-delete 30d');
   if (!ctx.access.actions.has('read')) throw fail('forbidden');
   const text = id === null ? ctx.body.received().text() : '';
-  const wanted = id === null ? { requestId: parseRequestId(text) } : { id: requireId(ctx, id) };
+  const wanted = id === null ? parseWanted(ctx, text) : { id: requireId(ctx, id) };
   const { dryRun } = parseQuery(ctx.search, 'change');
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => sha256(text) };
   return runWrite(ctx, options, async (tx, mode) => {
@@ -74,14 +74,26 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
   });
 }
 
-function parseRequestId(text: string): string {
+/** Clients choose ids of requests: one person's never stands for the changes of another one. */
+function parseWanted(ctx: RowsCtx, text: string): Wanted {
+  const { request_id: requestId, by = null } = parseJson(text);
+  if (typeof requestId !== 'string' || requestId === '')
+    throw validationError(
+      'request_id',
+      'is required: the id of the request that changed the rows',
+      'required',
+    );
+  if (by !== null && (typeof by !== 'string' || by === ''))
+    throw validationError('by', 'must be the id of a person', 'invalid_type');
+  return { requestId, by: isOwnerOfApp(ctx) ? by : ctx.caller.userId };
+}
+
+function parseJson(text: string): Record<string, unknown> {
   try {
-    const { request_id: id } = JSON.parse(text);
-    if (typeof id === 'string' && id !== '') return id;
+    return Object(JSON.parse(text));
   } catch {
     throw fail('malformed_json');
   }
-  throw validationError('request_id', 'is required: the id of the request that changed the rows', 'required');
 }
 
 function requireId({ table }: RowsCtx, id: string): string {
@@ -110,16 +122,22 @@ async function findLogged(ctx: RowsCtx, tx: Transaction, wanted: Wanted): Promis
       ? // Only the last change: a row that is there again was not deleted.
         `${rowId} = ${bindAs(values, wanted.id, 'text')} and new is null and not exists (select from ${logFrom(table)} later` +
         ` where ${rowId.replace('new, old', 'later.new, later.old')} = (log.old ->> '${physical}') and later.seq > log.seq)`
-      : `split_part(cause, ' ', 2) = ${bindAs(values, wanted.requestId, 'text')}`;
+      : wanted.by === null
+        ? `split_part(cause, ' ', 2) = ${bindAs(values, wanted.requestId, 'text')}`
+        : `cause = ${bindAs(values, `${wanted.by} ${wanted.requestId}`, 'text')}`;
   const entries =
-    `select ${rowId} as id, min(seq) as seq, max(seq) as last from ${logFrom(table)} log` +
+    `select ${rowId} as id, min(seq) as seq, max(seq) as last, min(cause) as first_cause, max(cause) as last_cause from ${logFrom(table)} log` +
     ` where at > now() - make_interval(days => ${days}) and ${which} group by 1`;
   const plan = { table, where: [], output: table.all };
   const text =
-    `select l.seq::text, e.last::text, e.id, (k.new is null)::text from (${entries}) e` +
+    `select l.seq::text, e.last::text, e.id, (k.new is null)::text, e.first_cause, e.last_cause from (${entries}) e` +
     ` join ${logFrom(table)} l on l.seq = e.seq and l.old is not null join ${logFrom(table)} k on k.seq = e.last` +
     ` join lateral (${judgedSql(plan, 'old', values)}) o on true order by e.id`;
   const { rows } = await tx.query(text, values);
+  if ('requestId' in wanted && new Set(rows.flatMap((row) => row.slice(4))).size > 1)
+    throw fail('restore_conflict', {
+      detail: 'Several people have used this request id. Say whose request is meant: `by`.',
+    });
   return rows.map(([seq, lastSeq, rowId, isDeleted]) => ({
     seq: seq ?? '',
     lastSeq: lastSeq ?? '',
@@ -127,8 +145,6 @@ async function findLogged(ctx: RowsCtx, tx: Transaction, wanted: Wanted): Promis
     isDeleted: isDeleted === 'true',
   }));
 }
-
-const recordOf = (from: string, value: string) => `jsonb_populate_record(null::${from}, ${value})`;
 
 function insertLogged(ctx: RowsCtx, tx: Transaction, seqs: readonly string[]): Promise<string[]> {
   const { table, access } = ctx;
@@ -139,7 +155,7 @@ function insertLogged(ctx: RowsCtx, tx: Transaction, seqs: readonly string[]): P
   const text =
     `insert into ${table.from} (${[...names, versionColumn].join(', ')}) overriding system value` +
     ` select ${names.map((name) => `t.${name}`).join(', ')}, t.${versionColumn} + 1 from ${logFrom(table)} l` +
-    ` cross join lateral ${recordOf(table.from, 'l.old')} t where l.seq = any(${list})${check}` +
+    ` cross join lateral ${loggedRow(table, 'l.old')} t where l.seq = any(${list})${check}` +
     ` returning ${ident(table.catalogue.idColumn.physical)}::text`;
   return seqs.length === 0 ? Promise.resolve([]) : queryIds(tx, text, values);
 }
@@ -162,8 +178,8 @@ function updateLogged(ctx: RowsCtx, tx: Transaction, logged: readonly Logged[]):
   const text =
     `update ${table.from} as t set ${sets.join(', ')}, ${versionColumn} = t.${versionColumn} + 1` +
     ` from unnest(${first}, ${last}) as e(seq, last) join ${logFrom(table)} l on l.seq = e.seq` +
-    ` join ${logFrom(table)} k on k.seq = e.last cross join lateral ${recordOf(table.from, 'l.old')} r` +
-    ` where ${columnRef(idColumn)} = ${restored(idColumn)} and to_jsonb(t) = k.new` +
+    ` join ${logFrom(table)} k on k.seq = e.last cross join lateral ${loggedRow(table, 'l.old')} r` +
+    ` where ${columnRef(idColumn)} = ${restored(idColumn)} and to_jsonb(t) = k.new::jsonb` +
     checkSql(allowed, values, { column: columnRef, old: columnRef, new: restored }) +
     checkSql(allowed, values, { column: restored, old: columnRef, new: restored }) +
     ` returning ${columnRef(idColumn)}::text`;

@@ -76,20 +76,25 @@ function execute(
 export const hasCause = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
   catalogue.historyDays != null || catalogue.softDeleteDays != null;
 
-/** Whether a deleted row cannot be restored, or not with all that was deleted or emptied by references to it. */
-export const losesDeleted = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
-  catalogue.softDeleteDays == null ||
+/** Whether a row that is deleted changes rows of other tables, which may have a log. */
+export const reachesOthers = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
   (catalogue.referencedBy ?? []).some(({ onDelete }) => onDelete !== 'restrict');
 
+/** Whether a deleted row cannot be restored, or not with all that was deleted or emptied by references to it. */
+export const losesDeleted = (table: Pick<WrittenTable, 'catalogue'>) =>
+  table.catalogue.softDeleteDays == null || reachesOthers(table);
+
 async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
-  if (!tablesOf(ctx).some(hasCause)) return;
+  if (!tablesOf(ctx).some((table) => hasCause(table) || reachesOthers(table))) return;
   const cause = `${ctx.caller.userId} ${ctx.requestId}`;
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
 /** Until the end of the transaction, or of the savepoint before it. */
 async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
-  const isLogged = tablesOf(ctx).some((table) => table.catalogue.changes || hasCause(table));
+  const isLogged = tablesOf(ctx).some(
+    (table) => table.catalogue.changes || hasCause(table) || reachesOthers(table),
+  );
   if (isLogged) await tx.query(`select set_config('${causeSetting}', $1, true)`, [previewCause]);
 }
 

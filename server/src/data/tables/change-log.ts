@@ -33,7 +33,6 @@ export const isLogged = (table: Pick<TableRow, 'changes'> & Kept) => table.chang
  */
 export function createLogSql(table: LoggedTable, role: string | null): Statement[] {
   const log = logTable(table);
-  const id = ident(idName(table));
   const body = `
     begin
       -- Numbers of the log are not rolled back.
@@ -41,11 +40,15 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
         return null;
       end if;
       if tg_op = 'INSERT' then
-        insert into ${log} (new) select to_jsonb(n) from n;
+        insert into ${log} (new) select row_to_json(n) from n;
       elsif tg_op = 'UPDATE' then
-        insert into ${log} (old, new) select to_jsonb(o), to_jsonb(n) from o join n on o.${id} = n.${id} where o is distinct from n;
+        -- By their places: a row with two references to a row that is deleted is updated twice.
+        insert into ${log} (old, new) select row_to_json(o.row), row_to_json(n.row)
+          from (select row_number() over () as at, o as row from o) o
+          join (select row_number() over () as at, n as row from n) n on o.at = n.at
+          where o.row is distinct from n.row order by o.at;
       else
-        insert into ${log} (old) select to_jsonb(o) from o;
+        insert into ${log} (old) select row_to_json(o) from o;
       end if;
       return null;
     end`;
@@ -55,8 +58,9 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
         seq int8 generated always as identity,
         xid xid8 not null default pg_current_xact_id(),
         at timestamptz not null default now(),
-        old jsonb,
-        new jsonb,
+        -- Not jsonb, which takes writers twice the time.
+        old json,
+        new json,
         -- User and request, where the history of rows needs them.
         cause text default nullif(current_setting('${causeSetting}', true), '')
       )`,
