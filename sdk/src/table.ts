@@ -2,6 +2,7 @@ import type { Plan, Preview } from '@svc/contract/plan.ts';
 import { type BatchOptions, type BatchResult, insertBatches } from './batches.ts';
 import { type Scalar, toJson, toPathStep } from './encode.ts';
 import { type FileValue, type UploadOptions, uploadFile } from './files.ts';
+import { type HistoryOptions, type HistoryPage, listVersions, type Restored } from './history.ts';
 import { changeMany, type Filter, type ManyChanged, type ManyOptions } from './many-rows.ts';
 import { type CallOptions, Query } from './query.ts';
 import { readJson } from './read-json.ts';
@@ -159,6 +160,33 @@ export class Table<
     return this.#exchange({ method: 'GET', path, onFault: 'repeat', signal: options.signal }, (response) =>
       response.blob(),
     );
+  }
+
+  /** The changes of a row, newest first. The table needs a `history`. */
+  history(id: Id, options: HistoryOptions = {}): Promise<HistoryPage<Row>> {
+    return listVersions<Row>(this.place, `${this.#pathOf(id)}/_history`, options);
+  }
+
+  /** Deleted rows that can be restored, the last one first. The table needs `soft_delete`. */
+  trash(options: HistoryOptions = {}): Promise<HistoryPage<Row>> {
+    return listVersions<Row>(this.place, `${this.place.path}/_trash`, options);
+  }
+
+  /** Inserts a deleted row again, with its id and its owner. */
+  restore(id: Id, options: CallOptions & DryRun): Promise<{ plan: Plan }>;
+  restore(id: Id, options?: CallOptions): Promise<Restored>;
+  async restore(id: Id, options: CallOptions & Partial<DryRun> = {}) {
+    const call = this.#write('POST', `${this.#pathOf(id)}/_restore`, {}, options);
+    return options.dryRun ? this.#exchange(call, readPlan) : this.#exchange(call, readJson<Restored>);
+  }
+
+  /** Undoes all deletions and updates of a request, or nothing if a row has changed since. */
+  restoreRequest(requestId: string, options: CallOptions & DryRun): Promise<{ plan: Plan }>;
+  restoreRequest(requestId: string, options?: CallOptions): Promise<Restored>;
+  async restoreRequest(requestId: string, options: CallOptions & Partial<DryRun> = {}) {
+    const body = { request_id: requestId };
+    const call = this.#write('POST', `${this.place.path}/_restore`, body, options);
+    return options.dryRun ? this.#exchange(call, readPlan) : this.#exchange(call, readJson<Restored>);
   }
 
   #write(

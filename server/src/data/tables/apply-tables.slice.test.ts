@@ -67,9 +67,7 @@ describe('a declared schema', () => {
     expect(exported).toMatchObject({
       posts: {
         ...tables.posts,
-        indexes: [
-          { name: 'title_body_search', search: { title: 'A', body: 'B' }, language: 'german' },
-        ],
+        indexes: [{ name: 'title_body_search', search: { title: 'A', body: 'B' }, language: 'german' }],
       },
       people: tables.people,
     });

@@ -15,19 +15,17 @@ const column = (name: string, type = 'int', on_delete: DeleteAction = 'restrict'
 });
 
 function stored(name: string, columns: readonly ReturnType<typeof column>[]): TableRow {
-  const rows = columns.map(
-    ({ default: default_text, ...each }, at): ColumnRow => {
-      const target = refTarget(each.type);
-      return {
-        ...each,
-        default_text,
-        number: at + 1,
-        role: each.name === 'id' ? 'id' : 'plain',
-        checks: null,
-        ...(target !== null && { type: 'uuid', ref_table: target, target: { name: target, id_number: 1 } }),
-      };
-    },
-  );
+  const rows = columns.map(({ default: default_text, ...each }, at): ColumnRow => {
+    const target = refTarget(each.type);
+    return {
+      ...each,
+      default_text,
+      number: at + 1,
+      role: each.name === 'id' ? 'id' : 'plain',
+      checks: null,
+      ...(target !== null && { type: 'uuid', ref_table: target, target: { name: target, id_number: 1 } }),
+    };
+  });
   return {
     id: name,
     tenant_id: '',

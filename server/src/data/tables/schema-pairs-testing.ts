@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import { type DeleteAction, deleteActions } from '@svc/contract/column-families.ts';
 import { columnSpecText } from '@svc/contract/column-spec.ts';
 import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { sql } from 'kysely';
@@ -17,7 +18,7 @@ interface Column {
   type: string;
   nullable: boolean;
   default: string | null;
-  on_delete?: string;
+  on_delete?: DeleteAction;
   was?: string;
 }
 interface Table {
@@ -123,7 +124,7 @@ function withReferences({ one, chance }: Random, schema: Schema): Schema {
   return Object.fromEntries(linked);
 }
 
-const deletion = (one: Random['one']) => ({ on_delete: one(['restrict', 'cascade', 'set_null']) });
+const deletion = (one: Random['one']) => ({ on_delete: one(deleteActions) });
 
 /** Indexes and rules for the columns that the table has. */
 function withMore({ one, chance }: Random, table: Table): Table {
@@ -136,7 +137,7 @@ function withMore({ one, chance }: Random, table: Table): Table {
       ...table.columns
         .slice(1)
         .flatMap(({ name }) => (chance(0.3) ? [{ columns: [name], unique: false }] : [])),
-      ...(texts.length > 0 && chance(0.5)
+      ...(texts.length > 0 && chance(0.3)
         ? [
             {
               search: Object.fromEntries(texts.map(({ name }) => [name, one(['A', 'D'])])),
@@ -146,8 +147,8 @@ function withMore({ one, chance }: Random, table: Table): Table {
         : []),
     ],
     changes: chance(0.3),
-    history: one([null, '7d', '30d']),
-    soft_delete: one([null, '7d', '30d']),
+    history: one([null, null, '7d', '30d']),
+    soft_delete: one([null, null, '7d', '30d']),
     access: one([
       'read-only',
       'read-write',

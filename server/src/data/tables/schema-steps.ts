@@ -97,7 +97,6 @@ function indexText({ columns, unique, search, language = 'simple' }: DeclaredInd
   return `search index (${weighted.join(', ')}) in ${language}`;
 }
 
-
 export function stepText(step: SchemaStep): string {
   const { table } = step;
   switch (step.kind) {
