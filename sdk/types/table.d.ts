@@ -2,6 +2,7 @@ import type { Plan } from './contract/plan.js';
 import { type BatchOptions, type BatchResult } from './batches.js';
 import { type Scalar } from './encode.js';
 import { type FileValue, type UploadOptions } from './files.js';
+import { type HistoryOptions, type HistoryPage, type Restored } from './history.js';
 import { type Filter, type ManyChanged, type ManyOptions } from './many-rows.js';
 import { type CallOptions, Query } from './query.js';
 export type { Plan } from './contract/plan.js';
@@ -97,4 +98,18 @@ export declare class Table<Row extends object, Insert extends object, Update ext
     upload(column: keyof Row & string, blob: Blob, options?: UploadOptions): Promise<FileValue>;
     /** The file of a row, for those who may read the value. */
     download(id: Id, column: keyof Row & string, options?: CallOptions): Promise<Blob>;
+    /** The changes of a row, newest first. The table needs a `history`. */
+    history(id: Id, options?: HistoryOptions): Promise<HistoryPage<Row>>;
+    /** Deleted rows that can be restored, the last one first. The table needs `soft_delete`. */
+    trash(options?: HistoryOptions): Promise<HistoryPage<Row>>;
+    /** Inserts a deleted row again, with its id and its owner. */
+    restore(id: Id, options: CallOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    restore(id: Id, options?: CallOptions): Promise<Restored>;
+    /** Undoes all deletions and updates of a request, or nothing if a row has changed since. */
+    restoreRequest(requestId: string, options: CallOptions & DryRun): Promise<{
+        plan: Plan;
+    }>;
+    restoreRequest(requestId: string, options?: CallOptions): Promise<Restored>;
 }

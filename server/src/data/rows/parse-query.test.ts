@@ -52,8 +52,8 @@ test('an empty query has no conditions and the defaults', () => {
         aggregates: [],
         having: [],
         notes: [],
-    related: [],
-    isRelated: false,
+        related: [],
+        isRelated: false,
       });
     }
   }

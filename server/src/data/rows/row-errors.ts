@@ -68,7 +68,9 @@ function referenceError(cause: unknown, { catalogue }: RowTable, line?: number):
   );
   if (!referrer) return isWritten ? null : fail('row_in_use', {}, { cause });
   const detail = `Rows of ${referrer.table} refer to this row by ${referrer.column}.`;
-  const errors = [{ line, field: `${referrer.table}.${referrer.column}`, code: 'row_in_use', detail: 'refers to it' }];
+  const errors = [
+    { line, field: `${referrer.table}.${referrer.column}`, code: 'row_in_use', detail: 'refers to it' },
+  ];
   return fail('row_in_use', { detail, errors }, { cause });
 }
 

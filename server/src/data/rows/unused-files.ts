@@ -11,7 +11,12 @@ import {
   type RowFile,
   setFileState,
 } from '../storage/row-files.ts';
-import { physicalColumnName, physicalLogName, physicalSchemaName, physicalTableName } from '../tables/catalogue.ts';
+import {
+  physicalColumnName,
+  physicalLogName,
+  physicalSchemaName,
+  physicalTableName,
+} from '../tables/catalogue.ts';
 
 /** Longer than any write takes that looked up the file before. */
 const removalMs = 60_000;
@@ -90,7 +95,9 @@ async function filesInHistory(
 
 async function listReleased(rowsDb: Db): Promise<{ file_id: string; at: string }[]> {
   const { rows } = await sql<{ file_id: string; at: string }>`select file_id, released_at::text as at
-    from svc_data.released_files where released_at <= now() order by released_at limit ${filesPerRun}`.execute(rowsDb);
+    from svc_data.released_files where released_at <= now() order by released_at limit ${filesPerRun}`.execute(
+    rowsDb,
+  );
   return rows;
 }
 

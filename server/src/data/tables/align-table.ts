@@ -41,7 +41,8 @@ export async function alignTable(
 
 /** Feed, history and trash, each for the longer time. */
 async function alignOptions(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
-  const longer = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));
+  const longer = (a: number | null, b: number | null) =>
+    a === null || b === null ? (a ?? b) : Math.max(a, b);
   const options = {
     changes: copy.changes || original.changes,
     history_days: longer(copy.history_days, original.history_days),

@@ -199,7 +199,10 @@ describe('previews of an app', () => {
       const [preview] = await t.list();
       const appId = preview?.app_id ?? '';
       const exported = await exportTables({ db: t.db, tenant: t.tenant, app: { id: appId } } as AppCtx);
-      return { tables: exported.tables, storage: await isStorageEnabled(t.db, { tenantId: t.tenant.id, appId }) };
+      return {
+        tables: exported.tables,
+        storage: await isStorageEnabled(t.db, { tenantId: t.tenant.id, appId }),
+      };
     };
     const access = 'read-only';
     const first = {

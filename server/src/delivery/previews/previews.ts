@@ -199,7 +199,11 @@ async function updateTables(
   // Columns of files need it.
   if (await isStorageEnabled(ctx.db, { tenantId, appId: parent_id })) {
     const isEnabled = await isStorageEnabled(ctx.db, { tenantId, appId: app_id });
-    const as = { ...ctx, tenant: await tenantOf(ctx, tenantId), caller: { ...ctx.caller, userId: pushed_by } };
+    const as = {
+      ...ctx,
+      tenant: await tenantOf(ctx, tenantId),
+      caller: { ...ctx.caller, userId: pushed_by ?? ctx.caller.userId },
+    };
     if (!isEnabled) await enableStorageForApp(as, { id: app_id, slug });
   }
   const added = await copyTables(ctx, {
