@@ -8,7 +8,7 @@ import * as fixtures from './fixtures.ts';
 import * as gitFixtures from './git-fixtures.ts';
 import { png } from './images.ts';
 import { done, newPasswordUser, uniqueName, withToken } from './people.ts';
-import { deletedRow } from './row-fixtures.ts';
+import { deletedRow, rowWithFile } from './row-fixtures.ts';
 import * as runFixtures from './run-fixtures.ts';
 import { folderOf, temporaryFolder } from './server.ts';
 import { answerLogin } from './sign-in.ts';
@@ -67,6 +67,7 @@ const schemaFile = file(
   'tables.yaml',
   'roles: [manager]\ntables:\n  menu: { columns: [dish:text], access: { read: [any], write: [role:manager] } }\n',
 );
+const photoFile = file('rex.png', 'abc');
 const policyFile = file(
   'policy.yaml',
   `row_filter: region=eq.eu
@@ -351,6 +352,8 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'tables grants revoke': line('--app {app} --table {table} --grant-id {grantID}', fixtures.tableGrant),
   'rows list, rows count, rows export': line('pets --app {app}', row),
   'rows history': line('pets {id} --app {app}', row),
+  'rows upload': line('{table} {id} photo --app {app} --from-file {file}', rowWithFile, photoFile),
+  'rows download': line('{table} {id} photo --app {app}', rowWithFile),
   'rows trash': line('pets --app {app}', row),
   'rows restore': line('pets {id} --app {app}', deletedRow),
   'rows watch': line('pets --app {app} --snapshot --limit 1', row),

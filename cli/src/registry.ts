@@ -72,6 +72,7 @@ const files = [
   ['rows', 'rows', 'list get insert update delete count aggregate'],
   ['rows-many', 'rows', 'update-many delete-many batch'],
   ['rows-transfer', 'rows', 'import export'],
+  ['rows-files', 'rows', 'upload download'],
   ['rows-changes', 'rows', 'watch history trash restore'],
   ['connectors', 'connectors', 'list get create update delete test tables'],
   ['connectors', 'connectors schema', 'refresh'],

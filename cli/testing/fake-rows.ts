@@ -43,6 +43,15 @@ export function fakeRows(state: RowsState, seen: Seen): Response {
     return new Response(`event: insert\nid: a1\ndata: ${JSON.stringify(state.rows[0])}\n\n`, {
       headers: { 'content-type': 'text/event-stream' },
     });
+  if (below === '_files') {
+    const { name, type, size } = JSON.parse(seen.body);
+    const signed = {
+      put_url: `http://${seen.headers.get('host')}/objects/a-token/name`,
+      headers: { 'content-type': type },
+    };
+    return Response.json({ file: { id: 'f1', name, type, size }, ...signed }, { status: 201 });
+  }
+  if (seen.path.includes('/_files/')) return new Response('a file');
   if (below === '_count') return Response.json({ count: state.rows.length });
   switch (seen.method) {
     case 'GET':

@@ -6,13 +6,16 @@ import { text } from './shapes.ts';
 import { roleNamePattern, rolesOfRules } from './table-rules.ts';
 import {
   Column,
+  changes,
   columnFields,
   columnName,
   columnText,
   description,
+  history,
   Index,
-  indexFields,
+  indexInput,
   parsedColumn,
+  softDelete,
   tableAccess,
   tableName,
 } from './tables.shapes.ts';
@@ -27,10 +30,10 @@ const declaredColumn = z.union([
   columnText,
 ]);
 
-const indexText = text.max(1000).transform((spec, ctx): z.output<typeof indexFields> => {
+const indexText = text.max(1000).transform((spec, ctx): z.output<typeof indexInput> => {
   const [, list = '', unique] = /^(.*?)(:unique)?$/s.exec(spec) ?? [];
   const columns = list.split(',').map((column) => column.trim());
-  const parsed = indexFields.safeParse({ columns, unique: unique !== undefined });
+  const parsed = indexInput.safeParse({ columns, unique: unique !== undefined });
   if (parsed.success) return parsed.data;
   ctx.addIssue({ code: 'custom', message: 'must be columns with commas, and `:unique` if they are unique' });
   return z.NEVER;
@@ -47,11 +50,21 @@ export const declaredTable = z.strictObject({
     .superRefine(refuseDeclaredAsBefore)
     .optional()
     .meta({ description: '`name:type[:nullable][:default]`, or an object with these, and with `was`.' }),
+  changes: changes.optional(),
+  history: history.optional(),
+  soft_delete: softDelete.optional(),
   indexes: z
-    .array(z.union([indexFields, indexText]))
+    .array(z.union([indexInput, indexText]))
     .max(indexesPerTableMax)
+    .refine(
+      (indexes) => indexes.filter(({ search }) => search !== undefined).length <= 1,
+      'can have one index with search',
+    )
     .optional()
-    .meta({ description: '`a,b`, `email:unique`, or an object with name, columns and unique.' }),
+    .meta({
+      description:
+        '`a,b`, `email:unique`, or an object with name, columns and unique; for full-text search, with search and language.',
+    }),
   access: tableAccess.optional().meta({
     description: 'A preset or rules. By default `own` with an owner column, otherwise `read-only`.',
   }),
@@ -101,9 +114,13 @@ const ExportedTable = z.object({
   description: z.string().optional(),
   owner_column: z.string().optional(),
   columns: z.array(z.union([z.string(), Column.omit({ generated: true, value_type: true })])),
+  changes: z.boolean().optional(),
+  history: z.string().optional(),
+  soft_delete: z.string().optional(),
   indexes: z
-    .array(Index.pick({ name: true, columns: true, unique: true }).partial({ unique: true }))
-    .optional(),
+    .array(Index.omit({ id: true, created_at: true }).partial({ columns: true, unique: true }))
+    .optional()
+    .meta({ description: 'Without those that references have by themselves.' }),
   access: tableAccess,
 });
 export const AppSchema = z.object({

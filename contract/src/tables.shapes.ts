@@ -201,13 +201,13 @@ const days = z
   .regex(/^[1-9]\d{0,3}d$/, 'must be a number of days, such as 30d')
   .refine((text) => Number.parseInt(text, 10) <= historyDaysMax, `must be at most ${historyDaysMax}d`)
   .nullable();
-const history = days.meta({
+export const history = days.meta({
   description: 'How long earlier states of rows can be read, `30d`; null: not at all.',
 });
-const softDelete = days.meta({
+export const softDelete = days.meta({
   description: 'How long deleted rows can be restored, `30d`; null: not at all.',
 });
-const changes = z.boolean().meta({ description: 'Whether the table has a change feed (`_changes`).' });
+export const changes = z.boolean().meta({ description: 'Whether the table has a change feed (`_changes`).' });
 
 export const Table = z.object({
   id: uuid,
@@ -294,11 +294,6 @@ export const indexInput = z
   });
 
 export const tableAccess = z.union([preset, tableRules]);
-export const indexFields = z.strictObject({
-  name: indexName.optional(),
-  columns: z.array(columnName).min(1).max(columnsPerIndexMax),
-  unique: z.boolean().default(false),
-});
 export const listTables = {
   params: appParams,
   query: pageQuery,

@@ -10,6 +10,7 @@ export {
 } from './client.ts';
 export type { Condition, Json, Operand, Operator } from './condition.ts';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.ts';
+export type { FileValue, UploadOptions } from './files.ts';
 export type { LiveChange, LiveRows } from './live.ts';
 export type { Filter, ManyChanged, ManyOptions } from './many-rows.ts';
 export type {

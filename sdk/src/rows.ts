@@ -13,7 +13,8 @@ export type QueryPair = readonly [name: string, value: string];
 export interface RowCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   of?:
-    | { id: string; below?: 'history' | 'restore' }
+    | { id: string; below?: 'history' | 'restore' | `files/${string}` }
+    | 'files'
     | 'count'
     | 'aggregate'
     | 'changes'

@@ -198,7 +198,11 @@ export const data: Module = {
       run: () => removeUnusedFiles({ ...deps, rowsDb: deps.rows.db ?? deps.db }, { now: deps.now() }),
     },
     { name: 'rows.forgetKeys', cron: '27 * * * *', run: () => deleteExpiredRowKeys(deps.rows.db ?? deps.db) },
-    { name: 'rows.forgetChanges', cron: '47 * * * *', run: () => deleteOldChanges({ db: deps.db, rowsDb: deps.rows.db ?? deps.db }) },
+    {
+      name: 'rows.forgetChanges',
+      cron: '47 * * * *',
+      run: () => deleteOldChanges({ db: deps.db, rowsDb: deps.rows.db ?? deps.db }),
+    },
   ],
   subscriptions: () => [
     onPerson({

@@ -78,6 +78,20 @@ describe('the document of an app', () => {
     const name = type.replace('[]', 's').replace(/\W.*/, '');
     return [column(name, { type }), column(`${name}_or_null`, { type, nullable: true })];
   });
+  const withFiles = [column('photo', { type: 'file', nullable: true }), column('name')];
+  test('files are uploaded and downloaded by those who may write and read a column of them', () => {
+    const operations = (more: Partial<DescribedTable> = {}) =>
+      Object.values(of(table(withFiles, more)).paths)
+        .flatMap((methods) => Object.values(methods) as { operationId: string }[])
+        .map(({ operationId }) => operationId)
+        .filter((id) => id.endsWith('File'));
+    expect(operations()).toEqual(['pets.signFile', 'pets.getFile']);
+    expect(operations({ access: readOnly })).toEqual(['pets.getFile']);
+    expect(operations({ access: writeOnly })).toEqual(['pets.signFile']);
+    expect(operations({ readable: [id] })).toEqual(['pets.signFile']);
+    expect(JSON.stringify(of(table([column('name')])).paths)).not.toContain('_files');
+  });
+
   test('types with arguments, lists and checks are described', () => {
     const checks = { min: '0', max: '150' };
     const { properties, required } = schemaIn(
@@ -110,6 +124,7 @@ describe('the document of an app', () => {
     ['that may be read only', of(table(everyType, { access: readOnly }))],
     ['that may be written only', of(table(everyType, { access: writeOnly }))],
     ['of a table with an id alone', of(table([]))],
+    ['of a table with files', of(table(withFiles))],
     ['of two tables', of(table([column('a')]), named('toys', table([column('a', { type: 'int' })])))],
   ];
 

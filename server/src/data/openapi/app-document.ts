@@ -12,6 +12,7 @@ import { sha256 } from '../../core/values.ts';
 import { type Access, isWritable, type RowAction } from '../rows/access.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { columnExample, columnSchema, exampleCondition, inputColumnSchema } from './column-schema.ts';
+import { filePaths } from './file-paths.ts';
 
 export interface DescribedTable {
   catalogue: TableCatalogue;
@@ -57,6 +58,9 @@ export function appDocument(
       };
     }
   }
+  for (const table of tables)
+    for (const [below, operations] of Object.entries(filePaths(table, idParameter(table.catalogue))))
+      paths[`/data/${tenant.slug}/${app.slug}/${table.catalogue.name}${below}`] = operations;
   const canChange = tables.some(({ access }) => changeActions.some((action) => access.actions.has(action)));
   if (canChange && batchEntry) {
     const { path, summary, authority } = batchEntry.endpoint;

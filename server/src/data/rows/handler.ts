@@ -157,9 +157,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           if (rest.kind === 'files') return signFile(contextOf(access, rowsPath), deps.files);
           if (rest.kind === 'file')
             return sendFile(contextOf(access, rowsPath), deps.files, { ...rest, extendTimeout });
-          const hasValues =
-            (rest.kind === 'table' || rest.kind === 'row') && ['POST', 'PATCH'].includes(request.method);
-          const given = hasValues ? await withUploadedFiles(deps.files, access, body) : access;
+          const isWritten = ['POST', 'PATCH'].includes(request.method) && hasBody(rowsPath);
+          const given = isWritten ? await withUploadedFiles(deps.files, access, body) : access;
           return notifyFeeds(request, [access], dispatch(contextOf(given, rowsPath), rowsPath));
         });
         return withPreferenceApplied(request, response);

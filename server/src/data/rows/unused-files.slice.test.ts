@@ -32,9 +32,9 @@ async function clean(minutes: number): Promise<void> {
   await removeUnusedFiles(deps, { now: after(minutes + 2) });
 }
 
-async function world() {
+async function world(more: object = {}) {
   const tables = await newTestTables(database);
-  const table = await tables.table('pets', ['photo:file:nullable']);
+  const table = await tables.table('pets', ['photo:file:nullable'], more);
   const ref = { tenantId: tables.tenant.id, appId: tables.app.id };
   const from = sql.raw(qualifiedTableName(tables.app, table));
   return {
@@ -134,4 +134,19 @@ test('files go with their column and their table, and stay when the table is reb
   expect((await tables.call('DELETE', '/pets/columns/photo')).status).toBe(204);
   await clean(110);
   expect(await isStored(one)).toEqual(gone);
+});
+
+test('a file of a deleted row stays as long as the row can be restored', async () => {
+  const { tables, table, from, upload } = await world({ soft_delete: '30d' });
+  const { id, blob } = await upload();
+  await insert(tables, table, id);
+  await sql`delete from ${from}`.execute(database.db);
+  await clean(5);
+  expect(await objects.get(blob)).not.toBeNull();
+  const log = sql.raw(qualifiedTableName(tables.app, table).replace('"t_', '"l_'));
+  await sql`update ${log} set at = at - interval '31 days'`.execute(database.db);
+  // A day later.
+  await sql`update svc_data.released_files set released_at = now()`.execute(database.db);
+  await clean(10);
+  expect(await objects.get(blob)).toBeNull();
 });

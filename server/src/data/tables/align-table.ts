@@ -9,6 +9,7 @@ import { tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { isNamedByRules } from './access.ts';
 import { alterColumn, isRebuiltFor } from './alter-table.ts';
+import { createLogSql, hasHistory, indexLogSql, isLogged } from './change-log.ts';
 import { addColumnSql, addIndexSql, addVectorsSql } from './ddl.ts';
 import { resetTimeouts, run, runStatements, withTableLock } from './physical-lock.ts';
 import { countAttributes, countDeclaredColumns, indexKind, needsRebuild, planIndex } from './rules.ts';
@@ -31,10 +32,34 @@ export async function alignTable(
   copy: TableRow,
 ): Promise<string[]> {
   return [
-    ...(await addMissingColumns(ctx, original, copy)),
+    ...(await alignOptions(ctx, original, copy)),
+    ...(await addMissingColumns(ctx, original, await reload(ctx, app, copy))),
     ...(await alignColumns(ctx, original, await reload(ctx, app, copy))),
     ...(await addMissingIndexes(ctx, original, await reload(ctx, app, copy))),
   ];
+}
+
+/** Feed, history and trash, each for the longer time. */
+async function alignOptions(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
+  const longer = (a: number | null, b: number | null) =>
+    a === null || b === null ? (a ?? b) : Math.max(a, b);
+  const options = {
+    changes: copy.changes || original.changes,
+    history_days: longer(copy.history_days, original.history_days),
+    soft_delete_days: longer(copy.soft_delete_days, original.soft_delete_days),
+  };
+  const names = (['changes', 'history_days', 'soft_delete_days'] as const).filter(
+    (name) => options[name] !== copy[name],
+  );
+  if (names.length === 0) return [];
+  const after = { ...copy, ...options, version: copy.version + 1, updated_at: ctx.now };
+  await updateTableRow(ctx.db, copy, { ...options, version: after.version, updated_at: ctx.now });
+  const isIndexed = isLogged(copy) && hasHistory(copy);
+  const log = isLogged(copy) ? indexLogSql(after) : createLogSql(after, ctx.rows.role);
+  if (!isIndexed) await withTableLock(ctx, { table: copy, block: 'writers' }, log);
+  for (const tx of new Set([await ctx.rows.tx(), ctx.db])) await resetTimeouts(tx);
+  ctx.invalidate(tableTag(copy.id));
+  return names.map((name) => `${copy.name}: ${name.replace('_days', '')}`);
 }
 
 /** Nullable where no default fills the rows that the copy may have. */

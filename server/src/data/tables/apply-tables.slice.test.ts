@@ -48,6 +48,66 @@ describe('a declared schema', () => {
     });
   });
 
+  test('covers references, searches, feeds, history and trash, and its own export', async () => {
+    const t = await newSchema();
+    const tables = {
+      posts: {
+        columns: ['title:text', 'body:text', 'author:ref:people:nullable(on_delete=set_null)'],
+        changes: true,
+        history: '30d',
+        soft_delete: '7d',
+        indexes: [{ search: { title: 'A', body: 'B' }, language: 'german' }],
+      },
+      people: { columns: ['name:text', 'best:ref:posts:nullable'] },
+    };
+    expect((await t.apply(tables)).status).toBe(200);
+    expect((await t.check(tables)).body).toEqual({ differs: false, steps: [] });
+    const exported = await t.exported();
+    expect((await t.apply(exported, all)).body.changed).toBe(false);
+    expect(exported).toMatchObject({
+      posts: {
+        ...tables.posts,
+        indexes: [{ name: 'title_body_search', search: { title: 'A', body: 'B' }, language: 'german' }],
+      },
+      people: tables.people,
+    });
+    const changed = {
+      writings: {
+        ...tables.posts,
+        was: 'posts',
+        columns: ['title:text', 'body:text', 'author:ref:people(on_delete=cascade)'],
+        history: '10d',
+        indexes: [{ search: { title: 'A' } }],
+      },
+      people: { columns: ['name:text', 'best:uuid:nullable'] },
+    };
+    expect((await t.apply(changed)).body.code).toBe('destructive_change');
+    expect(steps(await t.apply(changed, all))).toEqual([
+      'rename table posts to writings',
+      'change column writings.author from ref:people:nullable(on_delete=set_null) to ref:people(on_delete=cascade)',
+      'change column people.best from ref:writings:nullable to uuid:nullable',
+      'replace in writings the search index (title:A, body:B) in german title_body_search by the search index (title:A) in simple',
+      'drop from people the index (best) best_idx',
+      'set history=10d of writings',
+    ]);
+    expect((await t.check(changed)).body).toEqual({ differs: false, steps: [] });
+    expect((await t.apply({}, all)).status).toBe(200);
+    expect(await t.exported()).toEqual({});
+  });
+
+  test('drops tables that refer to each other, with rules for these columns', async () => {
+    const t = await newSchema();
+    const columns = ['x:uuid:nullable'];
+    const access = { read: ['other=is.null'] };
+    await t.apply({
+      a: { columns: [...columns, 'other:ref:b:nullable'], access },
+      b: { columns: [...columns, 'other:ref:a:nullable'], access },
+    });
+    expect((await t.check({ a: {}, b: {} })).body.differs).toBe(false);
+    expect((await t.apply({}, all)).body.steps).toHaveLength(2);
+    expect(await t.exported()).toEqual({});
+  });
+
   test('renames tables and columns by `was` once, with their rules, indexes and rows', async () => {
     const t = await newSchema();
     await t.apply({ a: { columns: ['x:int', 'y:text'], indexes: ['x'], access: { read: ['x=gt.1'] } } });

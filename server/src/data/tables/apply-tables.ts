@@ -1,3 +1,4 @@
+import { refTarget } from '@svc/contract/column-families.ts';
 import { type ColumnSpec, columnSpecText, parseColumnSpec } from '@svc/contract/column-spec.ts';
 import type {
   AppSchema,
@@ -12,8 +13,10 @@ import { Failure, fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { listTableDefinitions } from './definitions.ts';
 import { resetTimeouts, run } from './physical-lock.ts';
+import { withoutReferenceIndexes } from './plan-indexes.ts';
 import { type DeclaredTables, planSchema } from './plan-schema.ts';
 import {
+  type DeclaredIndex,
   executeStep,
   isDestructive,
   isDrop,
@@ -28,20 +31,20 @@ import { listAllTableRows, lockAppTableRows, lockTableCreation } from './store.t
 export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSchema>> {
   const definitions = await listTableDefinitions(ctx.db, appRef(ctx));
   const roles = new Set<string>();
-  const tables = definitions.map(({ name, description, owner_column, columns, indexes = [], access }) => {
+  const tables = definitions.map((definition) => {
+    const { name, description, owner_column, columns, changes, history, soft_delete, access } = definition;
+    const references = columns.filter(({ type }) => refTarget(type) !== null).map((column) => column.name);
+    const indexes = withoutReferenceIndexes(definition.indexes ?? [], references);
     const rules = access as TableRules;
     for (const role of rolesOfRules(rules)) roles.add(role);
     const table: z.output<typeof AppSchema>['tables'][string] = {
       ...(description && { description }),
       ...(owner_column && { owner_column }),
       columns: columns.map(shortColumn),
-      ...(indexes.length > 0 && {
-        indexes: indexes.map(({ name = '', columns, unique }) => ({
-          name,
-          columns,
-          ...(unique && { unique }),
-        })),
-      }),
+      ...(changes && { changes }),
+      ...(history && { history }),
+      ...(soft_delete && { soft_delete }),
+      ...(indexes.length > 0 && { indexes: indexes.map(shortIndex) }),
       access: presetOf(rules) ?? rulesOnly(rules),
     };
     return [name, table] as const;
@@ -53,6 +56,12 @@ export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSche
 function shortColumn(spec: ColumnSpec): string | ColumnSpec {
   const text = columnSpecText(spec);
   return isDeepEqual(parseColumnSpec(text), spec) ? text : spec;
+}
+
+function shortIndex({ name = '', columns, unique, search, language }: DeclaredIndex) {
+  return search
+    ? { name, search, ...(language && { language }) }
+    : { name, columns, ...(unique && { unique }) };
 }
 
 const rulesOnly = ({ columns, ...lists }: TableRules) => ({

@@ -5,13 +5,14 @@ import { addIndex, alignTable, unlinked } from './align-table.ts';
 import { createTableSql } from './ddl.ts';
 import { insertTableGrantRow, listTableGrantRows } from './grants-store.ts';
 import { run, runStatements } from './physical-lock.ts';
-import { addForeignKeySql } from './references-ddl.ts';
+import { addForeignKeySql, dropForeignKeySql } from './references-ddl.ts';
 import { countAttributes } from './rules.ts';
 import { type ColumnRow, insertTableRow, listAllTableRows, type TableRow, updateColumnRow } from './store.ts';
 
 /**
  * Definitions, indexes and the grants to people, without a row. A grant to another app is not copied: that app works with the
- * original. A table that exists gets the columns, values of enums, checks and indexes that it lacks; nothing is dropped.
+ * original. A table that exists gets the columns, values of enums, checks, indexes and options that it lacks; nothing is
+ * dropped.
  * Answers what was added.
  */
 export async function copyTables(
@@ -60,7 +61,9 @@ async function linkTables(ctx: MutationCtx, to: AppRef, originals: readonly Tabl
       const column = copy?.columns.find(({ name }) => name === source.name);
       const referred = copies.get(source.target?.name ?? '');
       const id = referred?.columns.find(({ role }) => role === 'id');
-      if (!copy || !column || column.ref_table || !referred || id?.type !== column.type) continue;
+      if (!copy || !column || !referred || id?.type !== column.type) continue;
+      // A branch may refer to another table.
+      if (column.ref_table && column.ref_table !== referred.id) continue;
       const on_delete = source.on_delete === 'set_null' && !column.nullable ? 'restrict' : source.on_delete;
       const linked: ColumnRow = {
         ...column,
@@ -68,9 +71,13 @@ async function linkTables(ctx: MutationCtx, to: AppRef, originals: readonly Tabl
         on_delete: on_delete ?? 'restrict',
         target: { name: referred.name, id_number: id.number },
       };
+      if (column.ref_table && column.on_delete === linked.on_delete) continue;
       await run(tx, 'savepoint reference');
       try {
-        await runStatements(tx, addForeignKeySql(copy, linked, { isValid: false }));
+        await runStatements(tx, [
+          ...(column.ref_table ? dropForeignKeySql(copy, column.number) : []),
+          ...addForeignKeySql(copy, linked, { isValid: false }),
+        ]);
       } catch (error) {
         if (!['23503', '55P03'].includes(sqlState(error) ?? '')) throw error;
         await run(tx, 'rollback to savepoint reference');

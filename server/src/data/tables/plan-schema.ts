@@ -1,3 +1,4 @@
+import { refTarget } from '@svc/contract/column-families.ts';
 import type { ColumnSpec } from '@svc/contract/column-spec.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import type { declaredTable } from '@svc/contract/declared-tables.shapes.ts';
@@ -7,8 +8,10 @@ import { fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { newTableRules, renameInRules } from './access.ts';
 import { parseColumns } from './columns.ts';
-import { columnSpec, indexRecord, withServiceColumns } from './rules.ts';
-import { type DeclaredIndex, inOrder, type SchemaStep } from './schema-steps.ts';
+import { planIndexes, storedIndexes } from './plan-indexes.ts';
+import { inReferenceOrder } from './references.ts';
+import { columnSpec, type NewColumn, tableRecord, withServiceColumns } from './rules.ts';
+import { inOrder, isShortened, type SchemaStep } from './schema-steps.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
 export type DeclaredTable = z.output<typeof declaredTable>;
@@ -18,12 +21,16 @@ export type DeclaredTables = Readonly<Record<string, DeclaredTable>>;
 export function planSchema(stored: readonly TableRow[], declared: DeclaredTables): SchemaStep[] {
   const { tables, steps } = renameTables(stored, declared);
   const created = Object.entries(declared).filter(([name]) => !tables.has(name));
+  const idType = (name: string): ColumnType => {
+    const columns = tables.get(name)?.columns ?? declared[name]?.columns;
+    return columns?.find((column) => column.name === 'id')?.type ?? 'uuid';
+  };
   const dropped = [...tables.values()].filter(({ name }) => !Object.hasOwn(declared, name));
   for (const [name, table] of Object.entries(declared)) {
     const row = tables.get(name);
-    if (row) steps.push(...planTable(row, table));
+    if (row) steps.push(...planTable(row, table, idType));
   }
-  steps.push(...planCreation(created), ...planDrops(dropped));
+  steps.push(...planCreation(created, idType), ...planDrops(dropped));
   return inOrder(steps);
 }
 
@@ -43,20 +50,12 @@ function renameTables(stored: readonly TableRow[], declared: DeclaredTables) {
   return { tables, steps };
 }
 
-const referencePattern = /^(ref[:(])([a-z][a-z0-9_]*)(.*)$/s;
-
-/** The table that a column of this type refers to, which must exist before the column. */
-function referencedTable(type: string): string | null {
-  return referencePattern.exec(type)?.[2] ?? null;
-}
-
 function withRenamedTarget(column: ColumnRow, renamed: ReadonlyMap<string, string>): ColumnRow {
-  const to = renamed.get(referencedTable(column.type) ?? '');
-  if (to === undefined) return column;
-  return { ...column, type: column.type.replace(referencePattern, `$1${to}$3`) as ColumnType };
+  const name = renamed.get(column.target?.name ?? '');
+  return column.target && name !== undefined ? { ...column, target: { ...column.target, name } } : column;
 }
 
-function planTable(row: TableRow, declared: DeclaredTable): SchemaStep[] {
+function planTable(row: TableRow, declared: DeclaredTable, idType: IdType): SchemaStep[] {
   const table = row.name;
   const renames = (declared.columns ?? []).flatMap((column): SchemaStep[] => {
     if (!('was' in column) || column.was === undefined) return [];
@@ -70,13 +69,13 @@ function planTable(row: TableRow, declared: DeclaredTable): SchemaStep[] {
     throw fail('immutable_field', {
       detail: `Table ${table} ${owner === null ? 'has no owner column' : `has the owner column ${owner}`}, which cannot change.`,
     });
-  const columns = planColumns(renamed, declared);
+  const columns = planColumns(renamed, declared, idType);
   return [
     ...renames,
     ...columns.steps,
-    ...planDescription(row, declared),
+    ...planOptions(row, declared),
     ...planAccess({ ...renamed, columns: columns.after }, declared, owner),
-    ...planIndexes(renamed, declared, columns.steps),
+    ...planTableIndexes(renamed, declared, columns),
   ];
 }
 
@@ -94,7 +93,7 @@ function renameColumns(row: TableRow, renames: readonly SchemaStep[]): TableRow 
 
 const isTime = ({ role }: ColumnRow) => role === 'created_at' || role === 'updated_at';
 
-function planColumns(row: TableRow, { columns: declared }: DeclaredTable) {
+function planColumns(row: TableRow, { columns: declared }: DeclaredTable, idType: IdType) {
   const table = row.name;
   const steps: SchemaStep[] = [];
   if (declared === undefined) return { steps, after: row.columns };
@@ -108,23 +107,60 @@ function planColumns(row: TableRow, { columns: declared }: DeclaredTable) {
     }
     // The service sets the times, whatever the file says of them.
     if (isTime(column)) return column;
-    const [before, next] = [columnSpec(column), columnSpec(draft)];
-    if (isDeepEqual(before, next)) return column;
-    steps.push({ kind: 'change_column', table, before, after: next });
-    return { ...column, type: draft.type };
+    const next = withValueType(draft, idType);
+    steps.push(...changeColumn(table, column, next));
+    return { ...column, type: next.type, target: next.target ?? null };
   });
   for (const draft of drafts) {
     if (row.columns.some(({ name }) => name === draft.name)) continue;
     steps.push({ kind: 'add_column', table, column: columnSpec(draft) });
-    after.push({ ...draft, number: 0 });
+    after.push({ ...withValueType(draft, idType), number: 0 });
   }
   return { steps, after };
 }
 
-function planDescription({ name, description }: TableRow, declared: DeclaredTable): SchemaStep[] {
-  if (declared.description === undefined || declared.description === description) return [];
-  const after = { description: declared.description };
-  return [{ kind: 'update_table', table: name, before: { description }, after }];
+/** The type of the ids of a table. */
+type IdType = (table: string) => ColumnType;
+
+/** A declared reference as it is stored. */
+function withValueType(draft: NewColumn, idType: IdType): NewColumn {
+  const name = refTarget(draft.type);
+  return name === null ? draft : { ...draft, type: idType(name), target: { name, id_number: 0 } };
+}
+
+function changeColumn(table: string, column: ColumnRow, draft: NewColumn): SchemaStep[] {
+  const [before, after] = [columnSpec(column), columnSpec(draft)];
+  if (isDeepEqual(before, after)) return [];
+  const isLossy = typeChangeProblem(column.type, draft.type) !== null;
+  const lossy = isLossy && { isLossy };
+  if (!draft.target || column.type === draft.type)
+    return [{ kind: 'change_column', table, before, after, ...lossy }];
+  // Only a column with the type of the ids can become a reference.
+  const { name, nullable } = after;
+  const between: ColumnSpec = { name, type: draft.type, nullable, default: null };
+  return [
+    { kind: 'change_column', table, before, after: between, ...lossy },
+    { kind: 'change_column', table, before: between, after, ...(isLossy && { isLate: true }) },
+  ];
+}
+
+const optionNames = ['description', 'changes', 'history', 'soft_delete'] as const;
+
+/** What shortens a time is a step of its own, because it loses something. */
+function planOptions(row: TableRow, declared: DeclaredTable): SchemaStep[] {
+  const record = tableRecord(row);
+  const changes = optionNames
+    .filter((name) => declared[name] !== undefined && declared[name] !== record[name])
+    .map((name) => ({ before: { [name]: record[name] }, after: { [name]: declared[name] } }));
+  const shortened = changes.filter(({ before, after }) => isShortened(before, after));
+  return [changes.filter((change) => !shortened.includes(change)), shortened]
+    .filter((some) => some.length > 0)
+    .map((some) => ({
+      kind: 'update_table',
+      table: row.name,
+      before: Object.assign({}, ...some.map(({ before }) => before)),
+      after: Object.assign({}, ...some.map(({ after }) => after)),
+    }));
 }
 
 /** Starts from the default of the table, not from its present rules: otherwise the result would depend on history. */
@@ -137,84 +173,72 @@ function planAccess(row: TableRow, { access }: DeclaredTable, owner_column: stri
 }
 
 /** A table that is declared without columns is left as it is, indexes included. */
-function planIndexes(
+function planTableIndexes(
   row: TableRow,
-  { columns, indexes: declared }: DeclaredTable,
-  changes: readonly SchemaStep[],
+  { columns, indexes }: DeclaredTable,
+  { steps, after }: ReturnType<typeof planColumns>,
 ): SchemaStep[] {
-  if (columns === undefined && declared === undefined) return [];
-  const table = row.name;
-  const left = row.indexes.map((index) => {
-    const { name, columns: names, unique } = indexRecord(row, index);
-    return { name, columns: names, unique };
+  if (columns === undefined && indexes === undefined) return [];
+  const stored = storedIndexes(row);
+  const linkedBy = (kind: 'add_column' | 'change_column') =>
+    steps.flatMap((step) => {
+      if (step.kind !== kind) return [];
+      const { name, type } = step.kind === 'add_column' ? step.column : step.after;
+      const isIndexed = kind === 'change_column' && stored.some((index) => index.columns[0] === name);
+      return refTarget(type) !== null && !isIndexed ? [name] : [];
+    });
+  return planIndexes(row.name, {
+    stored,
+    declared: indexes ?? [],
+    references: referenceNames(after),
+    linked: [...linkedBy('add_column'), ...linkedBy('change_column')],
+    converted: steps.flatMap((step) =>
+      step.kind === 'change_column' && step.isLossy ? [step.after.name] : [],
+    ),
   });
-  const take = (isWanted: (index: (typeof left)[number]) => boolean) => {
-    const at = left.findIndex(isWanted);
-    return at < 0 ? undefined : left.splice(at, 1)[0];
-  };
-  const isSame = (a: DeclaredIndex, b: DeclaredIndex) =>
-    a.unique === b.unique && isDeepEqual(a.columns, b.columns);
-  const converted = changes.flatMap((step) =>
-    step.kind === 'change_column' && typeChangeProblem(step.before.type, step.after.type) !== null
-      ? [step.after.name]
-      : [],
-  );
-  const late = (index: DeclaredIndex) =>
-    index.columns.some((name) => converted.includes(name)) && { isLate: true };
-  // By name first: an index without a name must not take one that another names.
-  const named = (declared ?? []).filter((index) => index.name !== undefined);
-  const unnamed = (declared ?? []).filter((index) => index.name === undefined);
-  const steps = [...named, ...unnamed].flatMap((index): SchemaStep[] => {
-    const { name } = index;
-    const found = take((each) => (name === undefined ? isSame(each, index) : each.name === name));
-    if (!found) return [{ kind: 'add_index', table, index, ...late(index) }];
-    if (isSame(found, index)) return [];
-    const after = { ...index, name: found.name };
-    return [{ kind: 'replace_index', table, before: found, after, ...late(index) }];
-  });
-  return [...steps, ...left.map((index): SchemaStep => ({ kind: 'drop_index', table, index }))];
 }
 
-/** Tables before those that refer to them; where they refer to each other, a column is added afterwards. */
-function planCreation(created: readonly (readonly [string, DeclaredTable])[]): SchemaStep[] {
-  const steps: SchemaStep[] = [];
-  const open = new Map(created);
-  while (open.size > 0) {
-    const free = [...open].find(([name, table]) => awaitedColumns(name, table, open).length === 0);
-    const [name, table] = free ?? [...open][0] ?? ['', {}];
-    const awaited = awaitedColumns(name, table, open);
-    const { description = '', owner_column = null, columns = [], access } = table;
+const referenceNames = (columns: readonly NewColumn[]) =>
+  columns.filter(({ target }) => target).map(({ name }) => name);
+
+/** Where tables refer to each other, a column is added afterwards. */
+function planCreation(created: readonly (readonly [string, DeclaredTable])[], idType: IdType): SchemaStep[] {
+  const tables = created.map(([name, table]) => ({ name, table, columns: table.columns ?? [] }));
+  return inReferenceOrder(tables).flatMap(({ table: { name, table, columns }, later }): SchemaStep[] => {
+    const { description = '', owner_column = null, access, changes, history, soft_delete } = table;
+    const [now, awaited] = [false, true].map((isLater) =>
+      columns.filter((column) => later.has(column) === isLater).map(withoutWas),
+    ) as [ColumnSpec[], ColumnSpec[]];
     const isWhole = awaited.length === 0;
-    steps.push({
-      kind: 'create_table',
-      table: name,
-      as: {
-        description,
-        owner_column,
-        columns: columns.filter((column) => !awaited.includes(column)).map(withoutWas),
-        ...(isWhole && { access }),
+    const steps: SchemaStep[] = [
+      {
+        kind: 'create_table',
+        table: name,
+        as: {
+          description,
+          owner_column,
+          columns: now,
+          ...(changes !== undefined && { changes }),
+          ...(history !== undefined && { history }),
+          ...(soft_delete !== undefined && { soft_delete }),
+          ...(isWhole && { access }),
+        },
       },
-    });
-    for (const column of awaited) steps.push({ kind: 'add_column', table: name, column: withoutWas(column) });
+      ...awaited.map((column): SchemaStep => ({ kind: 'add_column', table: name, column })),
+    ];
+    const stored = parseColumns([...now, ...awaited]).map((column) => withValueType(column, idType));
     if (access !== undefined && !isWhole) {
-      const all = withServiceColumns(parseColumns(columns)).map((column, at) => ({
-        number: at + 1,
-        ...column,
-      }));
+      const all = withServiceColumns(stored).map((column, at) => ({ number: at + 1, ...column }));
       const before = newTableRules(all, { access: undefined, owner_column });
       const after = newTableRules(all, { access, owner_column });
       steps.push({ kind: 'set_access', table: name, before, after });
     }
-    for (const index of table.indexes ?? []) steps.push({ kind: 'add_index', table: name, index });
-    open.delete(name);
-  }
-  return steps;
-}
-
-function awaitedColumns(name: string, { columns = [] }: DeclaredTable, open: ReadonlyMap<string, unknown>) {
-  return columns.filter(({ type }) => {
-    const target = referencedTable(type);
-    return target !== null && target !== name && open.has(target);
+    const references = referenceNames(stored);
+    const declared = table.indexes ?? [];
+    return [
+      ...steps,
+      ...planIndexes(name, { stored: [], declared, references, linked: references, converted: [] }),
+    ];
   });
 }
 
@@ -222,21 +246,18 @@ function withoutWas({ was: _, ...column }: ColumnSpec & { was?: string }): Colum
   return column;
 }
 
-/** Tables that refer to others go first; where they refer to each other, the columns go before. */
+/** Tables that refer to others go first. Where they refer to each other, a column is made a plain one before. */
 function planDrops(dropped: readonly TableRow[]): SchemaStep[] {
-  const steps: SchemaStep[] = [];
-  let open = [...dropped];
-  const referencesTo = (target: string) =>
-    open.flatMap(({ name: table, columns }) =>
-      columns
-        .filter(({ type }) => table !== target && referencedTable(type) === target)
-        .map((column): SchemaStep => ({ kind: 'drop_column', table, column: columnSpec(column) })),
+  const tables = dropped.map((row) => ({ name: row.name, row, columns: row.columns.map(columnSpec) }));
+  const ordered = inReferenceOrder(tables).reverse();
+  return ordered.map(({ table: { name: table } }) => {
+    const unlink = ordered.flatMap(({ table: other, later }) =>
+      other.columns.flatMap((column, at) => {
+        const type = other.row.columns[at]?.type;
+        const isHeld = later.has(column) && refTarget(column.type) === table && type;
+        return isHeld ? [{ table: other.name, column: column.name, type }] : [];
+      }),
     );
-  while (open.length > 0) {
-    const next = open.find(({ name }) => referencesTo(name).length === 0) ?? open[0];
-    if (!next) break;
-    steps.push(...referencesTo(next.name), { kind: 'drop_table', table: next.name });
-    open = open.filter((row) => row !== next);
-  }
-  return steps;
+    return { kind: 'drop_table', table, ...(unlink.length > 0 && { unlink }) };
+  });
 }

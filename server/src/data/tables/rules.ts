@@ -136,8 +136,14 @@ export const isSearchable = (type: ColumnType) => describeColumnType(type).sql =
 
 export function columnSpec(column: NewColumn): ColumnSpec {
   const { name, type, nullable, default_text, checks, target, on_delete } = column;
-  const spec = { name, type, nullable, default: default_text, ...(checks && { checks }) };
-  return target ? { ...spec, type: `ref:${target.name}`, on_delete: on_delete ?? 'restrict' } : spec;
+  return {
+    name,
+    type: target ? `ref:${target.name}` : type,
+    nullable,
+    default: default_text,
+    ...(checks && { checks }),
+    ...(on_delete && { on_delete }),
+  };
 }
 
 export function tableAudit(row: TableRow): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import { type DeleteAction, deleteActions } from '@svc/contract/column-families.ts';
 import { columnSpecText } from '@svc/contract/column-spec.ts';
 import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { sql } from 'kysely';
@@ -9,6 +10,7 @@ import { tableRoutes } from './routes.ts';
 import { newTestTables, physicalState, qualifiedTableName } from './testing.ts';
 
 const worldsMax = 4;
+const firstId = '00000000-0000-7000-8000-000000000000';
 const all = { prune: true, allow_destructive: true };
 
 interface Column {
@@ -16,14 +18,18 @@ interface Column {
   type: string;
   nullable: boolean;
   default: string | null;
+  on_delete?: DeleteAction;
   was?: string;
 }
 interface Table {
   was?: string;
   description: string;
   columns: Column[];
-  indexes: { columns: string[]; unique: boolean }[];
+  indexes: ({ columns: string[]; unique: boolean } | { search: Record<string, string>; language: string })[];
   access: unknown;
+  changes: boolean;
+  history: string | null;
+  soft_delete: string | null;
 }
 type Schema = Record<string, Table>;
 
@@ -89,12 +95,41 @@ function newTable(random: Random): Table {
     ],
     indexes: [],
     access: undefined,
+    changes: false,
+    history: null,
+    soft_delete: null,
   });
 }
+
+/** Tables that may refer to themselves and to each other. */
+function withReferences({ one, chance }: Random, schema: Schema): Schema {
+  const names = Object.keys(schema);
+  const linked = names.map((name): [string, Table] => {
+    const table = schema[name] as Table;
+    const own = table.columns.filter((column) => !column.type.startsWith('ref:'));
+    const kept = table.columns.filter(
+      ({ type }) => type.startsWith('ref:') && schema[type.slice(4)] !== undefined && chance(0.7),
+    );
+    const columns = kept.map((column) => ({ ...column, type: `ref:${one(names)}`, ...deletion(one) }));
+    if (kept.length === 0 && chance(0.5))
+      columns.push({
+        name: 'r',
+        type: `ref:${one(names)}`,
+        nullable: true,
+        default: null,
+        ...deletion(one),
+      });
+    return [name, { ...table, columns: [...own, ...columns] }];
+  });
+  return Object.fromEntries(linked);
+}
+
+const deletion = (one: Random['one']) => ({ on_delete: one(deleteActions) });
 
 /** Indexes and rules for the columns that the table has. */
 function withMore({ one, chance }: Random, table: Table): Table {
   const key = table.columns[0]?.name ?? 'k';
+  const texts = table.columns.filter(({ type }) => type.startsWith('text') && !type.endsWith('[]'));
   return {
     ...table,
     indexes: [
@@ -102,7 +137,18 @@ function withMore({ one, chance }: Random, table: Table): Table {
       ...table.columns
         .slice(1)
         .flatMap(({ name }) => (chance(0.3) ? [{ columns: [name], unique: false }] : [])),
+      ...(texts.length > 0 && chance(0.3)
+        ? [
+            {
+              search: Object.fromEntries(texts.map(({ name }) => [name, one(['A', 'D'])])),
+              language: one(['simple', 'german']),
+            },
+          ]
+        : []),
     ],
+    changes: chance(0.3),
+    history: one([null, null, '7d', '30d']),
+    soft_delete: one([null, null, '7d', '30d']),
     access: one([
       'read-only',
       'read-write',
@@ -114,7 +160,10 @@ function withMore({ one, chance }: Random, table: Table): Table {
 }
 
 const newSchema = (random: Random): Schema =>
-  Object.fromEntries(['t1', 't2'].slice(0, 1 + random.upTo(1)).map((name) => [name, newTable(random)]));
+  withReferences(
+    random,
+    Object.fromEntries(['t1', 't2'].slice(0, 1 + random.upTo(1)).map((name) => [name, newTable(random)])),
+  );
 
 /** Another schema, and the first one as it is written after it, with the renames back. */
 function changedSchema(random: Random, from: Schema): { there: Schema; back: Schema } {
@@ -144,7 +193,40 @@ function changedSchema(random: Random, from: Schema): { there: Schema; back: Sch
     }
   }
   if (random.chance(0.3)) there.extra = newTable(random);
-  return { there, back };
+  return { there: changedReferences(random, there), back };
+}
+
+/** References to the tables of the new schema, under their new names; some become columns with ids, and others the reverse. */
+function changedReferences(random: Random, schema: Schema): Schema {
+  const names = Object.keys(schema);
+  const follow = (column: Column): Column[] => {
+    const target = column.type.slice('ref:'.length);
+    const to = names.find((name) => name === target || schema[name]?.was === target);
+    const { on_delete: _, ...plain } = column;
+    const asIds = { ...plain, type: 'uuid' };
+    if (to === undefined || random.chance(0.2)) return [asIds];
+    return [{ ...column, type: `ref:${to}`, ...deletion(random.one) }];
+  };
+  const followed = Object.entries(schema).map(([name, table]): [string, Table] => [
+    name,
+    {
+      ...table,
+      columns: table.columns.flatMap((column) =>
+        column.type.startsWith('ref:') ? follow(column) : [column],
+      ),
+    },
+  ]);
+  const after = Object.fromEntries(followed);
+  const some = after[random.one(names)];
+  if (some && random.chance(0.3))
+    some.columns.push({
+      name: 's',
+      type: `ref:${random.one(names)}`,
+      nullable: true,
+      default: null,
+      ...deletion(random.one),
+    });
+  return after;
 }
 
 const declared = (schema: Schema) =>
@@ -177,11 +259,11 @@ async function newWorld(database: TestDatabase) {
     // New columns come last, wherever the file has them, and names of indexes that the file does not name are free.
     for (const table of Object.values<{
       columns: unknown[];
-      indexes?: { columns: string[]; unique?: boolean }[];
+      indexes?: { columns?: string[]; unique?: boolean; search?: object; language?: string }[];
     }>(tables)) {
       table.columns.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
       table.indexes = (table.indexes ?? [])
-        .map(({ columns, unique = false }) => ({ columns, unique }))
+        .map(({ columns, unique = false, search, language }) => ({ columns, unique, search, language }))
         .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     }
     return tables;
@@ -205,11 +287,13 @@ async function newWorld(database: TestDatabase) {
     if (!table) throw new Error(`There is no table ${name}.`);
     for (const at of [0, 1] as const) {
       const values = table.columns.map(({ name: column, role }) => {
-        if (role === 'id') return `00000000-0000-7000-8000-00000000000${at}`;
+        if (role === 'id') return at === 0 ? firstId : firstId.replace(/0$/, '1');
         if (role !== 'plain') return new Date(0);
-        return column === 'k'
-          ? at + 1
-          : kinds[columns.find((each) => each.name === column)?.type ?? '']?.values[at];
+        if (column === 'k') return at + 1;
+        const type = columns.find((each) => each.name === column)?.type ?? '';
+        // The first row of the table, which every table has when it gets its second.
+        if (type.startsWith('ref:')) return at === 1 && type === `ref:${name}` ? firstId : null;
+        return kinds[type]?.values[at];
       });
       const names = [...table.columns.map(({ physical }) => physical), versionColumn];
       await sql`insert into ${sql.raw(qualifiedTableName(t.app, table))} (${sql.raw(names.join(', '))})

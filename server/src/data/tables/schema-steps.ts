@@ -1,8 +1,8 @@
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
+import type { ColumnType } from '@svc/contract/columns.ts';
 import type { SchemaStep as StepRecord } from '@svc/contract/declared-tables.shapes.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 import type { addIndex, createTable } from '@svc/contract/tables.shapes.ts';
-import { typeChangeProblem } from '@svc/contract/type-changes.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { setTableAccess } from './access.ts';
@@ -12,7 +12,15 @@ import { createTable as createTableAs, dropTable, updateTable } from './tables.t
 import { changesBetween, updateColumn } from './update-column.ts';
 
 export type DeclaredIndex = z.output<typeof addIndex.body>;
-type NamedIndex = DeclaredIndex & { name: string };
+export type NamedIndex = DeclaredIndex & { name: string };
+
+/** What a table has beside its columns. */
+export interface TableOptions {
+  description?: string;
+  changes?: boolean;
+  history?: string | null;
+  soft_delete?: string | null;
+}
 
 /** Plain data, because a deployment stores the steps that undo its own. `table` is the name at that point. */
 export type SchemaStep = { table: string } & (
@@ -20,14 +28,14 @@ export type SchemaStep = { table: string } & (
   | { kind: 'rename_column'; column: string; to: string }
   | { kind: 'create_table'; as: Omit<z.output<typeof createTable.body>, 'name'> }
   | { kind: 'add_column'; column: ColumnSpec }
-  | { kind: 'change_column'; before: ColumnSpec; after: ColumnSpec }
-  | { kind: 'update_table'; before: { description: string }; after: { description: string } }
+  | { kind: 'change_column'; before: ColumnSpec; after: ColumnSpec; isLossy?: boolean; isLate?: boolean }
+  | { kind: 'update_table'; before: TableOptions; after: TableOptions }
   | { kind: 'set_access'; before: TableRules; after: TableRules }
   | { kind: 'add_index'; index: DeclaredIndex; isLate?: boolean }
   | { kind: 'replace_index'; before: NamedIndex; after: NamedIndex; isLate?: boolean }
   | { kind: 'drop_index'; index: NamedIndex }
   | { kind: 'drop_column'; column: ColumnSpec }
-  | { kind: 'drop_table' }
+  | { kind: 'drop_table'; unlink?: { table: string; column: string; type: ColumnType }[] }
 );
 
 export function isDrop({ kind }: SchemaStep): boolean {
@@ -35,7 +43,16 @@ export function isDrop({ kind }: SchemaStep): boolean {
 }
 
 const isLossy = (step: SchemaStep) =>
-  step.kind === 'change_column' && typeChangeProblem(step.before.type, step.after.type) !== null;
+  (step.kind === 'change_column' && step.isLossy === true) ||
+  (step.kind === 'update_table' && isShortened(step.before, step.after));
+
+/** Earlier states of rows, or rows that could be restored, are lost. */
+export function isShortened(before: TableOptions, after: TableOptions): boolean {
+  const days = (text: string | null = null) => Number.parseInt(text ?? '0', 10);
+  return (['history', 'soft_delete'] as const).some(
+    (name) => after[name] !== undefined && days(after[name]) < days(before[name]),
+  );
+}
 
 export function isDestructive(step: SchemaStep): boolean {
   return step.kind === 'drop_column' || step.kind === 'drop_table' || isLossy(step);
@@ -74,8 +91,11 @@ export function stepRecord(step: SchemaStep): z.output<typeof StepRecord> {
 }
 
 const typeText = (column: ColumnSpec) => columnSpecText(column).slice(column.name.length + 1);
-const indexText = ({ columns, unique }: DeclaredIndex) =>
-  `${unique ? 'unique index' : 'index'} (${columns.join(', ')})`;
+function indexText({ columns, unique, search, language = 'simple' }: DeclaredIndex): string {
+  if (!search) return `${unique ? 'unique index' : 'index'} (${columns.join(', ')})`;
+  const weighted = Object.entries(search).map((entry) => entry.join(':'));
+  return `search index (${weighted.join(', ')}) in ${language}`;
+}
 
 export function stepText(step: SchemaStep): string {
   const { table } = step;
@@ -91,7 +111,9 @@ export function stepText(step: SchemaStep): string {
     case 'change_column':
       return `change column ${table}.${step.after.name} from ${typeText(step.before)} to ${typeText(step.after)}`;
     case 'update_table':
-      return `set the description of ${table}`;
+      return `set ${Object.entries(step.after)
+        .map(([name, value]) => (name === 'description' ? 'the description' : `${name}=${value ?? 'none'}`))
+        .join(', ')} of ${table}`;
     case 'set_access':
       return `set the rules of ${table}`;
     case 'add_index':
@@ -130,13 +152,13 @@ export async function executeStep(ctx: AppMutationCtx, step: SchemaStep): Promis
     }
     case 'update_table':
       await updateTable(ctx, { table, set: step.after });
-      return { ...step, before: step.after, after: step.before };
+      return isLossy(step) ? null : { ...step, before: step.after, after: step.before };
     case 'set_access':
       await setTableAccess(ctx, { table, set: step.after });
       return { ...step, before: step.after, after: step.before };
     case 'add_index': {
-      const { name, columns, unique } = await addIndexTo(ctx, { table, index: step.index });
-      return { kind: 'drop_index', table, index: { name, columns, unique } };
+      const { name } = await addIndexTo(ctx, { table, index: step.index });
+      return { kind: 'drop_index', table, index: { ...step.index, name } };
     }
     case 'replace_index':
       await dropIndex(ctx, { table, index: step.before.name });
@@ -149,6 +171,8 @@ export async function executeStep(ctx: AppMutationCtx, step: SchemaStep): Promis
       await dropColumn(ctx, { table, column: step.column.name });
       return null;
     case 'drop_table':
+      for (const { type, ...column } of step.unlink ?? [])
+        await updateColumn(ctx, { ...column, set: { type } });
       await dropTable(ctx, { table });
       return null;
   }

@@ -38,6 +38,7 @@ export function changesBetween(before: ColumnSpec, after: ColumnSpec): ColumnCha
     ...(before.type !== after.type && { type: after.type }),
     ...((before.type !== after.type || before.default !== after.default) && { default: after.default }),
     ...(checks.length > 0 && { checks: Object.fromEntries(checks) }),
+    ...(after.on_delete && before.on_delete !== after.on_delete && { on_delete: after.on_delete }),
   };
 }
 

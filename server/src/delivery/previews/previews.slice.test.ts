@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { columnSpecText } from '@svc/contract/column-spec.ts';
+import { applyTables as applyShape } from '@svc/contract/declared-tables.shapes.ts';
 import { previewsMax } from '@svc/contract/previews.ts';
 import {
   addColumn as addShape,
@@ -11,8 +12,11 @@ import { sql } from 'kysely';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import { updateApp } from '../../apps/record/update-app.ts';
-import type { AppMutationCtx } from '../../core/context.ts';
+import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { createDataSchema } from '../../data/rows/store.ts';
+import { isStorageEnabled } from '../../data/storage/storage.ts';
+import { applyTables, exportTables } from '../../data/tables/apply-tables.ts';
 import { addColumn, dropColumn } from '../../data/tables/columns.ts';
 import { addIndex } from '../../data/tables/indexes.ts';
 import { columnSpec, formatIndex } from '../../data/tables/rules.ts';
@@ -180,6 +184,51 @@ describe('previews of an app', () => {
       ],
       indexes: ['age_key: unique (age)', 'tags_idx: (tags)'],
     });
+  });
+
+  test('get feeds, history, trash, searches, files and other deletions of references, also later', async () => {
+    const t = await newWorld();
+    await createDataSchema({ url: database.url, role: null });
+    const change = <T>(work: (ctx: AppMutationCtx) => Promise<T>) =>
+      testMutation<T, typeof t.context>(t.db, t.owner, work, { context: t.context, rows: database.rows });
+    const apply = (tables: unknown) => {
+      const body = applyShape.body.parse({ tables, prune: true, allow_destructive: true });
+      return change((ctx) => applyTables(ctx, body));
+    };
+    const copied = async () => {
+      const [preview] = await t.list();
+      const appId = preview?.app_id ?? '';
+      const exported = await exportTables({ db: t.db, tenant: t.tenant, app: { id: appId } } as AppCtx);
+      return {
+        tables: exported.tables,
+        storage: await isStorageEnabled(t.db, { tenantId: t.tenant.id, appId }),
+      };
+    };
+    const access = 'read-only';
+    const first = {
+      people: { columns: ['name:text'], access },
+      posts: { columns: ['title:text', 'author:ref:people:nullable'], history: '7d', access },
+    };
+    await apply(first);
+    await t.push('feature/x');
+    expect(await copied()).toEqual({ tables: first, storage: false } as never);
+    const second = {
+      people: { columns: ['name:text', 'photo:file:nullable'], changes: true, access },
+      posts: {
+        columns: ['title:text', 'author:ref:people:nullable(on_delete=set_null)'],
+        history: '30d',
+        soft_delete: '9d',
+        indexes: [{ name: 'words', search: { title: 'A' }, language: 'german' }],
+        access,
+      },
+    };
+    await apply(second);
+    await t.push('feature/x', { commit: 'b'.repeat(40) });
+    expect(await copied()).toEqual({ tables: second, storage: true } as never);
+    await apply({ people: second.people, posts: { ...second.posts, history: '2d' } });
+    await t.push('feature/x', { commit: 'c'.repeat(40) });
+    expect(await copied()).toEqual({ tables: second, storage: true } as never);
+    await t.push('feature/y');
   });
 
   test('are removed when there was no push for their time', async () => {

@@ -194,8 +194,18 @@ async function pushPreview(
 /** Tables and columns that the app got since the last build of the preview. */
 async function updateTables(
   ctx: MutationCtx,
-  { tenant_id: tenantId, app_id, parent_id, slug }: PreviewRow,
+  { tenant_id: tenantId, app_id, parent_id, slug, pushed_by }: PreviewRow,
 ): Promise<void> {
+  // Columns of files need it.
+  if (await isStorageEnabled(ctx.db, { tenantId, appId: parent_id })) {
+    const isEnabled = await isStorageEnabled(ctx.db, { tenantId, appId: app_id });
+    const as = {
+      ...ctx,
+      tenant: await tenantOf(ctx, tenantId),
+      caller: { ...ctx.caller, userId: pushed_by ?? ctx.caller.userId },
+    };
+    if (!isEnabled) await enableStorageForApp(as, { id: app_id, slug });
+  }
   const added = await copyTables(ctx, {
     from: { tenantId, appId: parent_id },
     to: { tenantId, appId: app_id },
@@ -246,14 +256,18 @@ async function createPreview(
   return { app, slug };
 }
 
+async function tenantOf(ctx: MutationCtx, id: string) {
+  const found = await findTenant(ctx, { ref: id });
+  if (!found) throw fail('not_found');
+  return { id: found.id, slug: found.slug, name: found.name, role: 'tenant_member' as const };
+}
+
 /** Storage and a raw database of its own, empty, where its app has them. */
 async function enableSameServices(
   ctx: MutationCtx,
   { parent, app, raw }: { parent: AppRow; app: AppRow; raw: RawDatabases },
 ): Promise<void> {
-  const found = await findTenant(ctx, { ref: app.tenant_id });
-  if (!found) throw fail('not_found');
-  const tenant = { id: found.id, slug: found.slug, name: found.name, role: 'tenant_member' as const };
+  const tenant = await tenantOf(ctx, app.tenant_id);
   const as = { ...ctx, tenant, caller: { ...ctx.caller, userId: app.owner_id } };
   const [ofParent, ofPreview] = [parent, app].map((row) => ({
     ...as,

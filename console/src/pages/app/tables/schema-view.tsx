@@ -28,6 +28,7 @@ import { Heading, Hint } from '../../../components/text.tsx';
 import { changedFields, useForm } from '../../../components/use-form.ts';
 import { descriptionError, tableNameError } from './column-draft.ts';
 import { ColumnsPart } from './columns-part.tsx';
+import { OptionsPart } from './options-part.tsx';
 import { useTable } from './use-table.ts';
 
 export function SchemaView() {
@@ -36,6 +37,7 @@ export function SchemaView() {
       <ColumnsPart />
       <IndexesPart />
       <NamePart />
+      <OptionsPart />
       <DropTablePart />
     </Stack>
   );

@@ -1,6 +1,7 @@
 import { Badge, Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { isFileType } from '@svc/contract/file-type.ts';
 import type { RawRow } from '@svc/contract/json.ts';
+import { snippetKey } from '@svc/contract/search.ts';
 import { IconArrowDown, IconArrowUp, IconEyeOff } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
 import { isChangeable, type SeenColumn, useTable } from '../use-table.ts';
@@ -11,6 +12,7 @@ import { FileLink } from './file-field.tsx';
 import { type CellPosition, moveFocus } from './grid-move.ts';
 import { type SortKey, toggleSort } from './grid-query.ts';
 import { type ReferenceLabels, ReferenceValue } from './references.tsx';
+import { Snippet } from './snippet.tsx';
 
 interface DataGridProps {
   label: string;
@@ -66,6 +68,7 @@ export function DataGrid(props: DataGridProps) {
     },
     [selected, onSelect],
   );
+  const hasSnippets = rows.some((row) => row.has(snippetKey));
   const isAllSelected = rows.length > 0 && rows.every((row) => selected.has(rowId(row)));
 
   function onKeyDown(event: KeyboardEvent<HTMLTableElement>) {
@@ -113,6 +116,7 @@ export function DataGrid(props: DataGridProps) {
           sort={props.sort}
           activeAt={at.row === 0 ? at.column : -1}
           isAllSelected={isAllSelected}
+          hasSnippets={hasSnippets}
           onSort={props.onSort}
           onSelectAll={() => onSelect(new Set(isAllSelected ? [] : rows.map(rowId)))}
         />
@@ -128,6 +132,7 @@ export function DataGrid(props: DataGridProps) {
                 names={props.names}
                 labels={props.labels}
                 edit={props.edits.get(id)}
+                hasSnippet={hasSnippets}
                 isSelected={selected.has(id)}
                 activeAt={at.row === index + 1 ? at.column : -1}
                 editing={editing?.id === id ? editing.column : null}
@@ -162,6 +167,7 @@ function GridHeader({
   sort,
   activeAt,
   isAllSelected,
+  hasSnippets,
   onSort,
   onSelectAll,
 }: {
@@ -169,6 +175,7 @@ function GridHeader({
   sort: readonly SortKey[];
   activeAt: number;
   isAllSelected: boolean;
+  hasSnippets: boolean;
   onSort: (sort: SortKey[]) => void;
   onSelectAll: () => void;
 }) {
@@ -206,6 +213,7 @@ function GridHeader({
             </th>
           );
         })}
+        {hasSnippets && <th>Found</th>}
       </tr>
     </thead>
   );
@@ -239,6 +247,7 @@ interface GridRowProps {
   labels: ReferenceLabels;
   edit: RowEdit | undefined;
   isSelected: boolean;
+  hasSnippet: boolean;
   activeAt: number;
   editing: string | null;
   onSelect: (id: string) => void;
@@ -288,6 +297,11 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
           </td>
         );
       })}
+      {props.hasSnippet && (
+        <td>
+          <Snippet html={formatCell('text', row.get(snippetKey) ?? '""')} />
+        </td>
+      )}
     </tr>
   );
 });

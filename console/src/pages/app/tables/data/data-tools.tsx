@@ -8,6 +8,7 @@ import {
   IconDownload,
   IconEdit,
   IconFilter,
+  IconHistory,
   IconPlus,
   IconSearch,
   IconTrash,
@@ -31,6 +32,7 @@ import {
   listSearch,
   visibleColumns,
 } from './grid-query.ts';
+import { HistoryDialog, TrashDialog } from './history-dialogs.tsx';
 import { InsertDialog } from './insert-dialog.tsx';
 import { LiveSwitch } from './live-switch.tsx';
 import { MatchingDialog } from './matching-dialog.tsx';
@@ -47,7 +49,7 @@ interface DataToolsProps {
 export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored }: DataToolsProps) {
   const { table, whyNotWrite } = useTable();
   const [opened, setOpened] = useState<
-    'filter' | 'insert' | 'import' | 'export' | 'delete' | 'matching' | null
+    'filter' | 'insert' | 'import' | 'export' | 'delete' | 'matching' | 'history' | 'trash' | null
   >(null);
   const close = () => setOpened(null);
   const filtered = String(listSearch({ ...query, sort: [] }, null));
@@ -72,6 +74,16 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
             onClick={() => setOpened('delete')}
           >
             {selected.size === 1 ? 'Delete 1 row' : `Delete ${selected.size} rows`}
+          </ActionButton>
+        )}
+        {selected.size === 1 && table.history !== null && (
+          <ActionButton icon={IconHistory} onClick={() => setOpened('history')}>
+            History
+          </ActionButton>
+        )}
+        {table.soft_delete !== null && (
+          <ActionButton icon={IconTrash} onClick={() => setOpened('trash')}>
+            Trash
           </ActionButton>
         )}
         {query.filters.length > 0 && query.search === '' && (
@@ -104,6 +116,8 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
       {opened === 'import' && <ImportDialog onClose={close} onStored={onStored} />}
       {opened === 'export' && <ExportDialog query={query} onClose={close} />}
       {opened === 'matching' && <MatchingDialog query={query} onClose={close} onStored={onStored} />}
+      {opened === 'history' && <HistoryDialog id={[...selected][0] ?? ''} onClose={close} />}
+      {opened === 'trash' && <TrashDialog onClose={close} onStored={onStored} />}
       {opened === 'delete' && (
         <DeleteDialog
           rows={rows.filter((row) => selected.has(row.get('id') ?? ''))}

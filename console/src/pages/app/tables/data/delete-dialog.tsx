@@ -11,6 +11,7 @@ import { useToast } from '../../../../components/toasts.tsx';
 import { useTable } from '../use-table.ts';
 import { formatCell } from './cell-value.ts';
 import { deleteRows } from './edits.ts';
+import { shortText } from './history-dialogs.tsx';
 import { deleteRow, fetchRow } from './rows-api.ts';
 
 const listedMax = 20;
@@ -55,7 +56,9 @@ export function DeleteDialog({
     <Dialog onClose={onClose} title={`Delete ${count} of ${table.name}`} size="lg" isBusy={isBusy}>
       <Stack>
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />}>
-          This cannot be undone.
+          {table.soft_delete === null
+            ? 'This cannot be undone.'
+            : `The trash keeps deleted rows for ${table.soft_delete}.`}
         </Alert>
         <List size="sm">
           {ids.slice(0, listedMax).map((id) => (
@@ -88,9 +91,4 @@ export function DeleteDialog({
       </Stack>
     </Dialog>
   );
-}
-
-function shortText(row: RawRow | undefined): string {
-  const values = [...(row ?? [])].filter(([name, json]) => name !== 'id' && json !== 'null').slice(0, 3);
-  return values.map(([name, json]) => `${name}: ${formatCell('text', json).slice(0, 60)}`).join(', ');
 }

@@ -72,7 +72,8 @@ const row = (title: string) => new Map([['title', title]]);
 
 function work(gone: string[], removed: string[]) {
   return {
-    displayed: () => row('"a"'),
+    // A search adds what it found.
+    displayed: () => row('"a"').set('_snippet', '"<mark>a</mark>"'),
     read: async (id: string) => {
       if (id === '3') throw refused('not_found');
       return { row: row(id === '2' ? '"b"' : '"a"'), etag: `"${id}.1"` };

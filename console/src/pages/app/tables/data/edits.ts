@@ -1,5 +1,6 @@
 import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import type { RawRow } from '@svc/contract/json.ts';
+import { snippetKey } from '@svc/contract/search.ts';
 import { useEffect, useState } from 'react';
 import { isCode } from '../../../../api/client.ts';
 import type { VersionedRow } from './rows-api.ts';
@@ -106,4 +107,4 @@ export async function deleteRows(ids: readonly string[], work: DeleteWork): Prom
 }
 
 const isUnchanged = (displayed: RawRow | undefined, now: RawRow) =>
-  [...(displayed ?? [])].every(([column, json]) => now.get(column) === json);
+  [...(displayed ?? [])].every(([column, json]) => column === snippetKey || now.get(column) === json);

@@ -12,6 +12,9 @@ const nameOf = (value: string): string => {
   }
 };
 
+/** Not a value, so that nothing is saved before the upload is done. */
+const uploadingText = 'Uploading …';
+
 /** Uploads the chosen file at once; the row gets it when it is saved. */
 export function FileField({
   type,
@@ -35,10 +38,12 @@ export function FileField({
   async function choose(file: File | null) {
     if (!file) return;
     setState({ isBusy: true, problem: null });
+    onText(uploadingText);
     try {
       onText(await uploadFile(path, column, file));
       setState({ isBusy: false, problem: null });
     } catch (cause) {
+      onText(text);
       setState({ isBusy: false, problem: cause instanceof Error ? cause.message : 'The upload failed.' });
     }
   }
@@ -46,7 +51,8 @@ export function FileField({
     <FileInput
       {...rest}
       accept={types.join(',')}
-      placeholder={state.isBusy ? 'Uploading …' : text === '' ? 'Choose a file' : nameOf(text)}
+      value={null}
+      placeholder={text === '' ? 'Choose a file' : nameOf(text)}
       disabled={state.isBusy}
       error={state.problem ?? error}
       onChange={(file) => void choose(file)}

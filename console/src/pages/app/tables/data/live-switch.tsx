@@ -13,7 +13,8 @@ const refreshMs = 300;
 export function LiveSwitch({ query, refresh }: { query: GridQuery; refresh: () => void }) {
   const { table, app, path } = useTable();
   const [isLive, setLive] = useState(false);
-  const filters = String(listSearch({ ...query, sort: [] }, null));
+  // A feed has no search: changes of all filtered rows count.
+  const filters = String(listSearch({ ...query, sort: [], search: '' }, null));
   useEffect(() => {
     if (!isLive) return;
     const stop = new AbortController();

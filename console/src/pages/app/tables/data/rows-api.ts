@@ -129,6 +129,12 @@ export async function deleteRow(path: string, id: string, etag: string): Promise
   await rowsAt(path).call({ method: 'DELETE', of: rowRef(id), headers: { 'if-match': etag } });
 }
 
+/** Inserts a deleted row again. */
+export async function restoreRow(path: string, id: string): Promise<void> {
+  const of = { ...rowRef(id), below: 'restore' } as const;
+  await rowsAt(path).call({ method: 'POST', of, body: '{}' });
+}
+
 export interface MatchingChange {
   filters: readonly (readonly [name: string, value: string])[];
   rowsMax: number;

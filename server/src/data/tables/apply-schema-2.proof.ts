@@ -4,5 +4,5 @@ import { changeSchemas } from './schema-pairs-testing.ts';
 
 const database = useTestDatabase();
 
-test('250 more random changes of a schema and back give the first one with its rows', () =>
-  changeSchemas(database, { from: 251, pairs: 250 }));
+test('100 random changes of a schema and back give the first one with its rows, and failures change nothing', () =>
+  changeSchemas(database, { from: 101, pairs: 100 }));

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import type { BrowserContext, Page } from 'playwright-core';
+import { hasChromium, needsChromium } from './support/chromium.ts';
+import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { newConsoleTenant, type Visitor } from './support/console/world.ts';
+import { done, newApp } from './support/people.ts';
+import { startEmbedded } from './support/server.ts';
+
+if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+
+describe.if(hasChromium)('feeds, history, trash, search, files and references in the console', () => {
+  let owner: Visitor;
+  let browser: BrowserContext;
+  let place: { console: string; app: string; data: string };
+
+  beforeAll(async () => {
+    const server = await startEmbedded();
+    const tenant = await newConsoleTenant(server, 'Features');
+    owner = tenant.member;
+    const app = await newApp(tenant, { owner }, { name: 'Blog' });
+    place = {
+      console: `${server.baseUrl}/t/${tenant.slug}/apps/${app.slug}`,
+      app: app.base,
+      data: `/data/${tenant.slug}/${app.slug}`,
+    };
+    const tables = {
+      authors: { columns: ['name:text'] },
+      posts: {
+        columns: ['title:text', 'body:text', 'author:ref:authors:nullable', 'photo:file:nullable'],
+        indexes: [{ search: { title: 'A', body: 'B' }, language: 'english' }],
+      },
+    };
+    await done(owner.call('POST', `${place.app}/schema`, { tables }));
+    for (const name of ['Ada', 'Bob']) await done(owner.call('POST', `${place.data}/authors`, { name }));
+    browser = await browserOf(server, owner);
+  });
+  afterAll(() => browser?.close());
+
+  async function confirmed(page: Page, verb: string): Promise<void> {
+    const dialog = page.getByRole('dialog').filter({ hasText: 'the following changes will be made' });
+    await dialog.getByRole('button', { name: verb, exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  }
+
+  test('are switched on, and used from a live row to its restoration', async () => {
+    const page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+    const complaints = complaintsOf(page);
+    await page.goto(`${place.console}/tables/posts?view=schema`);
+    await settled(page);
+    const options = page.locator('form').filter({ hasText: 'Changes, history and trash' });
+    await options.getByLabel('Change feed').check();
+    await options.getByLabel('History').fill('30');
+    await options.getByText(/such as 30d; at most/).waitFor();
+    await options.getByLabel('History').fill('30d');
+    await options.getByLabel('Trash').fill('7d');
+    expect(await violationsOf(page)).toEqual([]);
+    await options.getByRole('button', { name: 'Preview change' }).click();
+    await confirmed(page, 'Update table');
+    expect(await done(owner.call('GET', `${place.app}/tables/posts`))).toMatchObject({
+      changes: true,
+      history: '30d',
+      soft_delete: '7d',
+    });
+
+    await page.goto(`${place.console}/tables/posts`);
+    await page.getByText('No rows yet').waitFor();
+    const live = page.getByRole('switch', { name: 'Live' });
+    const feed = page.waitForResponse((response) => response.url().includes('/_changes'));
+    await live.check();
+    await feed;
+    const row = { title: 'Green tea', body: 'How to brew <b>it</b>' };
+    const { id } = await done(owner.call('POST', `${place.data}/posts`, row));
+    await done(owner.call('POST', `${place.data}/posts`, { title: 'Coffee', body: 'Black' }));
+    const grid = page.getByRole('grid');
+    await grid.getByText('Green tea').waitFor();
+    await grid.getByText('Coffee').waitFor();
+
+    const tea = grid.locator('tbody tr').filter({ hasText: 'Green tea' });
+    await tea.locator('td').nth(4).dblclick();
+    const author = page.getByRole('dialog', { name: /^Edit author/ });
+    await author.getByLabel('author').first().fill('Ad');
+    await page.getByRole('option', { name: 'Ada' }).click();
+    await author.getByRole('button', { name: 'Apply' }).click();
+    await author.waitFor({ state: 'hidden' });
+    await tea.locator('td').nth(5).dblclick();
+    const photo = page.getByRole('dialog', { name: /^Edit photo/ });
+    const file = { name: 'tea.png', mimeType: 'image/png', buffer: Buffer.from('89504e47', 'hex') };
+    await page.locator('input[type=file]').setInputFiles(file);
+    await photo.getByText('tea.png').waitFor();
+    await photo.getByRole('button', { name: 'Apply' }).click();
+    await photo.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Review 2 changes' }).click();
+    const review = page.getByRole('dialog');
+    await review.getByRole('button', { name: 'Save 2 changes' }).click();
+    await review.waitFor({ state: 'hidden' });
+    await tea.getByRole('link', { name: 'Ada' }).waitFor();
+    const downloading = page.waitForEvent('download');
+    await tea.getByRole('link', { name: 'tea.png' }).click();
+    const download = await downloading;
+    expect(readFileSync(await download.path())).toEqual(file.buffer);
+
+    await page.getByRole('searchbox').fill('brewing');
+    await page.keyboard.press('Enter');
+    await grid.getByText('Coffee').waitFor({ state: 'detached' });
+    await grid.locator('mark', { hasText: 'brew' }).waitFor();
+    await grid.getByText('<b>it</b>').first().waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+
+    await tea.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'History' }).click();
+    const history = page.getByRole('dialog', { name: /^History of row/ });
+    await history.getByText('Inserted').waitFor();
+    await history.getByText('Changed', { exact: true }).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await history.waitFor({ state: 'hidden' });
+
+    await page.getByRole('button', { name: 'Delete 1 row' }).click();
+    const remove = page.getByRole('dialog', { name: /^Delete 1 row/ });
+    await remove.getByText('The trash keeps deleted rows for 7d.').waitFor();
+    await remove.getByRole('button', { name: 'Delete 1 row' }).click();
+    await remove.waitFor({ state: 'hidden' });
+    expect((await owner.call('GET', `${place.data}/posts/${id}`)).status).toBe(404);
+    await page.getByRole('button', { name: 'Trash' }).click();
+    const trash = page.getByRole('dialog', { name: /^Deleted rows/ });
+    await trash.getByText('Green tea').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await trash.getByRole('button', { name: `Restore row ${id}` }).click();
+    await trash.getByText('The trash is empty.').waitFor();
+    await page.keyboard.press('Escape');
+    await grid.getByText('Green tea').first().waitFor();
+    expect(await done(owner.call('GET', `${place.data}/posts/${id}`))).toMatchObject(row);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+});
