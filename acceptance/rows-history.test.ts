@@ -82,6 +82,16 @@ describe('the trash', () => {
     expect((await table.send('POST', `/${row.id}/_restore`, {})).status).toBe(404);
   });
 
+  test('has rows of tables with files too', async () => {
+    const table = await newTable(['title:text', 'photo:file:nullable']);
+    const [row] = await table.insert({ title: 'Tea' });
+    const deleted = await table.send('DELETE', `/${row.id}`);
+    const request_id = deleted.headers.get('x-request-id');
+    expect((await done(table.send('POST', '/_restore?dry_run=true', { request_id }))).dry_run).toBe(true);
+    expect(await done(table.send('POST', `/${row.id}/_restore`))).toEqual({ restored: 1, ids: [row.id] });
+    expect(await table.list()).toEqual([row]);
+  });
+
   test('answers 409 where a unique value is taken, or what to do where there is none', async () => {
     const table = await newTable();
     await done(table.shape('POST', '/indexes', { columns: ['title'], unique: true }));

@@ -157,7 +157,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           if (rest.kind === 'file')
             return sendFile(contextOf(access, rowsPath), deps.files, { ...rest, extendTimeout });
           const isChange = request.method === 'POST' || request.method === 'PATCH';
-          const given = isChange ? await withUploadedFiles(deps.files, access, body) : access;
+          const given =
+            isChange && hasBody(rowsPath) ? await withUploadedFiles(deps.files, access, body) : access;
           return notifyFeeds(request, [access], dispatch(contextOf(given, rowsPath), rowsPath));
         });
         return withPreferenceApplied(request, response);
