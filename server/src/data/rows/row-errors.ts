@@ -68,8 +68,25 @@ function referenceError(cause: unknown, { catalogue }: RowTable, line?: number):
   );
   if (!referrer) return isWritten ? null : fail('row_in_use', {}, { cause });
   const detail = `Rows of ${referrer.table} refer to this row by ${referrer.column}.`;
-  const errors = [{ line, field: `${referrer.table}.${referrer.column}`, code: 'row_in_use', detail: 'refers to it' }];
+  const errors = [
+    { line, field: `${referrer.table}.${referrer.column}`, code: 'row_in_use', detail: 'refers to it' },
+  ];
   return fail('row_in_use', { detail, errors }, { cause });
+}
+
+/** Without the names of a table or column that the caller does not see. */
+export async function withoutHiddenReferrer(
+  failure: Failure,
+  { catalogue }: RowTable,
+  open: (tableId: string) => Promise<{ table: RowTable } | null>,
+): Promise<Failure> {
+  const field = failure.code === 'row_in_use' ? failure.errors?.[0]?.field : undefined;
+  if (field === undefined) return failure;
+  const referrer = catalogue.referencedBy?.find(({ table, column }) => `${table}.${column}` === field);
+  const other = referrer && (await open(referrer.tableId));
+  return other?.table.byName.has(referrer?.column ?? '')
+    ? failure
+    : fail('row_in_use', {}, { cause: failure.cause });
 }
 
 /** The cached catalogue does not fit the table any more: missing names, or a column that is now required. */
