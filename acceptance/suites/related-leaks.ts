@@ -1,24 +1,19 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { openFeed } from '../support/change-feed.ts';
 import { type GovernedWorld, governedWorld } from '../support/governed.ts';
-import { type Answered, bearer, type Call, done, newMember, tokenThrough } from '../support/people.ts';
+import { type Answered, bearer, newMember, tokenThrough } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
-import { comparable, type TestTable } from '../support/rows.ts';
+import { comparable } from '../support/rows.ts';
 import { mapConcurrently } from '../support/until.ts';
-
-type Name = 'customers' | 'orders' | 'notes';
-const names: readonly Name[] = ['customers', 'orders', 'notes'];
-
-interface Surface {
-  name: string;
-  tables: Record<Name, TestTable>;
-  /** A table that refers to the others, and that the person does not see. */
-  vault: TestTable;
-  send: Record<Name, Call>;
-  /** Of the person. */
-  credential: Record<string, string>;
-  changeHidden(): Promise<void>;
-}
+import {
+  hiddenColumns,
+  hiddenIds,
+  type Name,
+  names,
+  newLeakSurface,
+  type Surface,
+  visible,
+} from './related-leaks-world.ts';
 
 interface Attempt {
   kind: string;
@@ -26,14 +21,10 @@ interface Attempt {
   path: string;
   method?: string;
   body?: unknown;
-  headers?: Record<string, string>;
   pages?: number;
   etag?: string;
 }
 
-const visible = Array.from({ length: 12 }, (_, at) => at + 1);
-/** In the first world, in the second, and in none. */
-const hiddenIds = [101, 102, 103, 201, 202, 901];
 const words = ['ada', 'zoe', 'apple', 'pear', 'plum', 'secret', 'order', 's1', 's2', 'x'];
 const seenColumns: Record<Name, readonly string[]> = {
   customers: ['id', 'region', 'name', 'email'],
@@ -52,140 +43,9 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
     const { server, tenant, app } = world;
     const person = await newMember(tenant);
     const token = await tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
-    surfaces.push(await newSurface('rules of an app', bearer({ token }), null));
-    surfaces.push(await newSurface('grants with policies', bearer(person), person.id));
+    surfaces.push(await newLeakSurface(world, 'rules of an app', bearer({ token }), null));
+    surfaces.push(await newLeakSurface(world, 'grants with policies', bearer(person), person.id));
   });
-
-  const hiddenColumns: Record<Name, readonly string[]> = {
-    customers: ['secret', 'updated_at'],
-    orders: ['secret', 'shadow', 'scan', 'updated_at'],
-    notes: ['secret', 'other_order', 'updated_at'],
-  };
-  const filters: Record<Name, string> = {
-    customers: 'region=eq.eu',
-    orders: 'no=lt.100',
-    notes: 'place=eq.public',
-  };
-
-  async function newSurface(
-    name: string,
-    credential: Record<string, string>,
-    grantee: string | null,
-  ): Promise<Surface> {
-    const accessOf = (table: Name) => {
-      const nobody = { read: ['none'], write: ['none'] };
-      const closed = { read: ['none'], insert: ['none'], update: ['none'], delete: ['none'] };
-      const where = [filters[table]];
-      const columns = Object.fromEntries(hiddenColumns[table].map((column) => [column, nobody]));
-      return grantee ? closed : { read: where, insert: where, update: where, delete: where, columns };
-    };
-    const logged = { history: '30d', soft_delete: '30d', changes: true };
-    const make = async (table: Name, columns: string[]) => {
-      const made = await world.table(columns, { access: accessOf(table), ...logged });
-      if (!grantee) return made;
-      const path = world.pathOf(made);
-      const masks = table === 'customers' ? [{ column: 'email', kind: 'email' }] : [];
-      const columnsOf = { mode: 'deny', names: hiddenColumns[table] };
-      const policy = await world.policy(path, { row_filter: filters[table], columns: columnsOf, masks });
-      const preset = await world.preset('read', 'export', 'insert', 'update', 'delete');
-      await world.grant({ id: grantee }, path, { preset_id: preset, policy_ids: [policy] });
-      return made;
-    };
-    const customers = await make('customers', [
-      ...['id:int', 'region:text', 'name:text', 'email:text', 'secret:text:nullable'],
-    ]);
-    const closed = { read: ['none'], insert: ['none'], update: ['none'], delete: ['none'] };
-    const vault = await world.table(['id:int', `customer:ref:${customers.name}:nullable`, 'text:text'], {
-      access: closed,
-    });
-    const orders = await make('orders', [
-      ...[
-        'id:int',
-        'no:int',
-        'title:text',
-        'secret:text:nullable',
-        'photo:file:nullable',
-        'scan:file:nullable',
-      ],
-      ...[`customer:ref:${customers.name}:nullable`, `agent:ref:${customers.name}:nullable`],
-      `shadow:ref:${vault.name}:nullable`,
-    ]);
-    const notes = await make('notes', [
-      ...['id:int', 'place:text', 'text:text', 'secret:text:nullable'],
-      ...[`order_id:ref:${orders.name}:nullable`, `other_order:ref:${orders.name}:nullable`],
-    ]);
-    const index = { search: { title: 'B', secret: 'A' }, language: 'english' };
-    await done(orders.shape('POST', '/indexes', index));
-    const words = { search: { name: 'B', email: 'A', secret: 'A' } };
-    await done(customers.shape('POST', '/indexes', words));
-    const tables = { customers, orders, notes };
-    const scan = await uploaded(orders, 'scan');
-    const photo = await uploaded(orders, 'photo');
-    const customer = (id: number, w: 1 | 2) => ({
-      region: id > 100 ? (w === 1 ? 'us' : 'asia') : 'eu',
-      name: id > 100 ? (w === 1 ? `ada ${id}` : `zoe pear ${id}`) : `ada ${id % 4}`,
-      email: grantee && w === 2 ? `a-other-${id}@example.com` : `a${id}@example.com`,
-      secret: w === 1 ? `pear s${id}` : `plum ${id % 3}`,
-    });
-    // Their customers are visible, hidden in both worlds, or none.
-    const refs = (id: number) => ({
-      customer: [id, 101, 102, null][id % 4] ?? null,
-      agent: [103, ((id + 3) % 12) + 1, null][id % 3] ?? null,
-    });
-    const order = (id: number, w: 1 | 2) => ({
-      no: id > 100 ? id * (w === 1 ? 10 : 20) : id,
-      title: id > 100 ? (w === 1 ? 'apple secret' : 'plum order pear') : `order ${id % 2 ? 'apple' : 'pear'}`,
-      secret: w === 1 ? `apple apple ${id}` : 'plum',
-      ...refs(id > 100 ? id - 100 : id),
-      scan: w === 1 ? scan : null,
-      shadow: w === 1 ? 1 : null,
-    });
-    const note = (id: number, w: 1 | 2) => ({
-      place: id > 100 ? 'private' : 'public',
-      text: id > 100 ? (w === 1 ? 'apple' : 'zoe') : `note ${id % 3}`,
-      secret: w === 1 ? 'pear' : null,
-      order_id: id > 100 ? (w === 1 ? (id % 12) + 1 : 3) : (id % 6) + 1,
-      other_order: w === 1 ? (id % 5) + 1 : null,
-    });
-    for (const id of [...visible, 101, 102, 103]) await customers.insert({ id, ...customer(id, 1) });
-    await vault.insert({ id: 1, text: 'apple', customer: 3 });
-    for (const id of [...visible, 101, 102, 103])
-      await orders.insert({ id, ...order(id, 1), ...(id % 2 ? { photo } : {}) });
-    for (const id of [...visible, 101, 102, 103]) await notes.insert({ id, ...note(id, 1) });
-    // Deleted rows, of which one was visible.
-    for (const [at, id] of [21, 121].entries()) {
-      await notes.insert({ ...note(id, 1), id, place: at === 0 ? 'public' : 'private' });
-      await done(notes.send('DELETE', `/${id}`));
-    }
-    const path = (table: Name) => world.as(credential, tables[table]);
-    return {
-      name,
-      tables,
-      vault,
-      send: { customers: path('customers'), orders: path('orders'), notes: path('notes') },
-      credential,
-      async changeHidden() {
-        for (const id of [101, 102, 103]) await done(notes.send('DELETE', `/${id}`));
-        for (const id of [...visible, 101, 102, 103])
-          await done(orders.send('PATCH', `/${id}`, order(id, 2)));
-        for (const id of [...visible, 101, 102, 103])
-          await done(customers.send('PATCH', `/${id}`, customer(id, 2)));
-        for (const id of visible) await done(notes.send('PATCH', `/${id}`, note(id, 2)));
-        for (const id of [201, 202]) await notes.insert({ id, ...note(id, 2) });
-        await done(orders.send('DELETE', '/103'));
-        await customers.insert({ id: 201, ...customer(201, 2) });
-        await orders.insert({ id: 201, ...order(201, 2) });
-        await done(vault.send('DELETE', '/1'));
-      },
-    };
-  }
-
-  async function uploaded(table: TestTable, column: string): Promise<string> {
-    const given = { column, name: 'a.txt', type: 'text/plain', size: 3 };
-    const { file, put_url, headers } = await done(table.send('POST', '/_files', given));
-    expect((await fetch(put_url, { method: 'PUT', headers, body: 'abc' })).status).toBe(201);
-    return file.id;
-  }
 
   const anyId = () => random.pick([...visible.slice(0, 6), ...hiddenIds]);
   const anyColumn = (table: Name) =>
@@ -344,13 +204,25 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
         body: { text: 'x' },
       };
     },
-    batch: () => ({
-      table: 'notes',
-      method: 'PATCH',
-      path: `/${anyId()}?dry_run=true`,
-      body: { text: 'x' },
-      headers: { prefer: 'return=representation' },
-    }),
+    batch: () => {
+      const values = { text: 'x', ...(random.chance(0.3) ? { order_id: { $ref: 'first.order_id' } } : {}) };
+      const operations = [
+        { op: 'update', table: '#notes#', as: 'first', id: anyId(), values: { text: 'x' } },
+        random.pick<object>([
+          { op: 'update', table: '#notes#', id: anyId(), values },
+          { op: 'update', table: '#notes#', id: 1, values: { secret: { $ref: 'first.secret' } } },
+          { op: 'update', table: '#notes#', id: 1, values: { text: { $ref: 'first.secret' } } },
+          // An id that is taken is refused, whoever sees the row: ids are unique.
+          {
+            op: 'upsert',
+            table: '#notes#',
+            values: { id: random.pick([1, 2, 5_000]), place: 'public', text: 'x' },
+          },
+          { op: 'delete', table: random.pick(['#notes#', '#vault#']), id: random.pick([1, 2, 901]) },
+        ]),
+      ];
+      return { table: 'notes', method: 'POST', path: '/_batch?dry_run=true', body: { operations } };
+    },
   };
 
   test('two worlds that differ only in what is hidden give the same answers', async () => {
@@ -362,8 +234,10 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
         seen[kind] = (seen[kind] ?? 0) + 1;
         const made = kinds[kind]!();
         const tables = { ...surface.tables, vault: surface.vault };
-        const path = made.path.replace(/#(\w+)#/g, (_, table: keyof typeof tables) => tables[table].name);
-        return { ...made, path, kind };
+        const named = (text: string) =>
+          text.replace(/#(\w+)#/g, (_, table: keyof typeof tables) => tables[table].name);
+        const body = made.body && JSON.parse(named(JSON.stringify(made.body)));
+        return { ...made, path: named(made.path), kind, ...(body && { body }) };
       });
       const feeds = await Promise.all(
         names.map((table) =>
@@ -460,18 +334,20 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
   });
 
   test('whoever deletes a row that a hidden one refers to does not learn by what', async () => {
-    for (const { name, send, vault } of surfaces) {
+    for (const { name, send, vault, batch, tables } of surfaces) {
       await vault.insert({ id: 7, text: 'x', customer: 12 });
       const answer = await send.customers('DELETE', '/12?dry_run=true');
       const done = await send.customers('DELETE', '/12');
-      for (const { status, text } of [answer, done])
+      const operations = [{ op: 'delete', table: tables.customers.name, id: 12 }];
+      const batched = await batch('POST', '/_batch', { operations });
+      for (const { status, text } of [answer, done, batched])
         expect([name, status, text.includes(vault.name)]).toEqual([name, 409, false]);
     }
   });
 
-  async function ask({ send }: Surface, attempt: Attempt) {
-    const { table, method = 'GET', path, body, headers, pages = 0 } = attempt;
-    const first = await send[table](method, path, body, headers);
+  async function ask({ send, batch }: Surface, attempt: Attempt) {
+    const { table, method = 'GET', path, body, pages = 0 } = attempt;
+    const first = await (path.startsWith('/_batch') ? batch : send[table])(method, path, body);
     const answers: Answered[] = [first];
     if (attempt.etag !== undefined) {
       attempt.etag ||= first.headers.get('etag') ?? '"none"';
