@@ -1,3 +1,3 @@
 import { embedsModel } from './suites/embeds-model.ts';
 
-embedsModel({ queries: 5_000 });
+embedsModel({ worlds: 4, queries: 6_000, asks: ['page', 'page', 'row'] });

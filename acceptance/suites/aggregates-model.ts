@@ -4,19 +4,9 @@ import { bearer, type Call, done, newMember, tokenThrough } from '../support/peo
 import { newRandom } from '../support/random.ts';
 import { insertLines, type RowsWorld, rowsWorld, type TestTable } from '../support/rows.ts';
 import { repeatConcurrently } from '../support/until.ts';
-import {
-  compareNullable,
-  groupsOf,
-  type HavingTest,
-  type ModelGroup,
-  type ModelItem,
-  parts,
-  startOf,
-  zones,
-} from './aggregate-model.ts';
-import { makeQuery } from './random-queries.ts';
-import { jsonText, shownValue, type Value } from './random-values.ts';
-import { answerOf, type ModelColumn, type ModelRow } from './row-model.ts';
+import { makeDistinctList, makeGroups } from './random-groups.ts';
+import { jsonText, type Value } from './random-values.ts';
+import type { ModelColumn, ModelRow } from './row-model.ts';
 
 /** Random groupings and distinct lists of people with different rights, compared with a model in memory. */
 export function aggregatesModel({ requests, rows: rowsCount }: { requests: number; rows: number }): void {
@@ -121,97 +111,6 @@ export function aggregatesModel({ requests, rows: rowsCount }: { requests: numbe
     console.log(`aggregates model: seed ${random.seed}`);
   });
 
-  const values = (name: string, rows: readonly ModelRow[]) =>
-    rows.flatMap((row) => {
-      const value = row.get(name) ?? null;
-      return value === null ? [] : [value];
-    });
-
-  function sum({ name, type }: ModelColumn, rows: readonly ModelRow[]): Value | null {
-    const all = values(name, rows);
-    if (all.length === 0) return null;
-    if (type === 'float') return all.reduce((a: number, b) => a + Number(b), 0);
-    return all.reduce((a: bigint, b) => a + BigInt(b as number), 0n);
-  }
-
-  function makeItem(among: readonly ModelColumn[], at: number): ModelItem {
-    const of = random.pick(among);
-    const { name, type } = of;
-    const alias = `k${at}`;
-    const value = (text: string, result: ModelItem['type'], compute: ModelItem['of']): ModelItem => ({
-      text,
-      key: alias,
-      isGroup: false,
-      type: result,
-      of: compute,
-    });
-    const extreme = (sign: 1 | -1) => (rows: readonly ModelRow[]) =>
-      values(name, rows).reduce<Value | null>(
-        (best, each) => (best === null || compareNullable(type, each, best) * sign > 0 ? each : best),
-        null,
-      );
-    const isNumber = ['int', 'bigint', 'float'].includes(type);
-    const kinds = ['column', 'column', 'count', 'values', 'distinct'];
-    if (isNumber) kinds.push('sum', 'sum', 'avg');
-    if (type !== 'bool' && type !== 'uuid') kinds.push('min', 'max');
-    if (type === 'timestamptz') kinds.push('period', 'period', 'period', 'period', 'period');
-    switch (random.pick(kinds)) {
-      case 'column':
-        return { ...value(name, type, ([row]) => row?.get(name) ?? null), isGroup: true };
-      case 'period': {
-        const [part, zone] = [random.pick(parts), random.pick(zones)];
-        const start = ([row]: readonly ModelRow[]) => {
-          const time = row?.get(name) ?? null;
-          return time === null ? null : startOf(part, time as bigint, zone);
-        };
-        const result = part === 'hour' ? 'timestamptz' : 'date';
-        return { ...value(`${name}.${part}(${zone})`, result, start), isGroup: true };
-      }
-      case 'sum':
-        return value(`${name}.sum()`, type === 'float' ? 'float' : 'bigint', (rows) => sum(of, rows));
-      case 'avg':
-        return value(`${name}.avg()`, 'float', (rows) => {
-          const total = sum(of, rows);
-          return total === null ? null : Number(total) / values(name, rows).length;
-        });
-      case 'min':
-        return value(`${name}.min()`, type, extreme(-1));
-      case 'max':
-        return value(`${name}.max()`, type, extreme(1));
-      case 'values':
-        return value(`${name}.count()`, 'bigint', (rows) => BigInt(values(name, rows).length));
-      case 'distinct':
-        return value(`${name}.count_distinct()`, 'bigint', (rows) =>
-          BigInt(new Set(values(name, rows)).size),
-        );
-      default:
-        return value('count()', 'bigint', (rows) => BigInt(rows.length));
-    }
-  }
-
-  const shown = ({ type, key }: ModelItem, group: ModelGroup) => {
-    const value = group.get(key) ?? null;
-    return type === 'date' ? value : shownValue(type, value);
-  };
-
-  function makeHaving(items: readonly ModelItem[], groups: readonly ModelGroup[]): HavingTest {
-    const item = random.pick(items);
-    const negated = random.chance(0.2);
-    const known = groups.length === 0 ? null : (random.pick(groups).get(item.key) ?? null);
-    const isTooLarge = typeof known === 'bigint' && BigInt.asIntN(64, known) !== known;
-    // A boolean has an order, but nothing of interest between its values.
-    if (known === null || isTooLarge || random.chance(0.15))
-      return { item, negated, value: null, op: random.pick(['is null', 'is not_null']) };
-    return { item, negated, value: known, op: random.pick(['eq', 'neq', 'gt', 'gte', 'lt', 'lte']) };
-  }
-
-  function havingText({ item, op, negated, value }: HavingTest): string {
-    const [word, operand] = op.startsWith('is ')
-      ? ['is', op.slice(3)]
-      : [op, String(item.type === 'timestamptz' ? shownValue('timestamptz', value) : value)];
-    return `${item.key}.${negated ? 'not.' : ''}${word}."${operand.replace(/["\\]/g, '\\$&')}"`;
-  }
-
   async function readAll({ send }: Principal, path: string, perPage: number, expected: number) {
     const found: unknown[] = [];
     for (let cursor = ''; ; ) {
@@ -221,49 +120,6 @@ export function aggregatesModel({ requests, rows: rowsCount }: { requests: numbe
       if (body.next_cursor === null || found.length > expected) return found;
       cursor = `&cursor=${body.next_cursor}`;
     }
-  }
-
-  async function groupRequest(who: Principal): Promise<{ url: string; got: unknown; wanted: unknown }> {
-    const items = random.times(random.pick([1, 2, 2, 3, 4]), (at) => makeItem(who.columns, at));
-    const { where, parameters } = makeQuery(random, who.columns, who.rows);
-    const filters = parameters.filter((pair) => !/^(?:sort|select)=/.test(pair));
-    const rows = answerOf(who.rows, id, { where, sort: [], select: null });
-    const all = groupsOf(rows, { items, having: [], sort: [] });
-    const having = random.times(random.pick([0, 0, 1, 1, 2]), () => makeHaving(items, all));
-    const sorted = random.some(items, random.pick([0, 1, 1, 2]));
-    const sort = sorted.map((item) => ({ item, descending: random.chance(0.5) }));
-    const groups = groupsOf(rows, { items, having, sort });
-    const pairs = [
-      ['select', items.map(({ key, text }) => `${key}:${text}`).join(',')],
-      ...having.map((each) => [random.pick(['having', '_having']), havingText(each)]),
-      ...(sort.length === 0
-        ? []
-        : [['sort', sort.map(({ item, descending }) => `${descending ? '-' : ''}${item.key}`).join(',')]]),
-    ].map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
-    const url = `/_aggregate?${[...pairs, ...filters].join('&')}`;
-    const perPage = random.chance(0.3) ? Math.max(1, Math.ceil(groups.length / 4)) : 1_000;
-    const got = await readAll(who, url, perPage, groups.length);
-    const wanted = groups.map((group) =>
-      Object.fromEntries(items.map((item) => [item.key, shown(item, group)])),
-    );
-    return { url, got, wanted };
-  }
-
-  async function distinctRequest(who: Principal): Promise<{ url: string; got: unknown; wanted: unknown }> {
-    const distinct = random.some(who.columns, random.pick([1, 1, 2]));
-    const { where, sort, parameters } = makeQuery(random, who.columns, who.rows);
-    const filters = parameters.filter((pair) => !pair.startsWith('select='));
-    const seen = new Set<string>();
-    const rows = answerOf(who.rows, id, { where, sort, select: null }).filter((row) => {
-      const key = JSON.stringify(
-        distinct.map(({ name }) => String(row.get(name) ?? Symbol.for('null').description)),
-      );
-      return !seen.has(key) && seen.add(key);
-    });
-    const names = distinct.map(({ name }) => name).join(',');
-    const url = `?select=id&${random.pick(['distinct', '_distinct'])}=${names}&${filters.join('&')}`;
-    const got = await readAll(who, url, random.pick([7, 200]), rows.length);
-    return { url, got, wanted: rows.map((row) => ({ id: row.get('id') })) };
   }
 
   test(`${requests} random requests give the groups and the distinct rows of the model`, async () => {
@@ -280,7 +136,13 @@ export function aggregatesModel({ requests, rows: rowsCount }: { requests: numbe
         return;
       }
       const isList = random.chance(0.15);
-      const { url, got, wanted } = await (isList ? distinctRequest(who) : groupRequest(who));
+      const seen = { id, ...who };
+      const { url, wanted } = isList
+        ? makeDistinctList(random, seen)
+        : makeGroups(random, seen, { hasFloatSums: true, hasPeriods: true });
+      const fewPerPage = isList ? 7 : Math.max(1, Math.ceil(wanted.length / 4));
+      const perPage = random.chance(0.3) ? fewPerPage : isList ? 200 : 1_000;
+      const got = await readAll(who, url, perPage, wanted.length);
       if (isList) lists++;
       else groups++;
       if (JSON.stringify(got) !== JSON.stringify(wanted))

@@ -1,4 +1,6 @@
 import type { Random } from '../support/random.ts';
+import type { ColumnType } from '../support/rows.ts';
+import { makeValue, type Value } from './random-values.ts';
 
 /** Markers in everything that a user sends here; none may appear in the text of a statement. */
 export const marks = {
@@ -67,6 +69,31 @@ const pieces = [
   'page=',
   'per_page=',
   'cursor=',
+  'distinct=',
+  '_distinct=',
+  'having=',
+  'search=',
+  '_search=',
+  'snapshot=true',
+  'max_affected=',
+  'parts=is.null',
+  'parts.limit=',
+  'maker.',
+  'maker(',
+  'parts(*)',
+  '(*)',
+  '()',
+  '!',
+  '!inner',
+  '!left',
+  '!maker',
+  '*',
+  'count()',
+  '.sum()',
+  '.month(Europe/Berlin)',
+  '.hour(',
+  '-"',
+  ' or ',
   'count=',
   '0',
   '-1',
@@ -259,5 +286,27 @@ export function decodedLoosely(text: string): string {
     return decodeURIComponent(text);
   } catch {
     return text;
+  }
+}
+
+/** A value that contains a marker, where the type has room for one. */
+export function markedValue(random: Random, type: ColumnType): Value {
+  switch (type) {
+    case 'text':
+      return `${makeValue('text', random)}${marks.text}${makeValue('text', random)}`;
+    case 'int':
+      return Number(marks.int);
+    case 'bigint':
+      return BigInt(marks.bigint) * random.pick([1n, -1n]);
+    case 'float':
+      return Number(marks.int) + 0.5;
+    case 'timestamptz':
+      return BigInt(Date.UTC(7317, 10, 1 + random.below(20), 0, random.below(60))) * 1000n;
+    case 'uuid':
+      return marks.uuid;
+    case 'jsonb':
+      return random.pick([marks.text, [marks.text], { [marks.text]: makeValue('jsonb', random) as string }]);
+    default:
+      return makeValue(type, random);
   }
 }

@@ -30,6 +30,8 @@ export function createCursors(signing: LiveKey<string>) {
       const payload = JSON.stringify([cursorScope(plan.table, plan.sort), ...keys]);
       return `${Buffer.from(payload).toString('base64url')}.${sign(payload).toString('base64url')}`;
     },
+    /** In place of a number that would tell how much happens to rows that the caller does not see. */
+    disguise: (text: string) => sign(text, `disguise ${signing.current()}`).toString('base64url'),
     read(table: RowTable, token: string, sort: readonly PlannedSort[]): readonly AfterKey[] {
       const [encoded = '', signature = '', ...rest] = token.split('.');
       const payload = Buffer.from(encoded, 'base64url').toString('utf8');

@@ -40,7 +40,7 @@ import { parseQuery } from './parse-query.ts';
 import { isPeoplePath, type PeopleCall } from './people.ts';
 import { createRequestBody, type ReceivedBody } from './request-body.ts';
 import { restoreRows } from './restore-rows.ts';
-import { isTableOutdated, rowError } from './row-errors.ts';
+import { isTableOutdated, rowError, withoutHiddenReferrer } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
 import { createBatchLimit } from './store.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
@@ -119,8 +119,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         openRelated: async (table) => {
           const path: RowsPath = { ...of, table };
           opened.push(path);
-          const found = await deps.tableAccess.resolve(caller, path);
-          if (!found?.access.actions.has('read')) return null;
+          const found = await openVisible(caller, path);
+          if (!found) return null;
           const recordRead = createRecordRead(deps.accessLog, found, { caller, requestId: info.requestId });
           return { table: found.table, recordRead, isGoverned: found.governed !== undefined };
         },
@@ -194,6 +194,11 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     return access;
   }
 
+  async function openVisible(caller: Caller, path: RowsPath): Promise<TableAccess | null> {
+    const access = await deps.tableAccess.resolve(caller, path);
+    return access?.access.actions.has('read') ? access : null;
+  }
+
   async function answerBatch(
     call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search' | 'requestId'>,
     path: RowsPath,
@@ -237,7 +242,10 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           continue;
         }
         const failure = rowError(error, access.table);
-        if (failure) throw failure;
+        if (failure)
+          throw await withoutHiddenReferrer(failure, access.table, (table) =>
+            openVisible(caller, { ...path, table }),
+          );
         if (access.rowDb && isForeignTableOutdated(error)) throw outdatedSchemaError(error);
         if (isTableOutdated(error)) throw fail('unavailable', {}, { cause: error });
         throw error;

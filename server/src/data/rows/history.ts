@@ -97,7 +97,7 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
       const [by = null, requestId = null] = cause?.split(' ') ?? [];
       const isShown = isOwner || by === ctx.caller.userId;
       const known = JSON.stringify({
-        version: seq,
+        version: isOwner ? seq : ctx.cursors.disguise(`${table.catalogue.id} ${seq}`),
         action: was === 'true' ? (is === 'true' ? 'update' : 'delete') : 'insert',
         at,
         by: isShown ? by : null,

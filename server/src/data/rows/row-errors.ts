@@ -74,6 +74,21 @@ function referenceError(cause: unknown, { catalogue }: RowTable, line?: number):
   return fail('row_in_use', { detail, errors }, { cause });
 }
 
+/** Without the names of a table or column that the caller does not see. */
+export async function withoutHiddenReferrer(
+  failure: Failure,
+  { catalogue }: RowTable,
+  open: (tableId: string) => Promise<{ table: RowTable } | null>,
+): Promise<Failure> {
+  const field = failure.code === 'row_in_use' ? failure.errors?.[0]?.field : undefined;
+  if (field === undefined) return failure;
+  const referrer = catalogue.referencedBy?.find(({ table, column }) => `${table}.${column}` === field);
+  const other = referrer && (await open(referrer.tableId));
+  return other?.table.byName.has(referrer?.column ?? '')
+    ? failure
+    : fail('row_in_use', {}, { cause: failure.cause });
+}
+
 /** The cached catalogue does not fit the table any more: missing names, or a column that is now required. */
 export function isTableOutdated(error: unknown): boolean {
   const code = sqlState(error);

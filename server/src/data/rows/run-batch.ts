@@ -18,7 +18,7 @@ import { changeRowIn, planDelete, planUpdate } from './change-row.ts';
 import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordShown } from './context.ts';
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
-import { rowError } from './row-errors.ts';
+import { rowError, withoutHiddenReferrer } from './row-errors.ts';
 import { createOutput } from './row-table.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { requireAction } from './write-checks.ts';
@@ -99,7 +99,7 @@ async function openTables(ctx: BatchCtx, operations: readonly Operation[]): Prom
       requireAction(table, actions[op]);
       tables.push(table);
     } catch (error) {
-      throw atOperation(at, error, null);
+      throw await atOperation(at, error, null);
     }
   }
   return tables;
@@ -128,7 +128,7 @@ async function runOperations(
       if (operation.as !== null) named.set(operation.as, returnedMembers(ctx, written));
       results.push(written);
     } catch (error) {
-      throw atOperation(at, error, ctx);
+      throw await atOperation(at, error, ctx);
     }
   }
   return results;
@@ -222,8 +222,9 @@ function locatedId({ table }: RowsCtx, { headers }: FastPathResponse): string | 
 }
 
 /** Names the operation in the error. */
-function atOperation(at: number, error: unknown, ctx: RowsCtx | null): unknown {
-  const failure = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
+async function atOperation(at: number, error: unknown, ctx: RowsCtx | null): Promise<unknown> {
+  const raised = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
+  const failure = raised && ctx ? await withoutHiddenReferrer(raised, ctx.table, ctx.openRelated) : raised;
   if (!failure) return error;
   const detail = failure.detail ?? errorCodes[failure.code].means;
   if (failure.errors?.some(({ operation }) => operation !== undefined)) return failure;

@@ -1,0 +1,3 @@
+import { relatedLeaks } from './suites/related-leaks.ts';
+
+relatedLeaks({ attempts: 160 });

@@ -1,0 +1,3 @@
+import { relatedFuzz } from './suites/related-fuzz.ts';
+
+relatedFuzz({ embeds: 20_000 });
