@@ -4,7 +4,6 @@ export { type Auth, type Client, type ClientOptions, type Connector, createClien
 export type { Condition, Json, Operand, Operator } from './condition.js';
 export { SvcBatchError, SvcError, type SvcErrorCode, SvcNetworkError } from './errors.js';
 export type { FileValue, UploadOptions } from './files.js';
-export type { HistoryOptions, HistoryPage, Restored, RowVersion } from './history.js';
 export type { LiveChange, LiveRows } from './live.js';
 export type { Filter, ManyChanged, ManyOptions } from './many-rows.js';
 export type { ListObjectsOptions, ObjectBody, ObjectList, Objects, ObjectUrl, PutOptions, StoredObject, } from './objects.js';
