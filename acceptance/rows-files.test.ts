@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { bearer, type Call, done, newMember, tokenThrough } from './support/people.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { temporaryFolder } from './support/server.ts';
 
 let world: RowsWorld;
 let pets: TestTable;
@@ -58,6 +62,27 @@ describe('a file of a row', () => {
       { name: 'b', photo: null },
     ]);
     expect(many.body.inserted).toBe(2);
+  });
+
+  test('is uploaded and downloaded by commands, after a plan', async () => {
+    const { server, owner, tenant, app } = world;
+    const svc = svcFor(server, { token: owner.token, tenant: tenant.slug });
+    const [row] = await pets.insert({ name: 'by command' });
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'rex.png'), bytes);
+    const words = [pets.name, row.id, 'photo', '--app', app.slug];
+    const upload = ['rows', 'upload', ...words, '--from-file', join(folder, 'rex.png')];
+    expect((await svc(upload)).code).toBe(0);
+    expect((await pets.list(`?id=${row.id}`))[0].photo).toBeNull();
+    const uploaded = await svc([...upload, '--execute', '--json']);
+    expect([uploaded.code, JSON.parse(uploaded.stdout).photo]).toMatchObject([
+      0,
+      { name: 'rex.png', size: bytes.length, type: 'image/png' },
+    ]);
+    const to = join(folder, 'copy.png');
+    expect((await svc(['rows', 'download', ...words, '--to', to])).code).toBe(0);
+    expect(readFileSync(to)).toEqual(bytes);
+    expect((await svc(['rows', 'download', pets.name, row.id, 'papers', '--app', app.slug])).code).toBe(5);
   });
 
   test('counts as an object of the storage of the app, within its limit', async () => {

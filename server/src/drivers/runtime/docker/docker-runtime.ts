@@ -237,7 +237,10 @@ export async function checkEngine(
       `Docker ${info.ServerVersion} at ${host}${isSwarm ? ', a Swarm: apps are services' : ''}.`,
     ];
     if (isSwarm && swarm === 'refused') return { ok: false, detail: swarmRefusedMessage };
-    if (isSwarm) sentences.push('App ports are open on all addresses: block 20000-60000 with a firewall. Apps must listen on PORT.');
+    if (isSwarm)
+      sentences.push(
+        'App ports are open on all addresses: block 20000-60000 with a firewall. Apps must listen on PORT.',
+      );
     if (use === 'none')
       return {
         ok: false,
