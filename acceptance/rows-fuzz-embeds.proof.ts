@@ -1,3 +1,3 @@
 import { relatedFuzz } from './suites/related-fuzz.ts';
 
-relatedFuzz({ embeds: 20_000 });
+relatedFuzz({ embeds: 30_000 });

@@ -1,3 +1,3 @@
 import { relatedFuzz } from './suites/related-fuzz.ts';
 
-relatedFuzz({ groups: 18_000, searches: 12_000 });
+relatedFuzz({ groups: 25_000, searches: 14_000 });
