@@ -38,11 +38,12 @@ import {
 import { rawDatabaseKey, rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
 import { rawDbRoutes } from './raw-databases/routes.ts';
 import { createCursors, cursorKey } from './rows/cursor.ts';
+import { createDataSchema } from './rows/data-schema.ts';
 import { createFeedHub } from './rows/feed-hub.ts';
 import { createFeedPositions } from './rows/feed-position.ts';
 import { createRowsHandler } from './rows/handler.ts';
 import { listPeople } from './rows/people.ts';
-import { createDataSchema, deleteExpiredRowKeys } from './rows/store.ts';
+import { deleteExpiredRowKeys } from './rows/store.ts';
 import { createTableAccess, maskKey } from './rows/table-access.ts';
 import { removeUnusedFiles } from './rows/unused-files.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';

@@ -6,7 +6,7 @@ import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-veri
 import type { Db } from '../../core/db.ts';
 import { type Migration, migrate, withSchemaLock } from '../../core/migrate.ts';
 import { fail } from '../../core/problem.ts';
-import { createDataSchema } from '../../data/rows/store.ts';
+import { createDataSchema } from '../../data/rows/data-schema.ts';
 import type { Database } from '../../drivers/database/database.ts';
 import { migrationsDirectory } from '../../migrations-directory.ts';
 import type { Manifest } from '../backup/manifest.ts';

@@ -9,7 +9,7 @@ import { fileKey, signFileUpload } from '../storage/row-files.ts';
 import { blobKey } from '../storage/rules.ts';
 import { addToStorageUsage, findStorageRow, upsertObjectRow } from '../storage/store.ts';
 import { insertRow, newTestTables, qualifiedTableName, type TestTables } from '../tables/testing.ts';
-import { createDataSchema } from './store.ts';
+import { createDataSchema } from './data-schema.ts';
 import { removeUnusedFiles } from './unused-files.ts';
 
 const database = useTestDatabase();

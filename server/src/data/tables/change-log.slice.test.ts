@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { useTestDatabase } from '../../testing.ts';
-import { createDataSchema } from '../rows/store.ts';
+import { createDataSchema } from '../rows/data-schema.ts';
 import { physicalLogName, physicalSchemaName } from './catalogue.ts';
 import { deleteOldChanges } from './change-log.ts';
 import { insertRow, newTestTables, type TestTables } from './testing.ts';

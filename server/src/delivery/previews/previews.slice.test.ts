@@ -14,7 +14,7 @@ import { newApp } from '../../apps/record/testing.ts';
 import { updateApp } from '../../apps/record/update-app.ts';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
-import { createDataSchema } from '../../data/rows/store.ts';
+import { createDataSchema } from '../../data/rows/data-schema.ts';
 import { isStorageEnabled } from '../../data/storage/storage.ts';
 import { applyTables, exportTables } from '../../data/tables/apply-tables.ts';
 import { addColumn, dropColumn } from '../../data/tables/columns.ts';
