@@ -178,8 +178,11 @@ function incomplete(length: number): Failure | null {
   return length < headBytesMax ? null : headTooLarge;
 }
 
-/** Other methods are for proxies, or unknown to the general server. */
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** Apps may speak WebDAV. Other methods are for proxies, or unknown to the general server. */
+const methods = [
+  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+  ...['PROPFIND', 'PROPPATCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK', 'UNLOCK', 'REPORT', 'SEARCH', 'MKCALENDAR'],
+];
 
 function readMethod(bytes: Buffer, from: number, end: number): string | null {
   const length = end - from;
