@@ -201,7 +201,7 @@ describe('each code that the server can answer', () => {
       invalid_state_transition immutable_field visibility_widen_not_allowed policy_in_use connector_in_use
       connector_not_configured connector_read_only grant_request_open duration_exceeded
       preset_in_use preset_built_in grant_not_active unique_violation row_in_use max_affected_exceeded last_admin group_managed limit_reached no_password factor_required
-      idempotency_in_progress plan_stale table_busy not_null_violation check_violation type_change_refused destructive_change table_in_use column_in_use app_not_active slug_taken
+      idempotency_in_progress plan_stale table_busy not_null_violation check_violation type_change_refused destructive_change changes_off history_off restore_conflict table_in_use column_in_use app_not_active slug_taken
       subdomain_taken nothing_deployed no_successful_deployment deploy_in_progress not_deleted storage_not_enabled
       raw_db_unavailable consent_required already_uploaded release_not_draft release_incomplete
       release_not_finalized release_revoked release_active staging_disabled not_staged promotion_pending

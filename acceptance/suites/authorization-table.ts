@@ -127,11 +127,13 @@ export function authorizationTable(
         // The filter of a change of many rows sees what the caller reads, and what is restored must be visible.
         const needsBoth = operation.id.endsWith('Many') || operation.id === 'rows.restore';
         const alone = needsBoth ? '403 forbidden' : brief;
+        // Only owners of the app restore what requests of others have deleted.
+        const both = operation.id === 'rows.restoreMany' ? '404 not_found' : String(operation.success);
         for (const letter of letters.filter((it) => operation.who[it] === 'g')) {
           for (const [actions, expected] of [
             [[other], '403 forbidden'],
             [[right], alone],
-            [['read', 'write'], String(operation.success)],
+            [['read', 'write'], both],
           ]) {
             const { params, body } = await newCallInput(operation.id, env.world, letter);
             const grants = `${env.world.tenant.base}/apps/${params.app}/tables/${params.table}/grants`;

@@ -1,6 +1,7 @@
 /** Columns whose values are files: `file`, `file(max=5MB,types=image/*|application/pdf)`. */
 import type { ParsedValue } from './column-values.ts';
 import type { ColumnDescriptor } from './columns.ts';
+import type { FileValue } from './rows.ts';
 import { storageObjectBytesMax } from './storage.ts';
 
 export type FileType = 'file' | `file(${string})`;
@@ -9,14 +10,6 @@ export interface FileLimits {
   bytesMax: number;
   /** Empty for all. */
   types: readonly string[];
-}
-
-/** A value in a row. */
-export interface FileValue {
-  id: string;
-  name: string;
-  size: number;
-  type: string;
 }
 
 const units = { B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 } as const;

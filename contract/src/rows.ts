@@ -82,3 +82,11 @@ export const noteHeader = 'svc-note';
 
 /** Whose names one request may ask for. */
 export const peopleIdsMax = 100;
+
+/** A value in a row. */
+export interface FileValue {
+  id: string;
+  name: string;
+  size: number;
+  type: string;
+}

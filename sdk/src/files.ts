@@ -1,9 +1,9 @@
-import type { FileValue } from '@svc/contract/file-type.ts';
+import type { FileValue } from '@svc/contract/rows.ts';
 import { SvcNetworkError } from './errors.ts';
 import type { CallOptions, TableTarget } from './query.ts';
 import { readJson } from './read-json.ts';
 
-export type { FileValue } from '@svc/contract/file-type.ts';
+export type { FileValue } from '@svc/contract/rows.ts';
 
 export interface UploadOptions extends CallOptions {
   /** The name of a `File` by default. */

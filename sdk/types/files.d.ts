@@ -1,6 +1,6 @@
-import type { FileValue } from './contract/file-type.js';
+import type { FileValue } from './contract/rows.js';
 import type { CallOptions, TableTarget } from './query.js';
-export type { FileValue } from './contract/file-type.js';
+export type { FileValue } from './contract/rows.js';
 export interface UploadOptions extends CallOptions {
     /** The name of a `File` by default. */
     name?: string;

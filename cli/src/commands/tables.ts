@@ -102,7 +102,7 @@ export const tablesUpdate = defineCommand({
     [flags.description, flags.changes, flags.history, flags['soft-delete']].every(
       (flag) => flag === undefined,
     )
-      ? 'Nothing to change: give --description, --changes, --history or --soft-delete.'
+      ? 'Give --description, --changes, --history or --soft-delete.'
       : undefined,
   endpoint: updateTable,
   input: ({ flags }) => ({

@@ -51,3 +51,10 @@ export declare const csvMediaType = "text/csv";
 export declare const noteHeader = "svc-note";
 /** Whose names one request may ask for. */
 export declare const peopleIdsMax = 100;
+/** A value in a row. */
+export interface FileValue {
+    id: string;
+    name: string;
+    size: number;
+    type: string;
+}

@@ -99,23 +99,26 @@ function parseAppPath(path: string): RowsPath | 'malformed' | null {
   if (last === undefined)
     return { ...ref, tablePath, rest: { kind: table === '_batch' ? 'batch' : 'table' } };
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
-  if (last === '_count') return { ...ref, tablePath, rest: { kind: 'count' } };
-  if (last === '_access') return { ...ref, tablePath, rest: { kind: 'access' } };
-  if (below === undefined && last === '_files') return { ...ref, tablePath, rest: { kind: 'files' } };
-  if (last === '_aggregate') return { ...ref, tablePath, rest: { kind: 'aggregate' } };
-  if (last === '_changes') return { ...ref, tablePath, rest: { kind: 'changes' } };
-  if (below === undefined && last === '_trash') return { ...ref, tablePath, rest: { kind: 'trash' } };
-  if (below === undefined && last === '_restore')
-    return { ...ref, tablePath, rest: { kind: 'restore', id: null } };
+  const kind = below === undefined ? ofTable[last] : undefined;
+  if (kind) return { ...ref, tablePath, rest: kind };
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
   if (id === '') return null;
   if (below === undefined) return { ...ref, tablePath, rest: { kind: 'row', id } };
   if (isFile) return { ...ref, tablePath, rest: { kind: 'file', id, column } };
-  const kinds: Record<string, 'history' | 'restore'> = { _history: 'history', _restore: 'restore' };
-  const kind = kinds[below];
-  return kind ? { ...ref, tablePath, rest: { kind, id } } : null;
+  const past = below === '_history' ? 'history' : below === '_restore' ? 'restore' : null;
+  return past && { ...ref, tablePath, rest: { kind: past, id } };
 }
+
+const ofTable: Readonly<Record<string, RowsPath['rest']>> = {
+  _count: { kind: 'count' },
+  _access: { kind: 'access' },
+  _files: { kind: 'files' },
+  _aggregate: { kind: 'aggregate' },
+  _changes: { kind: 'changes' },
+  _trash: { kind: 'trash' },
+  _restore: { kind: 'restore', id: null },
+};
 
 function decodeSegment(segment: string): string | null {
   if (!segment.includes('%')) return segment;

@@ -26,6 +26,9 @@ describe('a new table', () => {
         name: 'people',
         description: 'Who is who',
         owner_column: 'keeper',
+        changes: false,
+        history: null,
+        soft_delete: null,
         columns: [
           { ...column, name: 'id', type: 'uuid', generated: true },
           { ...column, name: 'name', type: 'text' },

@@ -347,6 +347,8 @@ export class Connection {
     }
     if (this.#clientEnded) passThrough?.clientEnded();
     if ((this.#unread?.length ?? 0) >= headBytesMax) this.#client.hold();
+    else this.#client.release();
+    passThrough?.finish();
   }
 
   #openTunnel(): void {

@@ -79,7 +79,7 @@ export class PassThrough {
 
   clientDrained(): void {
     this.#toClient?.drain();
-    this.#finish();
+    this.finish();
   }
 
   /** The general server cancels the request, as it does for its own clients. */
@@ -109,15 +109,17 @@ export class PassThrough {
           this.#clients.add(socket, this.#owner);
           toServer.open(socket);
         },
-        data: (_, bytes) => this.#receive(bytes),
+        data: (socket, bytes) => {
+          if (socket === this.#server) this.#receive(bytes);
+        },
         drain: () => toServer.drain(),
         end: (socket) => {
-          this.#serverEnded();
+          this.#serverEnded(socket);
           socket.end();
         },
         close: (socket) => {
           this.#clients.remove(socket);
-          this.#serverEnded();
+          this.#serverEnded(socket);
         },
       },
     }).catch(this.#events.onError);
@@ -137,11 +139,14 @@ export class PassThrough {
     else if (response.state === 'tunnel' && !this.isTunnel) {
       this.isTunnel = true;
       this.#events.onTunnel();
-    } else this.#finish();
+    } else this.finish();
   }
 
-  /** A response that comes before the end of the request's body may be the last: then nobody reads the rest. */
-  #finish(): void {
+  /**
+   * Ends the exchange if request and response are complete. A response that comes before the end of the request's body may be the
+   * last: then nobody reads the rest.
+   */
+  finish(): void {
     const response = this.#response;
     if (response?.state !== 'done' || this.#isClosed || this.#toClient?.isEmpty === false) return;
     if (!this.#body.isDone && !response.isLast) return;
@@ -150,8 +155,9 @@ export class PassThrough {
     this.#events.onDone(response.isLast);
   }
 
-  #serverEnded(): void {
-    if (this.#isClosed || this.#server === null) return;
+  /** An earlier connection may close after the next one was opened. */
+  #serverEnded(socket: Socket<undefined>): void {
+    if (this.#isClosed || this.#server !== socket) return;
     this.#server = null;
     this.#toServer = null;
     if (this.#response === null) return;
@@ -159,7 +165,7 @@ export class PassThrough {
     this.#events.onServerEnd();
     if (this.#response.state === 'until-close') {
       this.#response.state = 'done';
-      this.#finish();
+      this.finish();
     } else this.#toClient?.end();
   }
 }

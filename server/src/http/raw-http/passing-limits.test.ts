@@ -124,3 +124,44 @@ test('a site is answered on a connection whose previous request was passed on', 
   it.connections[0]?.write(answer('posted'));
   expect(await client.closed()).toMatch(/posted[\s\S]*site$/);
 });
+
+test('a response before the end of the body leaves the connection usable', async () => {
+  await using it = await startByHand();
+  const client = await connectClient(it.raw.port);
+  let arrival = it.arrival();
+  client.send('POST /api HTTP/1.1\r\nHost: platform.test\r\nContent-Length: 4\r\n\r\nab');
+  await arrival;
+  it.connections[0]?.write(answer('early'));
+  await client.until('early');
+  arrival = it.arrival();
+  client.send('cd');
+  await arrival;
+  arrival = it.arrival();
+  client.send(other());
+  await arrival;
+  it.connections.at(-1)?.write(answer('next'));
+  expect(await client.until('next')).toEndWith('next');
+});
+
+test('a large request behind another one arrives whole', async () => {
+  await using it = await startByHand();
+  const client = await connectClient(it.raw.port);
+  const arrival = it.arrival();
+  const body = 'x'.repeat(2 * 1024 * 1024);
+  client.send(
+    `${other()}POST /api HTTP/1.1\r\nHost: platform.test\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await arrival;
+  const [server] = it.connections;
+  let received = 0;
+  const whole = new Promise<void>((resolve) => {
+    server?.on('data', (bytes) => {
+      received += bytes.length;
+      if (received > body.length) resolve();
+    });
+  });
+  server?.write(answer('one'));
+  await whole;
+  server?.write(answer('two'));
+  expect(await client.until('two')).toEndWith('two');
+});
