@@ -51,6 +51,8 @@ test('a restored table keeps its references, search index, files, change feed an
   const history = await done(send('GET', `/${ants.id}/_history`));
   expect(history.data.length).toBeGreaterThanOrEqual(3);
   await done(send('DELETE', `/${ants.id}`));
-  expect((await done(send('GET', '/_trash'))).data).toMatchObject([{ id: ants.id }]);
+  expect((await done(send('GET', '/_trash'))).data).toMatchObject([
+    { action: 'delete', before: { id: ants.id } },
+  ]);
   expect(await second.stop()).toBe(0);
 });

@@ -6,7 +6,7 @@ import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-veri
 import type { Db } from '../../core/db.ts';
 import { type Migration, migrate, withSchemaLock } from '../../core/migrate.ts';
 import { fail } from '../../core/problem.ts';
-import { createDataSchema } from '../../data/rows/data-schema.ts';
+import { dataSchemaSql } from '../../data/rows/data-schema.ts';
 import type { Database } from '../../drivers/database/database.ts';
 import { migrationsDirectory } from '../../migrations-directory.ts';
 import type { Manifest } from '../backup/manifest.ts';
@@ -54,8 +54,6 @@ export async function restoreBackup(input: RestoreInput): Promise<Restored> {
     try {
       await rejectRunningServer(control);
       await toNewest();
-      // Triggers of tables use its functions.
-      await createDataSchema({ url: input.dataDatabaseUrl ?? database.controlUrl, role: null });
       const apps = other && !(await isSameDatabase(control, other)) ? other : control;
       const loaded = await withSchemaLock(control, () => restoreInTransaction(input, control, apps));
       return { ...loaded, migrated: (await toNewest()).applied };
@@ -112,7 +110,9 @@ async function loadInto(
   );
   const rowsLogin = await readRowsLogin(control);
   await dropAppSchemas(apps);
-  // The next start chooses another: positions in change feeds are those of one database.
+  // Triggers of tables use its functions. The next start chooses another epoch: positions in change feeds are those of one
+  // database.
+  await apps.query(dataSchemaSql);
   await apps.query('delete from svc_data.epoch');
   const level = new Set(manifest.migrations.map((migration) => migration.name));
   await rebuildControlSchema(

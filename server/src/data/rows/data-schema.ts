@@ -10,7 +10,7 @@ export async function createDataSchema(options: {
 }): Promise<{ epoch: string }> {
   return withClient(options.url, (client) =>
     withSchemaLock(client, async () => {
-      await client.query(tablesSql);
+      await client.query(dataSchemaSql);
       if (options.role !== null) await client.query(grantsSql(ident(options.role)));
       const added = await client.query('insert into svc_data.epoch default values on conflict do nothing');
       if (added.rowCount === 1) await client.query(forgetTransactionsSql);
@@ -20,7 +20,7 @@ export async function createDataSchema(options: {
   );
 }
 
-const tablesSql = `
+export const dataSchemaSql = `
   create schema if not exists svc_data;
   create table if not exists svc_data.idempotency_keys (
     caller_id    text not null,

@@ -1,10 +1,5 @@
-import {
-  type FileValue,
-  fileLimits,
-  fileNameCharsMax,
-  isFileType,
-  isTypeAllowed,
-} from '@svc/contract/file-type.ts';
+import { fileLimits, fileNameCharsMax, isFileType, isTypeAllowed } from '@svc/contract/file-type.ts';
+import type { FileValue } from '@svc/contract/rows.ts';
 import { contentType } from '@svc/contract/storage.shapes.ts';
 import type { Db } from '../../core/db.ts';
 import { fail, validationError } from '../../core/problem.ts';
