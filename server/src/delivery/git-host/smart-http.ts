@@ -18,6 +18,7 @@ const platformLimits = { max: 4, perKeyMax: 3 };
 const platformWaitMsMax = 20_000;
 /** Of pushes that wait for their deployment; more are not refused, but do not wait. */
 const waitLimits = { max: 200, perKeyMax: 20 };
+const keepOpenMs = 5_000;
 type Waits = ReturnType<typeof createConcurrencyLimit>;
 
 export function createSmartHttp(deps: GitHostDeps) {
@@ -89,6 +90,8 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
       call.release();
       if (!repo) await deps.folders.remove(opened.folder);
       if (!isChange || !repo) return noMessages();
+      // A push of many branches takes long to record, and sends nothing meanwhile.
+      const keepOpen = setInterval(extendTimeout, keepOpenMs);
       // The push has succeeded even if this fails; the job `gitHost.tellPushes` then notifies later.
       try {
         const changes = await notifyPushes(deps, { repoId: repo.id, pusher, startedAt });
@@ -98,6 +101,8 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
       } catch (error) {
         info.log.warn({ err: error, repo: repo.id }, 'push notification failed');
         return noMessages();
+      } finally {
+        clearInterval(keepOpen);
       }
     },
   });
