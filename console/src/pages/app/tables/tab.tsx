@@ -2,21 +2,19 @@ import { Code, Group, Modal, SegmentedControl, Stack, Text } from '@mantine/core
 import { useDisclosure } from '@mantine/hooks';
 import { getTable, listTables } from '@svc/contract/tables.ts';
 import { IconCode } from '@tabler/icons-react';
+import { lazy, Suspense } from 'react';
 import { useParams, useSearchParams } from 'wouter';
 import { isCode } from '../../../api/client.ts';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { ActionButton, CopyIconButton } from '../../../components/buttons.tsx';
 import { EmptyState, LinkTo, SmallLink } from '../../../components/page-layout.tsx';
-import { QueryView } from '../../../components/query-view.tsx';
+import { Loading, QueryView } from '../../../components/query-view.tsx';
 import { BoldText, Heading } from '../../../components/text.tsx';
 import { useApp } from '../use-app.tsx';
-import { AccessView } from './access-view.tsx';
 import { RowsView } from './data/rows-view.tsx';
 import { NewTable } from './new-table.tsx';
-import { SchemaView } from './schema-view.tsx';
 import { TableList } from './table-list.tsx';
 import { isChangeable, TableProvider, useTable, withValueTypes } from './use-table.ts';
-import { ViewAs } from './view-as.tsx';
 
 export default function TablesTab() {
   const { part } = useParams<{ part?: string }>();
@@ -39,9 +37,15 @@ export default function TablesTab() {
 
 const views = {
   data: { label: 'Data', page: RowsView },
-  schema: { label: 'Schema', page: SchemaView },
-  access: { label: 'Access', page: AccessView },
-  as: { label: 'View as', page: ViewAs },
+  schema: {
+    label: 'Schema',
+    page: lazy(async () => ({ default: (await import('./schema-view.tsx')).SchemaView })),
+  },
+  access: {
+    label: 'Access',
+    page: lazy(async () => ({ default: (await import('./access-view.tsx')).AccessView })),
+  },
+  as: { label: 'View as', page: lazy(async () => ({ default: (await import('./view-as.tsx')).ViewAs })) },
 };
 type View = keyof typeof views;
 const viewNames = Object.keys(views) as View[];
@@ -92,7 +96,9 @@ function TablePage({ name }: { name: string }) {
                 <ApiHelp />
               </Group>
             </Group>
-            <Page />
+            <Suspense fallback={<Loading lines={6} />}>
+              <Page />
+            </Suspense>
           </Stack>
         </TableProvider>
       )}
