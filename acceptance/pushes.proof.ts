@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { partsOf, startSupervised } from './suites/supervised-apps.ts';
 import { queryDatabase } from './support/database.ts';
 import { git, mustGit, newEmptyRepository, pageFiles, remoteOf } from './support/git.ts';
-import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { newApp, newTenant, type Tenant } from './support/people.ts';
 import { folderOf } from './support/server.ts';
 import { keepAsking, mapConcurrently, until } from './support/until.ts';
 
@@ -113,8 +113,16 @@ async function pushAround(
         ? member.call('DELETE', `${base}/git`)
         : member.call('POST', `${base}/git`, { repo });
       await call.catch(() => null);
-      await until('the server answers', isReady, 60_000);
-      isConnected = (await done(member.call('GET', `${base}/git`))).connected;
+      const status = () => member.call('GET', `${base}/git`).catch(() => null);
+      const { body } = await until(
+        'the server says whether it is connected',
+        async () => {
+          const answer = await status();
+          return answer?.status === 200 && answer;
+        },
+        60_000,
+      );
+      isConnected = body.connected;
       return false;
     };
     const [pushed, isSame] = await Promise.all([git(['push', remote, 'main'], folder), change()]);

@@ -353,7 +353,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'rows list, rows count, rows export': line('pets --app {app}', row),
   'rows history': line('pets {id} --app {app}', row),
   'rows upload': line('{table} {id} photo --app {app} --from-file {file}', rowWithFile, photoFile),
-  'rows download': line('{table} {id} photo --app {app}', rowWithFile),
+  'rows download': line('{table} {id} photo --app {app} --to {file}.copy', rowWithFile, photoFile),
   'rows trash': line('pets --app {app}', row),
   'rows restore': line('pets {id} --app {app}', deletedRow),
   'rows watch': line('pets --app {app} --snapshot --limit 1', row),
