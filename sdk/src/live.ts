@@ -43,12 +43,16 @@ export class LiveRows<Row extends object> implements AsyncIterable<LiveChange<Ro
   readonly #stop = new AbortController();
   readonly #query: LiveQuery;
   readonly #byId = new Map<string, AnyRow>();
-  readonly #isReady = Promise.withResolvers<void>();
+  #becomeReady: () => void = () => {};
+  #failReady: (error: unknown) => void = () => {};
   #compare: (one: AnyRow, other: AnyRow) => number = () => 0;
 
   constructor(query: LiveQuery) {
     this.#query = query;
-    this.ready = this.#isReady.promise;
+    this.ready = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve;
+      this.#failReady = reject;
+    });
     // Who only listens to events does not wait for it.
     this.ready.catch(() => {});
     query.signal?.addEventListener('abort', () => this.close());
@@ -141,7 +145,7 @@ export class LiveRows<Row extends object> implements AsyncIterable<LiveChange<Ro
     }
     if (this.status !== 'live' || (!isLoaded && !isChanged)) return;
     this.rows = [...this.#byId.values()].sort(this.#compare) as Row[];
-    if (isLoaded) this.#isReady.resolve();
+    if (isLoaded) this.#becomeReady();
     const change = { rows: this.rows, changes: isLoaded ? [] : changes };
     for (const listener of this.#listeners.change) listener(change);
   }
@@ -156,7 +160,7 @@ export class LiveRows<Row extends object> implements AsyncIterable<LiveChange<Ro
 
   #end(error: Error | null): void {
     this.status = 'closed';
-    this.#isReady.reject(error ?? new Error('The feed was closed.'));
+    this.#failReady(error ?? new Error('The feed was closed.'));
     for (const listener of this.#listeners.close) listener(error);
   }
 }
