@@ -160,7 +160,7 @@ describe('grants and policies decide about events as about lists:', () => {
     feed.cut();
   });
 
-  test('an enforced policy or mask that is added begins the feed anew, with what the person sees now', async () => {
+  test('an enforced policy or mask that is added restarts the feed with what the person sees now', async () => {
     const table = await newOrders();
     const person = await newMember(world.tenant);
     await world.grant(person, world.pathOf(table));

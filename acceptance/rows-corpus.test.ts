@@ -74,7 +74,7 @@ function expectAnswer({ status, body, headers }: Answered, expected: Answer): vo
   if (expected.body) expect(body).toMatchObject(expected.body);
 }
 
-/** Cases with tables of the same form share one, which each of them fills anew. */
+/** Cases with tables of the same form share one, which each of them empties and fills. */
 const tables = new Map<string, TestTable>();
 
 async function caseTable(stepsCase: StepsCase): Promise<TestTable> {

@@ -30,7 +30,7 @@ export const ruleChanges: StepsCase[] = [
     ],
   },
   {
-    name: 'who sees a row without the right to delete it is told so',
+    name: 'a deletion by somebody who only sees the row is 403',
     from: 'PocketBase TestRecordCrudDelete "authenticated record that doesn\'t match the collection delete rule"',
     differs: 'refused changes',
     columns,
@@ -117,7 +117,7 @@ export const ruleChanges: StepsCase[] = [
     steps: [{ as: 'ada', send: 'PATCH /1', json: { active: 'perhaps' }, status: 400 }],
   },
   {
-    name: 'who may see a row and not change it is told so',
+    name: 'a change by somebody who only sees the row is 403',
     from: 'PocketBase TestRecordCrudUpdate "auth record submit in restricted collection (rule failure check)"',
     differs: 'refused changes',
     columns,

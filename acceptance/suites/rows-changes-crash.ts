@@ -146,7 +146,7 @@ export function rowsChangesCrash({ writersCount, kills, writesPerKill }: Sizes):
       const server = servers[random.below(servers.length)]!;
       const search = `${subscriber.search}${subscriber.search === '' ? '?' : '&'}snapshot=true`;
       const resume: Record<string, string> = lastEventId === null ? {} : { 'last-event-id': lastEventId };
-      // Rows whose snapshot was interrupted begin anew.
+      // An interrupted snapshot starts again.
       if (!isWhole) subscriber.rows.clear();
       left = 50 + random.below(400);
       const url = `${server.baseUrl}${table.path}/_changes${search}`;

@@ -1,6 +1,7 @@
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import type { SchemaStep as StepRecord } from '@svc/contract/declared-tables.shapes.ts';
+import { schemaStepKinds } from '@svc/contract/declared-tables.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
 import type { addIndex, createTable } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
@@ -58,30 +59,18 @@ export function isDestructive(step: SchemaStep): boolean {
   return step.kind === 'drop_column' || step.kind === 'drop_table' || isLossy(step);
 }
 
-const expanding: readonly SchemaStep['kind'][] = [
-  'rename_table',
-  'rename_column',
-  'create_table',
-  'add_column',
-  'change_column',
-  'update_table',
-  'set_access',
-  'add_index',
-  'replace_index',
-];
-
 /** Can be undone, so that a deployment may take the step before its version runs. */
 export function isExpanding(step: SchemaStep): boolean {
   const isLate = 'isLate' in step && step.isLate === true;
-  return expanding.includes(step.kind) && !isLossy(step) && !isLate;
+  return !isDrop(step) && !isLossy(step) && !isLate;
 }
 
 /** Rules name new columns and no dropped ones; a late index needs the new type of its columns. */
 export function inOrder(steps: readonly SchemaStep[]): SchemaStep[] {
   const rank = (step: SchemaStep) => {
-    if (isExpanding(step)) return expanding.indexOf(step.kind);
+    if (isExpanding(step)) return schemaStepKinds.indexOf(step.kind);
     const late = ['drop_index', 'change_column', 'drop_column', 'drop_table'].indexOf(step.kind);
-    return expanding.length + (late < 0 ? 4 : late);
+    return schemaStepKinds.length + (late < 0 ? 4 : late);
   };
   return [...steps].sort((a, b) => rank(a) - rank(b));
 }
