@@ -51,7 +51,7 @@ describe('signed URLs', () => {
 });
 
 describe('large objects', () => {
-  const megabytes = 160;
+  const megabytes = 256;
 
   test('stream through the server and svc unchanged', async () => {
     const server = await startServer();

@@ -77,10 +77,12 @@ export function isTypeAllowed({ types }: FileLimits, type: string): boolean {
 const idPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const invalid: ParsedValue = { ok: false, detail: 'must be the id of an uploaded file, or the file itself' };
 
-/** The id in JSON, or an object with it: the server adds the rest. */
+/** The id in JSON, or an object with it: the server adds the rest. In a preview, a file that is not uploaded yet has none. */
 function parseFile(text: string): ParsedValue {
   try {
     const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && 'name' in value && !('id' in value))
+      return { ok: true, value: JSON.stringify(value) };
     const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : value;
     return typeof id === 'string' && idPattern.test(id)
       ? { ok: true, value: JSON.stringify({ id }) }

@@ -5,7 +5,7 @@ import {
   restoreRow,
   restoreRows,
 } from '@svc/contract/rows-endpoints.ts';
-import { defineCommand, objectSchema, type Result } from '../command.ts';
+import { type Column, defineCommand, objectSchema, type Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { appFlag, pageFlags } from '../inputs/common.ts';
 import {
@@ -94,20 +94,15 @@ async function listEntries(
     value === undefined ? [] : [[name, String(value)]],
   );
   const { body } = await rows.call({ of, query });
-  const shown = of === 'trash' ? 'before' : 'row';
-  return {
-    value: body,
-    view: {
-      columns: [
-        'version',
-        'action',
-        'at',
-        'by',
-        'request_id',
-        { title: 'row', value: (entry) => JSON.stringify(entry[shown]) },
-      ],
-    },
+  const isTrash = of === 'trash';
+  const what: Column[] = isTrash
+    ? [{ title: 'id', value: ({ before }) => String((before as { id?: unknown } | null)?.id ?? '') }]
+    : ['version', 'action'];
+  const row: Column = {
+    title: 'row',
+    value: (entry) => JSON.stringify(entry[isTrash ? 'before' : 'row']),
   };
+  return { value: body, view: { columns: [...what, 'at', 'by', 'request_id', row] } };
 }
 
 export const rowsHistory = defineCommand({

@@ -1,25 +1,19 @@
 import { signFile } from '@svc/contract/files.ts';
+import type { Preview } from '@svc/contract/plan.ts';
 import { updateRow } from '@svc/contract/rows-endpoints.ts';
 import { defineCommand, objectSchema } from '../command.ts';
 import { appFlag } from '../inputs/common.ts';
-import {
-  changeRow,
-  idPositional,
-  rowOutput,
-  rowsCredential,
-  rowsResult,
-  tablePositional,
-} from '../rows/row-command.ts';
+import { carryOut } from '../mutation.ts';
+import { idPositional, rowOutput, rowsCredential, rowsResult, tablePositional } from '../rows/row-command.ts';
 import { openRows } from '../rows/rows-client.ts';
+import { planStaleError } from '../session/problems.ts';
 
 const columnPositional = { name: 'column', summary: 'Column of type file' } as const;
 
 export const rowsUpload = defineCommand({
   words: 'rows upload',
   summary: 'Upload a file into a column of a row',
-  description:
-    'Without --execute the file is uploaded too, because the server checks the change with it; no row has it, and it is deleted ' +
-    `after an hour. ${rowsCredential}`,
+  description: rowsCredential,
   kind: 'mutate',
   credential: 'login_or_pat',
   calls: `${signFile.method} ${signFile.path}, ${updateRow.method} ${updateRow.path}`,
@@ -37,17 +31,25 @@ export const rowsUpload = defineCommand({
   },
   run: async (ctx, { flags, positionals: { table, id, column } }) => {
     const rows = await openRows(ctx, { app: flags.app, table });
-    const { uploadRowFile } = await import('../rows/row-files.ts');
-    const file = await uploadRowFile(ctx, rows, {
-      column,
-      path: flags['from-file'],
-      name: flags.name,
-      contentType: flags['content-type'],
+    const { announceRowFile, uploadRowFile } = await import('../rows/row-files.ts');
+    const path = flags['from-file'];
+    const announced = await announceRowFile({ path, name: flags.name, contentType: flags['content-type'] });
+    const patch = (file: unknown) =>
+      ({ method: 'PATCH', of: { id }, body: JSON.stringify({ [column]: file }) }) as const;
+    const preview = async () =>
+      (await rows.call({ ...patch(announced), query: [['dry_run', 'true']] })).body as Preview;
+    return carryOut(ctx, {
+      irreversible: false,
+      preview,
+      execute: async (plan) => {
+        // A stale plan is refused before the upload.
+        if (plan !== undefined && (await preview()).plan.fingerprint !== plan) throw planStaleError();
+        const file = await uploadRowFile(ctx, rows, { column, path, announced });
+        const headers: Record<string, string> = plan === undefined ? {} : { 'if-plan': plan };
+        const { body } = await rows.call({ ...patch(file), headers });
+        return rowsResult(ctx, body, [body as Record<string, unknown>]);
+      },
     });
-    const body = JSON.stringify({ [column]: file });
-    return changeRow(ctx, rows, { method: 'PATCH', of: { id }, body }, (answer) =>
-      rowsResult(ctx, answer.body, [answer.body as Record<string, unknown>]),
-    );
   },
   output: rowOutput,
   examples: {

@@ -11,30 +11,39 @@ import { withReadTimeout } from '../session/waiting.ts';
 import { writeWholeFile } from './files.ts';
 import type { RowsClient } from './rows-client.ts';
 
+/** What the column gets, as long as the file is not uploaded. */
+export async function announceRowFile(job: {
+  path: string;
+  name?: string | undefined;
+  contentType?: string | undefined;
+}) {
+  const entry = await Bun.file(job.path)
+    .stat()
+    .catch((cause) => {
+      throw fileUnreadableError(job.path, cause);
+    });
+  if (!entry.isFile()) throw usageError(`${job.path} is not a file.`);
+  return {
+    name: job.name ?? basename(job.path),
+    size: entry.size,
+    type: job.contentType ?? bareMediaType(job.path),
+  };
+}
+
 /** The value for the column. */
 export async function uploadRowFile(
   ctx: Ctx,
   rows: RowsClient,
-  job: { column: string; path: string; name?: string | undefined; contentType?: string | undefined },
+  job: { column: string; path: string; announced: Awaited<ReturnType<typeof announceRowFile>> },
 ): Promise<unknown> {
-  const file = Bun.file(job.path);
-  const entry = await file.stat().catch((cause) => {
-    throw fileUnreadableError(job.path, cause);
-  });
-  if (!entry.isFile()) throw usageError(`${job.path} is not a file.`);
-  const body = JSON.stringify({
-    column: job.column,
-    name: job.name ?? basename(job.path),
-    type: job.contentType ?? bareMediaType(job.path),
-    size: entry.size,
-  });
+  const body = JSON.stringify({ column: job.column, ...job.announced });
   const signed = (await rows.call({ method: 'POST', of: 'files', body })).body as {
     file: unknown;
     put_url: string;
     headers: Record<string, string>;
   };
   const { put_url: url, headers } = signed;
-  const response = await request(ctx, url, { method: 'PUT', headers, body: file });
+  const response = await request(ctx, url, { method: 'PUT', headers, body: Bun.file(job.path) });
   if (response.ok) return signed.file;
   const shown = `${new URL(url).origin}/objects/…`;
   const answer: unknown = await response.json().catch(() => {

@@ -5,6 +5,7 @@ import { equals } from '../tables/conditions.ts';
 import { parseText } from '../tables/values.ts';
 import { changeable } from './access.ts';
 import { emptyResponse, jsonResponse, parsePreferences, type RowsCtx } from './context.ts';
+import { withoutNewFileIds } from './files.ts';
 import {
   ifMatchVersions,
   isNotModified,
@@ -60,8 +61,10 @@ async function previewChange(ctx: RowsCtx, change: RowChange, run: RunQuery) {
   const { all } = ctx.table;
   const before = await queryRow(run, oneSql(ctx.table, all, change.row.where), all, 1);
   const changed = await executeChange(ctx, change, run);
-  const after = change.action === 'delete' ? null : visibleRow(ctx, changed);
-  return { changed, previewed: { id: change.id, before: visibleRow(ctx, before), after } };
+  const shown = visibleRow(ctx, before);
+  const after =
+    change.action === 'delete' ? null : withoutNewFileIds(ctx.table, shown, visibleRow(ctx, changed));
+  return { changed, previewed: { id: change.id, before: shown, after } };
 }
 
 /** As part of a transaction over several rows. */

@@ -1,4 +1,10 @@
-import { fileLimits, fileNameCharsMax, isFileType, isTypeAllowed } from '@svc/contract/file-type.ts';
+import {
+  type FileType,
+  fileLimits,
+  fileNameCharsMax,
+  isFileType,
+  isTypeAllowed,
+} from '@svc/contract/file-type.ts';
 import type { FileValue } from '@svc/contract/rows.ts';
 import { contentType } from '@svc/contract/storage.shapes.ts';
 import type { Db } from '../../core/db.ts';
@@ -29,21 +35,16 @@ export interface FilesDeps {
 /** `{"column":"photo","name":"cat.png","type":"image/png","size":12345}`: answers the URL for its bytes. */
 export async function signFile(ctx: RowsCtx, deps: FilesDeps): Promise<FastPathResponse> {
   const { table, access, app } = ctx;
-  const body = readBody(ctx.body.received().text());
-  const column = requireNamedColumn(table, body.column);
+  const given = parseObject(ctx.body.received().text());
+  if (typeof given.column !== 'string')
+    throw validationError('column', 'must be the name of a column', 'required');
+  const body = readFile(given);
+  const column = requireNamedColumn(table, given.column);
   if (!isFileType(column.type)) throw validationError('column', 'is not a column of files');
   if (!isWritable(access, 'insert', column.name) && !isWritable(access, 'update', column.name))
     throw fail('forbidden');
   requireNotArchived(app);
-  const limits = fileLimits(column.type);
-  if (body.size > limits.bytesMax)
-    throw fail('payload_too_large', {
-      detail: `A file of ${column.name} has at most ${limits.bytesMax} bytes.`,
-    });
-  if (!isTypeAllowed(limits, body.type))
-    throw fail('unsupported_media_type', {
-      detail: `A file of ${column.name} must be of type ${limits.types.join(', ')}.`,
-    });
+  requireLimits(column.name, column.type, body);
   const { catalogue } = table;
   const by = {
     now: deps.now(),
@@ -58,9 +59,19 @@ export async function signFile(ctx: RowsCtx, deps: FilesDeps): Promise<FastPathR
   return jsonResponse(201, JSON.stringify(signed));
 }
 
-function readBody(text: string): { column: string } & Pick<FileValue, 'name' | 'type' | 'size'> {
-  const { column, name, type, size }: Record<string, unknown> = parseObject(text);
-  if (typeof column !== 'string') throw validationError('column', 'must be the name of a column', 'required');
+type AnnouncedFile = Pick<FileValue, 'name' | 'size' | 'type'>;
+
+function requireLimits(column: string, ofType: FileType, { size, type }: AnnouncedFile): void {
+  const limits = fileLimits(ofType);
+  if (size > limits.bytesMax)
+    throw fail('payload_too_large', { detail: `A file of ${column} has at most ${limits.bytesMax} bytes.` });
+  if (!isTypeAllowed(limits, type))
+    throw fail('unsupported_media_type', {
+      detail: `A file of ${column} must be of type ${limits.types.join(', ')}.`,
+    });
+}
+
+function readFile({ name, type, size }: Record<string, unknown>): AnnouncedFile {
   if (typeof name !== 'string' || name === '' || name.length > fileNameCharsMax || !name.isWellFormed())
     throw validationError('name', `must be 1 to ${fileNameCharsMax} characters`);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
@@ -70,7 +81,7 @@ function readBody(text: string): { column: string } & Pick<FileValue, 'name' | '
     throw validationError('size', 'must be the number of bytes', 'required');
   const media = contentType.safeParse(type);
   if (!media.success) throw validationError('type', 'must be a media type, such as image/png');
-  return { column, name, type: media.data, size: Number(size) };
+  return { name, size: Number(size), type: media.data };
 }
 
 function parseObject(text: string): Record<string, unknown> {
@@ -116,23 +127,51 @@ export async function withUploadedFiles(
   { db }: FilesDeps,
   access: TableAccess,
   body: RequestBody,
+  search: string,
 ): Promise<TableAccess> {
   const { catalogue } = access.table;
   if (catalogue.foreign || !catalogue.columns.some(({ type }) => isFileType(type))) return access;
   const ids = [...new Set(body.received().text().match(fileIdPattern))].slice(0, filesPerRequestMax);
   const ref = { tenantId: catalogue.tenantId, appId: catalogue.appId, tableId: catalogue.id };
   const found = ids.length === 0 ? [] : await findUploadedFiles(db, ref, ids);
-  return { ...access, table: { ...access.table, files: new Map(found.map((file) => [file.id, file])) } };
+  const files = new Map(found.map((file) => [file.id, file]));
+  const isPreview = new URLSearchParams(search).get('dry_run') === 'true';
+  return { ...access, table: { ...access.table, files, isPreview } };
 }
 
-/** The value with what is known of the file: callers send its id. */
-export function withFile({ files, catalogue }: RowTable, at: number, value: ParsedJson): ParsedJson {
+/** The value with what is known of the file: callers send its id, or in a preview what they will upload. */
+export function withFile(
+  { files, isPreview, catalogue }: RowTable,
+  at: number,
+  value: ParsedJson,
+): ParsedJson {
   if (!value.ok || value.value === null) return value;
-  const { id } = JSON.parse(value.value) as Pick<FileValue, 'id'>;
-  const file: RowFile | undefined = files?.get(id);
+  const { id, ...announced } = JSON.parse(value.value) as Partial<FileValue>;
   const column = catalogue.columns[at];
+  if (id === undefined && isPreview && column && isFileType(column.type)) {
+    const read = readFile(announced);
+    requireLimits(column.name, column.type, read);
+    return { ok: true, value: JSON.stringify(read) };
+  }
+  const file: RowFile | undefined = files?.get(id ?? '');
   if (!file || !column || file.column_number !== columnNumber(column))
     return { ok: false, detail: 'is not a file that was uploaded for this column' };
   const { name, size, content_type: type } = file;
-  return { ok: true, value: JSON.stringify({ id, name, size, type } satisfies FileValue) };
+  return { ok: true, value: JSON.stringify({ id: file.id, name, size, type } satisfies FileValue) };
+}
+
+/** The row of a plan: an id that a column gets is known only after the upload. */
+export function withoutNewFileIds(
+  { catalogue }: RowTable,
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+): Record<string, unknown> {
+  const shown = { ...after };
+  for (const { name, type } of catalogue.columns) {
+    const [was, is] = [before[name], after[name]] as (FileValue | null | undefined)[];
+    if (!isFileType(type) || !is || was?.id === is.id) continue;
+    const { id: _, ...rest } = is;
+    shown[name] = rest;
+  }
+  return shown;
 }

@@ -158,7 +158,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           if (rest.kind === 'file')
             return sendFile(contextOf(access, rowsPath), deps.files, { ...rest, extendTimeout });
           const isWritten = ['POST', 'PATCH'].includes(request.method) && hasBody(rowsPath);
-          const given = isWritten ? await withUploadedFiles(deps.files, access, body) : access;
+          const given = isWritten ? await withUploadedFiles(deps.files, access, body, search) : access;
           return notifyFeeds(request, [access], dispatch(contextOf(given, rowsPath), rowsPath));
         });
         return withPreferenceApplied(request, response);
@@ -213,7 +213,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         const access = await deps.tableAccess.resolve(call.caller, of);
         used.push(of);
         if (access) written.push(access);
-        return access && contextOf(await withUploadedFiles(deps.files, access, call.body), of);
+        return access && contextOf(await withUploadedFiles(deps.files, access, call.body, call.search), of);
       };
       try {
         const batch = runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });

@@ -18,7 +18,6 @@ import { idJson } from './upsert-rows.ts';
 import { refusedRow } from './write-checks.ts';
 import { planResponse, runWrite } from './write-transaction.ts';
 
-const operation = { id: 'rows.restore', irreversible: false };
 const shownMax = 5;
 
 /** What is brought back: a deleted row, or all rows that a request has deleted or updated. */
@@ -30,6 +29,7 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
   if (!ctx.access.actions.has('read')) throw fail('forbidden');
   const text = id === null ? ctx.body.received().text() : '';
   const wanted = id === null ? parseWanted(ctx, text) : { id: requireId(ctx, id) };
+  const operation = { id: id === null ? 'rows.restoreMany' : 'rows.restore', irreversible: false };
   const { dryRun } = parseQuery(ctx.search, 'change');
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => sha256(text) };
   return runWrite(ctx, options, async (tx, mode) => {

@@ -27,6 +27,7 @@ export interface RowTable {
   search?: PlannedSearch;
   /** Of a change: the uploaded files that its rows may have, by id. */
   files?: ReadonlyMap<string, RowFile>;
+  isPreview?: boolean;
   /** Rows that its rows refer to, for conditions and sort keys. */
   joins?: readonly Join[];
 }
