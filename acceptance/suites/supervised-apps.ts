@@ -63,11 +63,17 @@ export function askAllTheTime(address: string) {
 }
 
 /** Process IDs of the supervisor's children by program. */
-export function partsOf({ pid }: RunningServer): { server: number; agent: number } {
-  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-  const find = (program: string) =>
-    Number(children.find((child) => commandOf(child).endsWith(`/${program}`)) ?? Number.NaN);
+export function partsOf(server: RunningServer): { server: number; agent: number } {
+  const find = (program: string) => childrenOf(server, program)[0] ?? Number.NaN;
   return { server: find('main.ts'), agent: find('agent.ts') };
+}
+
+/** Process IDs of the supervisor's children that run this program. */
+export function childrenOf({ pid }: RunningServer, program: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .filter((child) => commandOf(child).endsWith(`/${program}`))
+    .map(Number);
 }
 
 const read = (path: string) => {

@@ -26,6 +26,30 @@ export async function startNginx(
     },
     example.replace(/^\s*ssl_.*\n/gm, ''),
   );
+  await runNginx(server, { config, folder });
+}
+
+/** The defaults of nginx: each request has a connection of its own to the server. */
+export async function startPlainNginx(
+  server: RunningServer,
+  { upstream, folder }: { upstream: string; folder: string },
+): Promise<void> {
+  const config = `server {
+  listen 127.0.0.1:${server.port};
+  location / {
+    proxy_pass http://${upstream};
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+  }
+}
+`;
+  await runNginx(server, { config, folder });
+}
+
+async function runNginx(
+  server: RunningServer,
+  { config, folder }: { config: string; folder: string },
+): Promise<void> {
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   );

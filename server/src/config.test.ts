@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { readConfig } from './config.ts';
 import { ConfigError } from './core/config-error.ts';
@@ -46,6 +47,13 @@ test('SVC_LISTEN is the path of a socket, whose proxy is trusted beside the conf
     ['SVC_HTTPS_PORT', { ...env, SVC_HTTPS_PORT: '4443' }],
   ] as const)
     expect(() => readConfig(wrong)).toThrow(variable);
+});
+
+test('there is a worker for each core but one, or the chosen number', () => {
+  expect(readConfig({}).workers).toBe(Math.min(64, Math.max(1, availableParallelism() - 1)));
+  expect(readConfig({ SVC_WORKERS: '3' }).workers).toBe(3);
+  for (const text of ['0', '-1', '1.5', '65', 'many'])
+    expect(() => readConfig({ SVC_WORKERS: text })).toThrow('SVC_WORKERS');
 });
 
 test('the apps domain must be a valid host name', () => {

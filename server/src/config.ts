@@ -12,6 +12,7 @@ import {
   readMetrics,
   readRateLimits,
   readTrustedProxies,
+  readWorkers,
 } from './config/network.ts';
 import {
   readDatabaseUrl,
@@ -36,8 +37,12 @@ export type Config = ReturnType<typeof readConfig>;
 const dataDirDefault = join(import.meta.dir, '..', '..', '.svc');
 
 export function readConfigOrExit(env: Environment) {
+  return exitOnConfigError(() => readConfig(env));
+}
+
+export function exitOnConfigError<T>(read: () => T): T {
   try {
-    return readConfig(env);
+    return read();
   } catch (error) {
     console.error(error instanceof ConfigError ? `Configuration: ${error.message}` : String(error));
     process.exit(2);
@@ -53,6 +58,8 @@ export function readConfig(env: Environment) {
     port,
     /** Path of a Unix socket, in place of host and port. */
     socket: readListen(env),
+    /** Processes of the server that share its ports. */
+    workers: readWorkers(env),
     baseUrl,
     /** More host names of the platform, beside that of `baseUrl`, names without a dot and IP addresses. */
     extraHosts: readExtraHosts(env),

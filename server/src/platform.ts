@@ -20,13 +20,12 @@ import type { DriverDeps } from './drivers/deps.ts';
 import { mailTopics } from './drivers/mail/mail.ts';
 import { openObjectStore } from './drivers/object-store/open-object-store.ts';
 import { openRowDatabase } from './drivers/row-database/open-row-database.ts';
-import type { Supervisor } from './drivers/supervisor/connect-supervisor.ts';
 import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
 import { createCallerLimit } from './http/caller-limit.ts';
 import { createFront, platformHandlers } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
-import { metricsHandlers } from './http/metrics.ts';
+import { metricsHandlers, publishedMetrics } from './http/metrics.ts';
 import type { IdentityServices } from './identity/module.ts';
 import { migrationsDirectory } from './migrations-directory.ts';
 import { collectEvents, modules, openKeys, retireKeysJob } from './modules.ts';
@@ -52,7 +51,8 @@ export async function startPlatform(
   config: Config,
   log: Logger,
   metrics: Metrics,
-  { https, supervisor }: { https: HttpsServer | null; supervisor: Supervisor | null },
+  https: HttpsServer | null,
+  { supervisor, isEnding }: Pick<DriverDeps, 'supervisor'> & { isEnding(): boolean },
 ): Promise<Platform> {
   const { onStop, onStopping, stopWaiting, stop } = createShutdown(log);
   try {
@@ -100,7 +100,7 @@ export async function startPlatform(
       ...(await openKeys({ db, invalidation, log, onStop })),
       now: () => new Date(),
       events: collectEvents(config),
-      callerLimit: createCallerLimit(config.rateLimits),
+      callerLimit: createCallerLimit(config.rateLimits, { exchange: supervisor?.counts }),
       onStop,
       onStopping,
     } as DriverDeps as Services;
@@ -116,10 +116,10 @@ export async function startPlatform(
 
     const routes = modules.flatMap((module) => module.routes?.(services) ?? []);
     const api = createApi({ ...services, checkAnswers: config.checkAnswers }, routes);
-    const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)));
+    const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)), isEnding);
     const handle = createFront([
       ...platformHandlers({ baseUrl: config.baseUrl, isReady }),
-      ...metricsHandlers(metrics, config.metrics),
+      ...metricsHandlers(publishedMetrics(metrics, supervisor), config.metrics),
       { matches: (path) => path.startsWith('/api/v1/'), handle: api },
       ...modules.flatMap((module) => module.handlers?.(services) ?? []),
     ]);

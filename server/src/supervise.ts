@@ -1,13 +1,16 @@
-import { readConfigOrExit } from './config.ts';
+import { exitOnConfigError, readConfigOrExit } from './config.ts';
 import { createLog } from './core/log.ts';
+import { withEnvFile } from './supervisor/env-file.ts';
 import { createSupervisor } from './supervisor/supervisor.ts';
 
 /** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
 const sameSignalMs = 500;
 
-const config = readConfigOrExit(process.env);
+const readEnvironment = () => withEnvFile(process.env);
+const env = exitOnConfigError(readEnvironment);
+const config = readConfigOrExit(env);
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
-const supervisor = createSupervisor(config, log, process.env);
+const supervisor = createSupervisor(config, log, { env, readEnvironment });
 let signalledAt: number | null = null;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
@@ -17,6 +20,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     else supervisor.stopNow();
     signalledAt = now;
   });
-process.on('SIGHUP', () => supervisor.restartServer());
+process.on('SIGHUP', () => supervisor.replaceWorkers());
 
 process.exit(await supervisor.ended);

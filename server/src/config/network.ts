@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { ConfigError } from '../core/config-error.ts';
 import { type IpNetworks, parseNetworks } from '../core/ip-networks.ts';
@@ -28,6 +29,17 @@ export function readListen(env: Environment): string | null {
       'must not be set with SVC_LISTEN: all requests come through the proxy.',
     );
   return path;
+}
+
+const workersMax = 64;
+
+/** One core is left to PostgreSQL and the apps. */
+export function readWorkers(env: Environment): number {
+  const text = env.SVC_WORKERS;
+  if (!text) return Math.min(workersMax, Math.max(1, availableParallelism() - 1));
+  if (!/^\d{1,2}$/.test(text) || Number(text) < 1 || Number(text) > workersMax)
+    throw new ConfigError('SVC_WORKERS', `must be a number from 1 to ${workersMax}.`);
+  return Number(text);
 }
 
 export function readBaseUrl(env: Environment, port: number): string {

@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { type AuditHeadsTable, type AuditTables, type ChainHead, entryHash, genesisHash } from './audit.ts';
@@ -84,7 +92,7 @@ export function anchorsPath(dataDir: string): string {
 
 const appendsBetweenCompactions = 1_000;
 
-/** Both append and compaction are synchronous, so that writes of one server cannot interleave. */
+/** Both append and compaction are synchronous, so that writes of one process cannot interleave. */
 export function createAnchorWriter(file: string): (head: ChainHead) => void {
   compactAnchors(file);
   let appends = 0;
@@ -106,22 +114,33 @@ export function appendAnchor(file: string, head: ChainHead): void {
 
 export function readAnchors(file: string): ChainHead[] {
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.flatMap((line) => parseAnchor(line) ?? []);
+  return parseAnchors(readFileSync(file, 'utf8'));
 }
 
+function parseAnchors(text: string): ChainHead[] {
+  return text.split('\n').flatMap((line) => parseAnchor(line) ?? []);
+}
+
+/** What another process appends meanwhile to the file that is replaced is appended to the new one. */
 export function compactAnchors(file: string): void {
-  const newest = new Map<string, ChainHead>();
-  for (const anchor of readAnchors(file)) {
-    const known = newest.get(anchor.tenantId);
-    if (!known || anchor.seq >= known.seq) newest.set(anchor.tenantId, anchor);
+  if (!existsSync(file)) return;
+  const replaced = openSync(file, 'r');
+  try {
+    const newest = new Map<string, ChainHead>();
+    for (const anchor of parseAnchors(readFileSync(replaced, 'utf8'))) {
+      const known = newest.get(anchor.tenantId);
+      if (!known || anchor.seq >= known.seq) newest.set(anchor.tenantId, anchor);
+    }
+    if (newest.size === 0) return;
+    const next = `${file}.${process.pid}.next`;
+    const lines = [...newest.values()].map((head) => `${JSON.stringify(head)}\n`);
+    writeFileSync(next, lines.join(''), { mode: 0o600 });
+    renameSync(next, file);
+    const more = readFileSync(replaced, 'utf8');
+    if (more !== '') appendFileSync(file, more);
+  } finally {
+    closeSync(replaced);
   }
-  if (newest.size === 0) return;
-  const next = `${file}.next`;
-  writeFileSync(next, [...newest.values()].map((head) => `${JSON.stringify(head)}\n`).join(''), {
-    mode: 0o600,
-  });
-  renameSync(next, file);
 }
 
 function parseAnchor(line: string): ChainHead | null {

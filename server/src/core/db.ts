@@ -112,9 +112,10 @@ function isConnectionError(error: unknown): boolean {
 
 const readinessCachedMs = 1_000;
 
-export function createReadiness(probe: () => Promise<void>): () => Promise<boolean> {
+export function createReadiness(probe: () => Promise<void>, isEnding: () => boolean): () => Promise<boolean> {
   let last: { at: number; isReady: Promise<boolean> } | null = null;
-  return () => {
+  return async () => {
+    if (isEnding()) return false;
     if (!last || performance.now() - last.at > readinessCachedMs) {
       const isReady = probe().then(
         () => true,

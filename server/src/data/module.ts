@@ -88,7 +88,7 @@ export const data: Module = {
     const rawDatabases = openRawDatabases(config, database, {
       installation: await installationId(db),
       log,
-      server: supervisor?.rawServer,
+      supervisor,
     });
     onStop(rawDatabases.close);
     await publishRawDatabases({ db, raw: rawDatabases });

@@ -310,7 +310,8 @@ export const delivery: Module = {
       logs,
       inFlight: (address) => deps.requestsInFlight(address) + calls.count(address),
       sample: createUsageSampler({ db, runtime, metrics: appMetrics }).sample,
-      processes: config.databaseUrl === undefined ? 'one' : 'many',
+      processes:
+        config.databaseUrl === undefined && (config.supervised?.worker?.count ?? 1) === 1 ? 'one' : 'many',
     });
     onStop(() => deployments.stop());
     const environment = deploymentEnvironment(db, { ...config, rawDatabases: deps.rawDatabases });

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
 import type { Caller } from '../core/context.ts';
 import { Failure } from '../core/problem.ts';
-import { createCallerLimit } from './caller-limit.ts';
+import { type Counts, createCallerLimit } from './caller-limit.ts';
 
 const caller = (kind: Caller['kind'], userId: string, credentialId = '') =>
   ({ kind, userId, credentialId, scope: kind === 'pat' ? {} : undefined }) as Caller;
 
 function start(limits: Partial<Parameters<typeof createCallerLimit>[0]> = {}) {
   let at = 1_000_000;
-  const limit = createCallerLimit({ person: 3, token: 2, address: 1, ...limits }, () => at);
+  const limit = createCallerLimit({ person: 3, token: 2, address: 1, ...limits }, { now: () => at });
   return {
     advance: (ms: number) => {
       at += ms;
@@ -73,4 +73,23 @@ test('the headers can be left out while more than half is left', () => {
   expect(next()).toBeUndefined();
   expect(next()).toMatchObject({ ratelimit: '"token";r=2;t=10' });
   expect(next()).toMatchObject({ ratelimit: '"token";r=1;t=10' });
+});
+
+test('processes of one server tell each other what they have counted', async () => {
+  const sent = Promise.withResolvers<Counts>();
+  const receivers: ((counts: Counts) => void)[] = [];
+  const exchange = {
+    send: sent.resolve,
+    onReceive: (receive: (counts: Counts) => void) => void receivers.push(receive),
+  };
+  const limits = { person: 3, token: 2, address: 1 };
+  const [one, other] = [createCallerLimit(limits, { exchange }), createCallerLimit(limits, { exchange })];
+  const take = (limit: typeof one) => limit(caller('login', 'ada'), () => '', 'always');
+  take(one);
+  take(one);
+  const counts = await sent.promise;
+  expect(counts).toEqual({ ada: 2 });
+  receivers[1]?.(counts);
+  expect(take(other)).toMatchObject({ ratelimit: expect.stringContaining('"person";r=0;') });
+  expect(() => take(other)).toThrow(Failure);
 });

@@ -29,24 +29,42 @@ interface Window {
   count: number;
 }
 
-/** In the memory of one process, so that a request costs no query. */
-export function createCallerLimit(limits: CallerLimits, now: () => number = Date.now): CallerLimit {
+/** Other processes of the same server, which tell each other what they have counted. */
+export interface CountExchange {
+  send(counts: Counts): void;
+  onReceive(listener: (counts: Counts) => void): void;
+}
+
+export type Counts = Readonly<Record<string, number>>;
+
+const exchangeMs = 250;
+
+/** In the memory of the process, so that a request costs no query. */
+export function createCallerLimit(
+  limits: CallerLimits,
+  { now = Date.now, exchange }: { now?: () => number; exchange?: CountExchange | undefined } = {},
+): CallerLimit {
   const windows = new Map<string, Window>();
+  const share = exchange && shareCounts(exchange);
+  exchange?.onReceive((counts) => {
+    const at = now();
+    for (const [key, more] of Object.entries(counts)) count(key, at, more);
+  });
   const policies = {
     person: `"person";q=${limits.person};w=${windowSeconds}`,
     token: `"token";q=${limits.token};w=${windowSeconds}`,
     address: `"address";q=${limits.address};w=${windowSeconds}`,
   };
 
-  function count(key: string, at: number): Window {
+  function count(key: string, at: number, more: number): Window {
     const open = windows.get(key);
     if (open !== undefined && open.endsAt > at) {
-      open.count++;
+      open.count += more;
       return open;
     }
     // Deleted and set again, so that the map is ordered by age.
     windows.delete(key);
-    const window = { endsAt: at + windowSeconds * 1000, count: 1 };
+    const window = { endsAt: at + windowSeconds * 1000, count: more };
     windows.set(key, window);
     if (windows.size > windowsMax) {
       const oldest = windows.keys().next().value;
@@ -62,7 +80,8 @@ export function createCallerLimit(limits: CallerLimits, now: () => number = Date
     const key =
       caller === null ? addressGroup(address()) : kind === 'token' ? caller.credentialId : caller.userId;
     const at = now();
-    const window = count(key, at);
+    const window = count(key, at, 1);
+    share?.(key);
     if (when === 'when_low' && window.count * 2 < max) return undefined;
     const seconds = Math.ceil((window.endsAt - at) / 1000);
     const headers = {
@@ -74,5 +93,19 @@ export function createCallerLimit(limits: CallerLimits, now: () => number = Date
       detail: `At most ${max} requests in ${windowSeconds} seconds for one ${kind}.`,
       headers: { ...headers, 'retry-after': String(seconds) },
     });
+  };
+}
+
+function shareCounts({ send }: CountExchange): (key: string) => void {
+  let waiting: Record<string, number> | null = null;
+  return (key) => {
+    if (waiting === null) {
+      waiting = {};
+      setTimeout(() => {
+        if (waiting) send(waiting);
+        waiting = null;
+      }, exchangeMs).unref();
+    }
+    waiting[key] = (waiting[key] ?? 0) + 1;
   };
 }

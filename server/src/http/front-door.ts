@@ -1,9 +1,17 @@
 import { createPassThroughClients } from './raw-http/pass-through.ts';
-import { listenRaw, type RawListenerOptions } from './raw-http/raw-listener.ts';
+import {
+  listenRaw,
+  type RawListener,
+  type RawListenerOptions,
+  type StopMode,
+} from './raw-http/raw-listener.ts';
 import { serve } from './serve.ts';
 
 type ServeOptions = Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>;
-type Endpoint = Pick<RawListenerOptions, 'host' | 'port' | 'socket' | 'clientAddress' | 'edge' | 'limits'>;
+type Endpoint = Pick<
+  RawListenerOptions,
+  'host' | 'port' | 'socket' | 'descriptor' | 'clientAddress' | 'edge' | 'limits'
+>;
 
 /** For connections that are idle when their listener has stopped. */
 const generalGraceMs = 100;
@@ -22,9 +30,12 @@ export function openFrontDoor(options: ServeOptions) {
   return {
     common,
     listen: (endpoint: Endpoint) => listenRaw({ ...common, ...endpoint }),
-    async stop(listeners: readonly ({ stop(graceMs: number): Promise<void> } | null)[], graceMs: number) {
+    async stop(
+      listeners: readonly (Pick<RawListener, 'stop'> | null)[],
+      { graceMs, how }: { graceMs: number; how: StopMode },
+    ) {
       general.announceStop();
-      await Promise.all(listeners.map((listener) => listener?.stop(graceMs)));
+      await Promise.all(listeners.map((listener) => listener?.stop(graceMs, how)));
       await general.stop(generalGraceMs);
     },
   };

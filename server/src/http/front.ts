@@ -59,7 +59,7 @@ export function platformHandlers({
     documentAt('/healthz', async () => Response.json({ status: 'ok' })),
     documentAt('/readyz', async () => {
       if (await isReady()) return Response.json({ status: 'ready' });
-      throw fail('unavailable', { detail: 'The database is not reachable.' });
+      throw fail('unavailable', { detail: 'The server is stopping, or the database is not reachable.' });
     }),
     document(versionPath, 'application/json', () => ({ version: packageJson.version })),
     document('/api/v1/openapi.json', 'application/json', () =>

@@ -5,8 +5,11 @@ import {
   listenRaw,
   type RawListener,
   type RawListenerOptions,
+  type StopMode,
   type TlsKeyPair,
 } from './raw-http/raw-listener.ts';
+
+import { openSocketCalls, type SocketCalls } from './socket-calls.ts';
 
 export type { HostCertificate, TlsKeyPair };
 
@@ -14,7 +17,9 @@ export interface HttpsListener {
   port: number;
   hasCertificate(host: string): boolean;
   setCertificates(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): void;
-  stop(graceMs: number): Promise<void>;
+  /** On a socket that processes share, nothing is accepted before. */
+  accept(): void;
+  stop(graceMs: number, how?: StopMode): Promise<void>;
 }
 
 /** How long a replaced listener finishes handshakes; above the idle timeout of connections. */
@@ -34,6 +39,9 @@ type HttpsListenerOptions = RawListenerOptions & {
  * new connections to it, and stop the first when no handshake can be open on it, because Bun would cut those.
  */
 export function openHttpsListener(options: HttpsListenerOptions): HttpsListener {
+  const calls = openSocketCalls();
+  if (options.descriptor !== undefined && calls)
+    return shareHttpsListener(options, options.descriptor, calls);
   // Opened without `reusePort` first: a shared port would not report that it is in use.
   const probe = Bun.listen({ hostname: options.host, port: options.port, socket: { data() {} } });
   const { port } = probe;
@@ -75,10 +83,67 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
         setTimeout(() => void retire(replaced, replacedMsMax), wait),
       );
     },
-    async stop(graceMs) {
+    accept() {},
+    async stop(graceMs, how) {
       const replaced = [...retiring.keys()];
       for (const timer of retiring.values()) clearTimeout(timer);
-      await Promise.all([current, ...replaced].map((listener) => listener.stop(graceMs)));
+      await Promise.all([current, ...replaced].map((listener) => listener.stop(graceMs, how)));
+    },
+  };
+}
+
+/** Each set of certificates has a duplicate of the descriptor, and only the newest accepts connections. */
+function shareHttpsListener(
+  options: HttpsListenerOptions,
+  descriptor: number,
+  calls: SocketCalls,
+): HttpsListener {
+  let certificates: readonly HostCertificate[] = [];
+  let { defaultCertificate } = options;
+  let hosts: ReadonlySet<string> = new Set();
+  let current: { listener: RawListener; fd: number } | null = null;
+  const retiring = new Map<RawListener, Timer>();
+
+  function accept(): void {
+    const replaced = current;
+    const fd = calls.duplicate(descriptor);
+    const listener = openListener(
+      { ...options, descriptor: fd },
+      options.port,
+      certificates,
+      defaultCertificate,
+    );
+    current = { listener, fd };
+    if (!replaced) return;
+    replaced.listener.closeAfterResponses();
+    const wait = calls.stopAccepting(replaced.fd)
+      ? (options.handshakeMs ?? handshakeMsMax)
+      : unpreferredMsMax;
+    const retire = async () => {
+      await replaced.listener.stop(replacedMsMax);
+      retiring.delete(replaced.listener);
+    };
+    retiring.set(
+      replaced.listener,
+      setTimeout(() => void retire(), wait),
+    );
+  }
+
+  return {
+    port: options.port,
+    hasCertificate: (host) => hosts.has(host),
+    setCertificates(next, nextDefault) {
+      const isSame = certificatesKey(next, nextDefault) === certificatesKey(certificates, defaultCertificate);
+      certificates = next;
+      defaultCertificate = nextDefault;
+      hosts = new Set(next.map(({ serverName }) => serverName));
+      if (current && !isSame) accept();
+    },
+    accept,
+    async stop(graceMs, how) {
+      for (const timer of retiring.values()) clearTimeout(timer);
+      const listeners = [...(current ? [current.listener] : []), ...retiring.keys()];
+      await Promise.all(listeners.map((listener) => listener.stop(graceMs, how)));
     },
   };
 }
@@ -94,7 +159,7 @@ function openListener(
   return listenRaw({
     ...options,
     port,
-    reusePort: true,
+    reusePort: options.descriptor === undefined,
     tls: { cert, key, hosts: certificates },
     accepts: (host) => !hosts.has(host) || options.isServed(host),
   });

@@ -13,9 +13,19 @@ export interface MetricsConfig {
   listener: { host: string; port: number } | null;
 }
 
+type PublishedMetrics = Pick<Metrics, 'text' | 'contentType'>;
+
 const path = '/metrics';
 
-export function metricsHandlers(metrics: Metrics, { token }: MetricsConfig): PathHandler[] {
+/** Of all workers, where there is a supervisor. */
+export function publishedMetrics(
+  metrics: Metrics,
+  supervisor: { readMetrics(): Promise<string> } | null,
+): PublishedMetrics {
+  return supervisor ? { text: supervisor.readMetrics, contentType: metrics.contentType } : metrics;
+}
+
+export function metricsHandlers(metrics: PublishedMetrics, { token }: MetricsConfig): PathHandler[] {
   if (token === null) return [];
   const { handle, ...document } = documentAt(path, () => metricsResponse(metrics));
   return [
@@ -30,7 +40,11 @@ export function metricsHandlers(metrics: Metrics, { token }: MetricsConfig): Pat
 }
 
 /** Requires the token too, if there is one. */
-export function listenForMetrics(metrics: Metrics, { token, listener }: MetricsConfig, log: Logger) {
+export function listenForMetrics(
+  metrics: PublishedMetrics,
+  { token, listener }: MetricsConfig,
+  { log, descriptor }: { log: Logger; descriptor: number | undefined },
+) {
   if (!listener) return null;
   const edge: Edge = {
     serves: () => true,
@@ -43,6 +57,7 @@ export function listenForMetrics(metrics: Metrics, { token, listener }: MetricsC
   };
   return listenRaw({
     ...listener,
+    descriptor,
     edge: () => edge,
     trustedProxies: { includes: () => false },
     passThroughClients: null,
@@ -50,7 +65,7 @@ export function listenForMetrics(metrics: Metrics, { token, listener }: MetricsC
   });
 }
 
-async function metricsResponse(metrics: Metrics): Promise<Response> {
+async function metricsResponse(metrics: PublishedMetrics): Promise<Response> {
   return new Response(await metrics.text(), { headers: { 'content-type': metrics.contentType } });
 }
 

@@ -46,6 +46,8 @@ export interface IdentityServices {
 }
 
 type IdentityDeps = Deps & {
+  /** Null: this process alone answers local logins. */
+  supervisor: { localSecret(): Promise<string> } | null;
   config: Pick<IdentityProviderOptions, 'upstream' | 'localPasswords'> & {
     seed: 'demo' | 'none';
     mail: MailConfig | null;
@@ -59,9 +61,11 @@ export const identity: Module = {
   name: 'identity',
   keys: [oauthSigningKey, oauthCookieKey, factorKey],
   async open(deps: IdentityDeps): Promise<IdentityServices> {
-    const { config, db, events, log, now, invalidation, keys, onStop } = deps;
-    const localSecret = config.seed === 'demo' ? openLocalLogin(config) : null;
-    onStop(() => closeLocalLogin(config, localSecret));
+    const { config, db, events, log, now, invalidation, keys, supervisor, onStop } = deps;
+    const localSecret =
+      config.seed === 'demo' ? openLocalLogin(config, await supervisor?.localSecret()) : null;
+    // The other workers still use the file of the supervisor's secret.
+    if (!supervisor) onStop(() => closeLocalLogin(config, localSecret));
     const issuers = createIssuerKeys({ trusted: config.trustedIssuers, now: Date.now });
     const provider = await createLazyProvider({
       ...config,

@@ -1,13 +1,21 @@
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
 import type { Environment } from '../config/values.ts';
-import type { Asked, ServerMessage } from '../drivers/supervisor/messages.ts';
+import type { Asked, ServerMessage, SupervisorMessage } from '../drivers/supervisor/messages.ts';
 
 export interface Part {
+  pid: number;
+  /** Null: it ended before it was ready. */
+  ready: Promise<{ port: number } | null>;
   /** With `ready: false`, an end before it was ready. */
   exited: Promise<{ code: number; ready: boolean }>;
+  send(message: SupervisorMessage): void;
+  /** Null: it did not answer in time. */
+  readMetrics(msMax: number): Promise<string | null>;
   /** SIGTERM, and SIGKILL after this time. */
   stop(graceMs: number): Promise<void>;
+  /** Ends after the requests of its connections, and by SIGKILL after this time. */
+  drain(graceMs: number): Promise<void>;
   kill(): void;
 }
 
@@ -20,9 +28,15 @@ export function startPart(options: {
   /** A program that starts it, with its arguments. */
   through?: readonly string[];
   env: Environment;
+  /** Descriptors of this process; in the part they are 3, 4 and so on. */
+  descriptors?: readonly number[];
   onAsk?: (what: Asked) => Promise<unknown>;
+  onMessage?: (message: ServerMessage) => void;
 }): Part {
   let isReady = false;
+  let lastAnswer = 0;
+  const answers = new Map<number, (text: string | null) => void>();
+  const ready = Promise.withResolvers<{ port: number } | null>();
   const child: Subprocess = Bun.spawn(
     [
       ...(options.through ?? []),
@@ -32,32 +46,67 @@ export function startPart(options: {
     ],
     {
       env: options.env,
-      stdin: 'ignore',
-      stdout: 'inherit',
-      stderr: 'inherit',
+      stdio: ['ignore', 'inherit', 'inherit', ...(options.descriptors ?? [])],
       detached: true,
       serialization: 'json',
       ipc: (message: ServerMessage) => void receive(message),
     },
   );
   async function receive(message: ServerMessage): Promise<void> {
-    if ('ready' in message) isReady = true;
-    if (!('question' in message)) return;
-    const { question, ask } = message;
-    const reply = await options.onAsk?.(ask).then(
-      (result) => ({ question, result }),
-      (error: unknown) => ({ question, error: error instanceof Error ? error.message : String(error) }),
-    );
-    if (child.exitCode === null) child.send(reply);
+    if ('ready' in message) {
+      isReady = true;
+      ready.resolve({ port: message.port ?? 0 });
+    } else if ('answer' in message) answers.get(message.answer)?.(message.text);
+    else if ('question' in message) {
+      const { question, ask } = message;
+      const reply = await options.onAsk?.(ask).then(
+        (result) => ({ question, result }),
+        (error: unknown) => ({ question, error: error instanceof Error ? error.message : String(error) }),
+      );
+      if (reply) send(reply);
+    } else options.onMessage?.(message);
   }
-  const exited = child.exited.then((code) => ({ code, ready: isReady }));
+  function send(message: SupervisorMessage): void {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    try {
+      child.send(message);
+    } catch {
+      // Its channel closes before its end is known.
+    }
+  }
+  const exited = child.exited.then((code) => {
+    ready.resolve(null);
+    for (const answer of answers.values()) answer(null);
+    return { code, ready: isReady };
+  });
+  async function endWithin(graceMs: number): Promise<void> {
+    const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+    await exited;
+    clearTimeout(timer);
+  }
   return {
+    pid: child.pid,
+    ready: ready.promise,
     exited,
+    send,
+    async readMetrics(msMax) {
+      const number = ++lastAnswer;
+      const answer = Promise.withResolvers<string | null>();
+      answers.set(number, answer.resolve);
+      const timer = setTimeout(() => answer.resolve(null), msMax);
+      send({ wants: 'metrics', answer: number });
+      const text = await answer.promise;
+      clearTimeout(timer);
+      answers.delete(number);
+      return text;
+    },
     async stop(graceMs) {
       child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
-      await exited;
-      clearTimeout(timer);
+      await endWithin(graceMs);
+    },
+    async drain(graceMs) {
+      send({ drain: true });
+      await endWithin(graceMs);
     },
     kill: () => child.kill('SIGKILL'),
   };

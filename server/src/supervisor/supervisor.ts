@@ -1,20 +1,30 @@
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { localLoginFile } from '@svc/contract/identity.ts';
 import type { Logger } from 'pino';
 import { socketPathBytesMax } from '../config/network.ts';
 import type { Environment } from '../config/values.ts';
-import type { Config } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
-import { explainPortInUse, prepareSocketPath } from '../drivers/os/listen.ts';
 import { checkOpenFiles } from '../drivers/os/open-files.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
-import { type Asked, type Supervised, supervisedVariable } from '../drivers/supervisor/messages.ts';
+import {
+  type Asked,
+  type ServerMessage,
+  type Supervised,
+  supervisedVariable,
+} from '../drivers/supervisor/messages.ts';
+import { keepFixed } from './env-file.ts';
+import { createGateKeeper } from './gate-keeper.ts';
 import { type Part, startPart } from './part.ts';
 import { asServerUser, chooseServerUser, handOverDataDir } from './server-user.ts';
+import { checkListeners, listPorts, type OpenedSockets, openSharedSockets } from './shared-sockets.ts';
+import { connectionsNeeded, limitWorkers } from './worker-count.ts';
+import { createWorkerMetrics } from './worker-metrics.ts';
+import { createWorkers, type Workers } from './workers.ts';
 
-/** Longer than the server takes at most to end its requests. */
-const serverGraceMs = 40_000;
 const agentGraceMs = 20_000;
 const restartMs = { first: 200, max: 10_000 };
 /** After this time a part counts as sound again. */
@@ -23,49 +33,82 @@ const steadyMs = 60_000;
 export interface Supervisor {
   /** Exit code. */
   ended: Promise<number>;
-  restartServer(): void;
+  replaceWorkers(): void;
   stop(): void;
   stopNow(): void;
 }
 
-/** Starts PostgreSQL, the agent and the server, restarts what ends, and stops them in their order. */
-export function createSupervisor(config: Config, log: Logger, ownEnv: Environment): Supervisor {
+/** Starts PostgreSQL, the agent and the workers of the server, restarts what ends, and stops them in their order. */
+export function createSupervisor(
+  config: Config,
+  log: Logger,
+  { env: firstEnv, readEnvironment }: { env: Environment; readEnvironment: () => Environment },
+): Supervisor {
+  let env = firstEnv;
   const ended = Promise.withResolvers<number>();
   const stopping = Promise.withResolvers<number>();
+  const localSecret = randomBytes(32).toString('base64url');
   let isStopping = false;
-  let restarting: Promise<void> | null = null;
-  let server: Part | null = null;
+  let workers: Workers | null = null;
   let agent: Part | null = null;
   let opened: Database | null = null;
+  let sockets: OpenedSockets | null = null;
+  const metrics = createWorkerMetrics(() => workers?.list() ?? []);
   const raw = config.databaseUrl || config.rawDatabaseUrl ? null : embeddedRawServer(config.dataDir, log);
+  const gate = createGateKeeper(log);
 
   async function run(): Promise<number> {
     checkOpenFiles();
     await checkListeners(config);
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
-    const serverUser = chooseServerUser(config, log, ownEnv);
+    const serverUser = chooseServerUser(config, log, env);
     if (serverUser) handOverDataDir(config.dataDir, serverUser);
+    sockets = await openSharedSockets(config, serverUser);
+    if (!sockets)
+      log.warn('the server has one worker: this system does not let several processes share a port');
     const supervised: Supervised = {
       agentSocket: config.runtime.kind === 'process' ? agentSocketPath(config.dataDir) : null,
-      gatewayPort: findFreePort(),
+      gatewayPort: sockets?.gatewayPort || findFreePort(),
       serverUser,
+      worker: null,
+      sockets: sockets?.inWorker ?? null,
     };
-    const env = { ...ownEnv, [supervisedVariable]: JSON.stringify(supervised) };
-    const database = openDatabase({ ...config, log: (line) => log.info(line) });
+    const envWith = (worker: Supervised['worker']) => ({
+      ...env,
+      [supervisedVariable]: JSON.stringify({ ...supervised, worker }),
+    });
+    const isChosen = Boolean(env.SVC_WORKERS);
+    const requested = { count: sockets ? config.workers : 1, isChosen };
+    const connectionsMax = connectionsNeeded(requested.count);
+    const database = openDatabase({ ...config, connectionsMax, log: (line) => log.info(line) });
+    const count = database.then((found) => limitWorkers(requested, found, log));
+    count.catch(() => {});
     if (supervised.agentSocket)
       void keepRunning('the agent', () => {
-        agent = startPart({ program: 'agent.ts', env });
+        agent = startPart({ program: 'agent.ts', env: envWith(null) });
         return agent;
       });
-    const through = serverUser
-      ? asServerUser(
-          serverUser,
-          listPorts(config).map(({ port }) => port),
-        )
-      : [];
-    void keepRunning('the server', () => {
-      server = startPart({ program: 'main.ts', env, through, onAsk: (what) => answer(what, database) });
-      return server;
+    const ownPorts = sockets ? [] : listPorts(config).map(({ port }) => port);
+    const through = serverUser ? asServerUser(serverUser, ownPorts) : [];
+    const onAsk = (what: Asked) => answer(what, database);
+    gate.start = () => startPart({ program: 'gate.ts', env: envWith(null), through, onAsk });
+    workers = createWorkers({
+      count,
+      isShared: sockets !== null,
+      start: (worker) => {
+        const part: Part = startPart({
+          program: 'main.ts',
+          env: envWith({ ...worker, count: requested.count }),
+          through,
+          descriptors: sockets?.descriptors,
+          onAsk,
+          onMessage: (message) => receive(part, message),
+        });
+        return part;
+      },
+      onFailed: stopping.resolve,
+      onExit: metrics.onExit,
+      log,
     });
     opened = await database;
     void opened.exited.then(() => {
@@ -77,26 +120,53 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
   }
 
   async function answer(asked: Asked, database: Promise<Database>): Promise<unknown> {
-    if (asked === 'rawDatabase') return raw?.url();
-    const { kind, controlUrl, rowsUrl, adminUrl } = await database;
-    return { kind, controlUrl, rowsUrl, adminUrl };
+    switch (asked) {
+      case 'rawDatabase':
+        return raw?.url();
+      case 'rawGate':
+        return gate.port();
+      case 'localSecret':
+        return localSecret;
+      case 'metrics':
+        return metrics.read();
+      case 'database': {
+        const { kind, controlUrl, rowsUrl, adminUrl } = await database;
+        return { kind, controlUrl, rowsUrl, adminUrl };
+      }
+    }
   }
 
-  /** Until the supervisor stops. The server must become ready once. */
+  function receive(part: Part, message: ServerMessage): void {
+    if ('metrics' in message) metrics.onLast(part, message.metrics);
+    else if ('logins' in message) gate.setLogins(message.logins);
+    else if ('counts' in message)
+      for (const other of workers?.list() ?? []) if (other.part !== part) other.part.send(message);
+  }
+
+  function replaceWorkers(): void {
+    try {
+      const { env: next, ignored } = keepFixed(env, readEnvironment());
+      readConfig(next);
+      env = next;
+      if (ignored.length > 0)
+        log.warn({ variables: ignored }, 'changes of these variables need a restart and are ignored');
+    } catch (error) {
+      log.error({ err: error }, 'the workers were not replaced, because the configuration is wrong');
+      return;
+    }
+    workers?.roll();
+  }
+
+  /** Until the supervisor stops. */
   async function keepRunning(name: string, start: () => Part): Promise<void> {
     let waitMs = restartMs.first;
     let wasReady = false;
     while (!isStopping) {
       const startedAt = performance.now();
-      const part = start();
-      const { code, ready } = await part.exited;
+      const { code, ready } = await start().exited;
       wasReady ||= ready;
       if (isStopping) return;
       if (!wasReady) return stopping.resolve(code || 1);
-      if (part === server && restarting) {
-        await restarting;
-        continue;
-      }
       waitMs =
         performance.now() - startedAt > steadyMs ? restartMs.first : Math.min(waitMs * 2, restartMs.max);
       log.error({ code, restart_in_ms: waitMs }, `${name} ended unexpectedly`);
@@ -104,9 +174,18 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
     }
   }
 
+  /** All workers have this file together. Another server may have written it since. */
+  function closeLocalLogin(): void {
+    const file = join(config.dataDir, localLoginFile);
+    if (existsSync(file) && readFileSync(file, 'utf8').includes(localSecret)) rmSync(file, { force: true });
+  }
+
   async function end(code: number): Promise<void> {
     isStopping = true;
-    await server?.stop(serverGraceMs);
+    sockets?.close();
+    await workers?.stop();
+    closeLocalLogin();
+    await gate.stop();
     await agent?.stop(agentGraceMs);
     await raw?.stop();
     await opened?.stop();
@@ -126,41 +205,18 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
 
   return {
     ended: ended.promise,
-    restartServer() {
-      if (isStopping || restarting || !server) return;
-      log.info('restarting the server');
-      restarting = server.stop(serverGraceMs).finally(() => {
-        restarting = null;
-      });
-    },
+    replaceWorkers,
     stop: () => stopping.resolve(0),
     stopNow() {
       isStopping = true;
-      server?.kill();
+      workers?.kill();
+      gate.kill();
       agent?.kill();
       raw?.stopNow();
       opened?.stopNow();
       ended.resolve(130);
     },
   };
-}
-
-/** Before anything is set up: a port in use is the usual mistake. */
-async function checkListeners(config: Config): Promise<void> {
-  if (config.socket) await prepareSocketPath(config.socket);
-  for (const { variable, host, port } of listPorts(config))
-    explainPortInUse({ variable, port }, () =>
-      Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true),
-    );
-}
-
-function listPorts({ socket, host, port, https, metrics }: Config) {
-  const all = [
-    { variable: 'SVC_PORT', host, port: socket ? undefined : port },
-    { variable: 'SVC_HTTPS_PORT', host, port: https?.port },
-    { variable: 'SVC_METRICS_PORT', host, ...metrics.listener },
-  ];
-  return all.flatMap((each) => (each.port === undefined ? [] : [{ ...each, port: each.port }]));
 }
 
 function findFreePort(): number {

@@ -72,6 +72,7 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'apps of another runtime',
     'git host',
     'clock',
+    'workers',
     'keys',
     'audit chains',
     'outbox',

@@ -6,6 +6,7 @@ import type { Config } from '../../config.ts';
 import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/clock.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
+import { connectionsNeeded } from '../../supervisor/worker-count.ts';
 import { hasTable } from '../system.ts';
 import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
 
@@ -116,6 +117,21 @@ async function checkReady(origin: string, options: { unix?: string }, hint: stri
     return warning(`No server responds on ${name}: ${errorText(error)}`, hint);
   }
 }
+
+/** Each process of a server listens for changes with one connection. */
+export const workers = databaseCheck('workers', async ({ control }) => {
+  const { rows } = await control.pool.query<{ running: number; allowed: number }>(
+    `select count(*)::int as running, current_setting('max_connections')::int as allowed
+     from pg_stat_activity where application_name = 'svc listen' and datname = current_database()`,
+  );
+  const { running = 0, allowed = 0 } = rows[0] ?? {};
+  const detail = `${running} server processes use the database, which allows ${allowed} connections.`;
+  if (running === 0 || connectionsNeeded(running) <= allowed) return ok(detail);
+  return warning(
+    detail,
+    `Raise max_connections of PostgreSQL to ${connectionsNeeded(running)}, or lower SVC_WORKERS.`,
+  );
+});
 
 const differenceMsOk = 2_000;
 

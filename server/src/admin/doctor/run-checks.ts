@@ -10,7 +10,7 @@ import {
   rowsRole,
   withCheckedDatabase,
 } from './database.ts';
-import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server } from './machine.ts';
+import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server, workers } from './machine.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { certificates, gitHost, mail, objectStore, openidProvider } from './services.ts';
 import { tableDefinitions } from './tables.ts';
@@ -77,6 +77,7 @@ const checks: readonly Check[] = [
   otherRuntime,
   gitHost,
   clock,
+  workers,
   keys,
   auditChains,
   outbox,

@@ -26,6 +26,8 @@ export interface Instances {
   start(planned: readonly PlannedInstance[], row: DeploymentRow, signal: AbortSignal): Promise<void>;
   /** Continues the log of an instance that an earlier server process has started. */
   resumeLog(instance: InstanceRow): Promise<void>;
+  /** Another server process of this machine may have stopped the others. */
+  closeLogsExcept(instances: readonly Pick<InstanceRow, 'id'>[]): Promise<void>;
   /** Stops the instance, if it exists, and deletes its row. */
   stop(instance: Pick<InstanceRow, 'id' | 'handle'>): Promise<void>;
   stopOrphan(instance: InstanceRef): Promise<void>;
@@ -46,6 +48,7 @@ export function createInstances(
   const starting = new Set<string>();
   const stopping = new Map<string, Promise<void>>();
   const logs = new Map<string, OpenLog>();
+  let missingLogs = new Set<string>();
 
   async function startInRuntime(
     { id, process, index }: PlannedInstance,
@@ -136,6 +139,13 @@ export function createInstances(
   return {
     isStarting: (id) => starting.has(id),
     resumeLog,
+    async closeLogsExcept(known) {
+      const ids = new Set(known.map(({ id }) => id));
+      const missing = [...logs.keys()].filter((id) => !ids.has(id) && !starting.has(id) && !stopping.has(id));
+      // Twice in a row: one may have been started after they were listed.
+      await Promise.all(missing.filter((id) => missingLogs.has(id)).map(closeLog));
+      missingLogs = new Set(missing);
+    },
     stop,
     stopOrphan: (instance) => once(instance.instanceId, () => stopInRuntime(instance)),
     async start(planned, row, signal) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Invalidation } from '../../core/invalidation.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
+import type { Supervised } from '../../drivers/supervisor/messages.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { planSource } from '../detect/plan-source.ts';
 import type { LogSinks } from '../logs/log-sink.ts';
@@ -24,6 +25,7 @@ export async function openDeployments(
     FetchDeps & {
       runtime: Runtime;
       dataDir: string;
+      supervised: Pick<Supervised, 'worker'> | null;
       appsDomain: string;
       rawDatabases: RawDatabases;
       logs: LogSinks;
@@ -35,8 +37,9 @@ export async function openDeployments(
   const workDir = join(options.dataDir, 'runtime', 'work');
   mkdirSync(workDir, { recursive: true, mode: 0o711 });
   await deleteOrphanedWorkFolders(db, workDir);
-  // Another instance may listen at the address of one that ended with an earlier server or agent.
-  if (runtime.kind === 'process')
+  // Another instance may listen at the address of one that ended with an earlier server or agent. Later workers of this machine find
+  // instances that others are starting.
+  if (runtime.kind === 'process' && options.supervised?.worker?.isFirst !== false)
     await deleteNodeInstances(db, runtime.node, { except: await runtime.list() });
   return startDeployments(
     {

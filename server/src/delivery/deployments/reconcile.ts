@@ -127,6 +127,7 @@ export function createReconciler(
       // In the background: an instance that does not stop must not delay the others.
       else background(row.id, () => replace(row, now.state === 'gone' ? 'is gone' : now.detail));
     }
+    await instances.closeLogsExcept(rows);
     await confirmInstances(db, runtime.node, seen);
     await deleteLostInstances(db);
   }

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { syncFolder, writeDurably } from '../os/durable-file.ts';
 import { runProgram } from '../os/processes.ts';
-import type { ClusterUse } from './data-dir.ts';
+import type { ClusterUse, DataDir } from './data-dir.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Account, Binaries } from './programs.ts';
 import { DatabaseError } from './types.ts';
@@ -65,10 +65,13 @@ export async function createCluster(options: {
   rmdirSync(staging);
 }
 
-export function writeSettings({ path, use }: { path: string; use: ClusterUse }, account: Account): void {
+export function writeSettings(
+  { path, use, connectionsMax = 0 }: Pick<DataDir, 'path' | 'use' | 'connectionsMax'>,
+  account: Account,
+): void {
   const cluster = clusterFolder(path);
   const owner = account.isOtherUser ? account : undefined;
-  writeDurably(join(cluster, 'postgresql.conf'), settingsFile(use), owner);
+  writeDurably(join(cluster, 'postgresql.conf'), settingsFile(use, connectionsMax), owner);
   const access = 'local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n';
   writeDurably(join(cluster, 'pg_hba.conf'), access, owner);
 }
@@ -113,8 +116,10 @@ function listEntries(folder: string): string[] {
 }
 
 /** Written on each start, so that a new release's settings apply. ALTER SYSTEM has precedence over this file. */
-function settingsFile(use: ClusterUse): string {
-  const all = Object.entries({ ...settings, ...(use === 'app_databases' ? settingsForApps : {}) });
+function settingsFile(use: ClusterUse, connectionsMax: number): string {
+  const ofUse = use === 'app_databases' ? { ...settings, ...settingsForApps } : settings;
+  const max_connections = Math.max(ofUse.max_connections, connectionsMax);
+  const all = Object.entries({ ...ofUse, max_connections });
   const lines = all.map(([name, value]) => `${name} = '${value}'`);
   return ['# Written on each start. Change settings with ALTER SYSTEM.', ...lines, ''].join('\n');
 }

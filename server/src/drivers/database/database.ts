@@ -8,6 +8,7 @@ export interface DatabaseOptions {
   dataDir: string;
   databaseUrl?: string;
   dataDatabaseUrl?: string;
+  connectionsMax?: number;
   log: (line: string) => void;
 }
 

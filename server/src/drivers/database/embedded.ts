@@ -11,12 +11,13 @@ import { type Database, DatabaseError } from './types.ts';
 export interface EmbeddedOptions {
   dataDir: string;
   use?: ClusterUse;
+  connectionsMax?: number | undefined;
   log: (line: string) => void;
 }
 
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  const { log } = options;
-  const dataDir = openDataDir(options.dataDir, options.use);
+  const { log, connectionsMax } = options;
+  const dataDir = { ...openDataDir(options.dataDir, options.use), connectionsMax };
   const lock = takeServerLock(dataDir);
   try {
     const running = await withChangeLock(dataDir, log, async () => {

@@ -21,6 +21,40 @@ export interface GateOptions {
   log: Pick<Logger, 'warn'>;
 }
 
+/** Logins that may connect, with their number of connections; null: no longer. */
+export type GateLogins = Readonly<Record<string, number | null>>;
+
+/** The gate of this process, or of another one that outlives it. */
+export interface RawGate {
+  port(): Promise<number>;
+  setLogins(logins: GateLogins): void;
+  close(): Promise<void>;
+}
+
+export function createRawGate(options: Omit<GateOptions, 'connectionsOf'>): RawGate {
+  const connections = new Map<string, number>();
+  let opened: Promise<Gate> | undefined;
+  return {
+    async port() {
+      opened ??= openGate({ ...options, connectionsOf: (name) => connections.get(name) ?? 0 });
+      const { port } = await opened.catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      });
+      return port;
+    },
+    setLogins(logins) {
+      for (const [name, count] of Object.entries(logins))
+        if (count === null) connections.delete(name);
+        else connections.set(name, count);
+    },
+    async close() {
+      const open = await opened?.catch(() => undefined);
+      await open?.close();
+    },
+  };
+}
+
 /** Connections that have not sent their login yet; beyond the limit the oldest is closed. Real clients send it at once. */
 const anonymousMax = 50;
 

@@ -10,7 +10,7 @@ import {
   ensureDatabase,
   isForeign,
 } from './databases.ts';
-import { type Gate, type GateOptions, openGate, type Upstream } from './gate.ts';
+import { createRawGate, type GateOptions, type RawGate, type Upstream } from './gate.ts';
 import { hostAndPort, isRawName, publicAddress, readerName } from './raw-url.ts';
 import { openReader, type ReaderSpec, readerConnectionsMax } from './reader.ts';
 import {
@@ -41,32 +41,31 @@ interface LockedDatabase {
 interface RawDatabasesOptions {
   server: RawServer;
   installation: string;
-  gate?: Omit<GateOptions, 'upstream' | 'connectionsOf'>;
+  gate?: GateSettings | RawGate;
 }
+
+type GateSettings = Omit<GateOptions, 'upstream' | 'connectionsOf'>;
 
 /** More than PostgreSQL's limit for the role, so that clients get PostgreSQL's own error, and closing connections overlap. */
 const spareConnections = 3;
 
-export function createRawDatabases({ server, installation, gate }: RawDatabasesOptions): RawDatabases {
-  let opened: Promise<Gate> | undefined;
-  const connections = new Map<string, number>();
+export function createRawDatabases({
+  server,
+  installation,
+  gate: wanted,
+}: RawDatabasesOptions): RawDatabases {
+  const upstream = async () => upstreamAddress(await server.url());
+  const gate = wanted && 'portFile' in wanted ? createRawGate({ ...wanted, upstream }) : wanted;
   const register = (login: { name: string; connectionsMax: number }) =>
-    connections.set(login.name, login.connectionsMax + spareConnections);
+    gate?.setLogins({ [login.name]: login.connectionsMax + spareConnections });
+  const unregister = (...names: string[]) =>
+    gate?.setLogins(Object.fromEntries(names.map((name) => [name, null])));
   return {
     findProblem: async () =>
       server.kind === 'embedded' ? null : withClient(await server.url(), findServerProblem),
     address: async () => {
       if (!gate) return publicAddress(await server.url());
-      opened ??= openGate({
-        ...gate,
-        upstream: async () => upstreamAddress(await server.url()),
-        connectionsOf: (name) => connections.get(name) ?? 0,
-      });
-      const { port } = await opened.catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      });
-      return `postgresql://127.0.0.1:${port}/?sslmode=disable`;
+      return `postgresql://127.0.0.1:${await gate.port()}/?sslmode=disable`;
     },
     registerLogins: (logins) => {
       for (const login of logins) {
@@ -92,32 +91,29 @@ export function createRawDatabases({ server, installation, gate }: RawDatabasesO
             register({ name: readerName(name), connectionsMax: readerConnectionsMax });
           },
           closeReader: async () => {
-            connections.delete(readerName(name));
+            unregister(readerName(name));
             await closeRole(admin, readerName(name));
           },
           close: async () => {
-            connections.delete(name);
-            connections.delete(readerName(name));
+            unregister(name, readerName(name));
             if (!(await isForeign(admin, name, installation))) await closeDatabase(admin, name);
           },
           drop: async () => {
-            connections.delete(name);
-            connections.delete(readerName(name));
+            unregister(name, readerName(name));
             if (!(await isForeign(admin, name, installation))) await dropDatabase(admin, name);
           },
         });
       });
     },
     close: async () => {
-      const open = await opened?.catch(() => undefined);
-      await open?.close();
+      await gate?.close();
       await server.stop();
     },
     stopNow: () => server.stopNow(),
   };
 }
 
-function upstreamAddress(url: string): Upstream {
+export function upstreamAddress(url: string): Upstream {
   const { host, port } = hostAndPort(url);
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
 }
@@ -137,22 +133,35 @@ export function embeddedRawServer(dataDir: string, log: Logger): RawServer {
   });
 }
 
+export function rawGateSettings(dataDir: string, log: Logger): GateSettings {
+  return {
+    portFile: join(dataDir, 'raw-db.port'),
+    connectionsMax: gateConnectionsMax,
+    startupMsMax: 10_000,
+    log,
+  };
+}
+
 /** Without SVC_RAW_DATABASE_URL: the external server of the control plane, or a second embedded server. */
 export function openRawDatabases(
   { rawDatabaseUrl, dataDir }: { rawDatabaseUrl: string | undefined; dataDir: string },
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
-  { installation, log, server }: { installation: string; log: Logger; server: RawServer | undefined },
+  {
+    installation,
+    log,
+    supervisor,
+  }: {
+    installation: string;
+    log: Logger;
+    /** Has them for all workers. */
+    supervisor: { rawServer: RawServer; rawGate: RawGate } | null;
+  },
 ): RawDatabases {
   if (rawDatabaseUrl) return createRawDatabases({ installation, server: externalServer(rawDatabaseUrl) });
   if (kind === 'external') return createRawDatabases({ installation, server: externalServer(controlUrl) });
   return createRawDatabases({
     installation,
-    server: server ?? embeddedRawServer(dataDir, log),
-    gate: {
-      portFile: join(dataDir, 'raw-db.port'),
-      connectionsMax: gateConnectionsMax,
-      startupMsMax: 10_000,
-      log,
-    },
+    server: supervisor?.rawServer ?? embeddedRawServer(dataDir, log),
+    gate: supervisor?.rawGate ?? rawGateSettings(dataDir, log),
   });
 }

@@ -1,4 +1,6 @@
+import type { CountExchange, Counts } from '../../http/caller-limit.ts';
 import type { Database } from '../database/types.ts';
+import type { GateLogins, RawGate } from '../raw-database/gate.ts';
 import type { RawServer } from '../raw-database/server.ts';
 import type { Asked, ServerMessage, SupervisorMessage } from './messages.ts';
 
@@ -6,24 +8,49 @@ export interface Supervisor {
   /** The database that the supervisor has opened. It outlives the server. */
   openDatabase(): Promise<Database>;
   rawServer: RawServer;
+  rawGate: RawGate;
+  /** One for all workers: a request of local login may come to any of them. */
+  localSecret(): Promise<string>;
+  counts: CountExchange;
+  /** Of all workers together. */
+  readMetrics(): Promise<string>;
   reportReady(): void;
+  /** The last counts of this process. */
+  reportMetrics(text: string): void;
 }
 
 /** The supervisor has told the operator about it. */
 export class ReportedError extends Error {}
 
-/** Over the channel between the two processes. `onLost`: the supervisor has ended. */
-export function connectSupervisor(onLost: () => void): Supervisor {
+interface SupervisorEvents {
+  /** The supervisor has ended. */
+  onLost(): void;
+  /** Another worker takes over: end after the requests of open connections. */
+  onDrain?(): void;
+  onLogins?(logins: GateLogins): void;
+  readMetrics?(): Promise<string>;
+}
+
+/** Over the channel between the two processes. */
+export function connectSupervisor(events: SupervisorEvents): Supervisor {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
+  let receiveCounts: (counts: Counts) => void = () => {};
+  const send = (message: ServerMessage) => process.send?.(message);
   process.on('message', (message: SupervisorMessage) => {
+    if ('drain' in message) return events.onDrain?.();
+    if ('counts' in message) return receiveCounts(message.counts);
+    if ('logins' in message) return events.onLogins?.(message.logins);
+    if ('wants' in message) {
+      const { answer } = message;
+      return void events.readMetrics?.().then((text) => send({ answer, text }));
+    }
     const answer = waiting.get(message.question);
     waiting.delete(message.question);
     if ('error' in message) answer?.reject(new Error(message.error));
     else answer?.resolve(message.result);
   });
-  process.on('disconnect', onLost);
-  const send = (message: ServerMessage) => process.send?.(message);
+  process.on('disconnect', events.onLost);
   const ask = <T>(what: Asked): Promise<T> => {
     const answer = Promise.withResolvers<unknown>();
     waiting.set(++last, answer);
@@ -47,6 +74,20 @@ export function connectSupervisor(onLost: () => void): Supervisor {
       stop: async () => {},
       stopNow: () => {},
     },
+    rawGate: {
+      port: () => ask('rawGate'),
+      setLogins: (logins) => void send({ logins }),
+      close: async () => {},
+    },
+    localSecret: () => ask('localSecret'),
+    counts: {
+      send: (counts) => void send({ counts }),
+      onReceive(listener) {
+        receiveCounts = listener;
+      },
+    },
+    readMetrics: () => ask('metrics'),
     reportReady: () => void send({ ready: true }),
+    reportMetrics: (text) => void send({ metrics: text }),
   };
 }

@@ -133,16 +133,18 @@ export class Connection {
     const { second } = this.#shared.clock;
     // The general server has time limits of its own; after its end, only the client is waited for.
     if (this.#isPassing && this.#passThrough?.isServerGone !== true) return;
-    if (
-      this.#passThrough !== null &&
-      !this.#isPassing &&
-      second - this.#activeAt >= passThroughIdleSecondsMax
-    )
+    const idleSeconds = second - this.#activeAt;
+    if (this.#passThrough !== null && !this.#isPassing && idleSeconds >= passThroughIdleSecondsMax)
       this.#closePassThrough();
     if (second < this.#deadline) return;
     if (this.#state !== 'reading' || !this.#output.isEmpty) this.#socket.terminate();
     else if (this.#hasPartialRequest) this.#refuse(fail('request_timeout'));
     else this.#halfClose();
+  }
+
+  closeIfIdle(seconds: number): void {
+    const since = this.#unread === null ? this.idleSince : null;
+    if (since !== null && this.#shared.clock.second - since >= seconds) this.#halfClose();
   }
 
   close(): void {
@@ -151,9 +153,7 @@ export class Connection {
     this.#socket.end();
   }
 
-  terminate(): void {
-    this.#socket.terminate();
-  }
+  readonly terminate = () => this.#socket.terminate();
 
   #advance(): void {
     const hadPartialRequest = this.#hasPartialRequest;

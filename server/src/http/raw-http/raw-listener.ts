@@ -1,9 +1,10 @@
 import tls from 'node:tls';
-import type { SocketHandler, TCPSocketListener, UnixSocketListener } from 'bun';
+import type { SocketHandler, TCPSocketListener, TCPSocketListenOptions, UnixSocketListener } from 'bun';
 import type { Logger } from 'pino';
 import { socketPeer, type TrustedProxies } from '../client-address.ts';
 import type { Edge } from '../edge-request.ts';
 import { waitUntilIdle } from '../listener.ts';
+import { openSocketCalls } from '../socket-calls.ts';
 import { Connection, type ListenerState } from './connection.ts';
 import {
   type ConnectionLimits,
@@ -21,11 +22,19 @@ export interface RawListener {
   port: number;
   /** Every response is the last of its connection from now on. */
   closeAfterResponses(): void;
-  stop(graceMs: number): Promise<void>;
+  stop(graceMs: number, how?: StopMode): Promise<void>;
 }
+
+/**
+ * `soon`: idle connections are closed at once. `handover`: another process has the socket, and there is time: a connection is closed
+ * after its next response, or when it has been idle for a while, so that no request arrives at one that is being closed.
+ */
+export type StopMode = 'soon' | 'handover';
 
 const pendingResponsesMax = 2_000;
 const idleMs = 200;
+/** On hand-over: a client that has not sent a request for this long will hardly do so in the same moment. */
+const idleSecondsMax = 2;
 
 /** TLS with a certificate for hosts without one of their own. */
 export interface TlsOptions extends TlsKeyPair {
@@ -46,6 +55,8 @@ export interface RawListenerOptions {
   port: number;
   /** Path of a Unix socket, in place of host and port. */
   socket?: string | null;
+  /** A socket that is bound to host and port, or to the path; it is closed with the listener. */
+  descriptor?: number | undefined;
   /** Other listeners may use the same port. */
   reusePort?: boolean;
   tls?: TlsOptions;
@@ -109,12 +120,27 @@ export function listenRaw(options: RawListenerOptions): RawListener {
   };
   // A client that has half-closed still waits for the response.
   const common = { allowHalfOpen: true, socket: handlers };
-  const listener = options.socket ? listenOnSocket(options.socket) : listenOnPort();
+  const listener =
+    options.descriptor !== undefined
+      ? listenOnDescriptor(options.descriptor)
+      : options.socket
+        ? listenOnSocket(options.socket)
+        : listenOnPort();
+
+  function listenOnDescriptor(fd: number): TCPSocketListener<Connection> {
+    openSocketCalls()?.listen(fd);
+    // The types leave `fd` out.
+    return listenWith({ ...common, ...({ fd } as unknown as { hostname: string; port: number }) });
+  }
 
   function listenOnPort(): TCPSocketListener<Connection> {
-    const { host: hostname, port, reusePort = false, tls } = options;
+    const { host: hostname, port, reusePort = false } = options;
     // The types leave `reusePort` out.
-    const endpoint = { ...common, hostname, port, ...{ reusePort } };
+    return listenWith({ ...common, hostname, port, ...{ reusePort } });
+  }
+
+  function listenWith(endpoint: TCPSocketListenOptions<Connection>): TCPSocketListener<Connection> {
+    const { tls } = options;
     if (!tls) return Bun.listen(endpoint);
     const { hosts, ...defaultPair } = tls;
     const listening = Bun.listen({ ...endpoint, tls: defaultPair });
@@ -133,15 +159,19 @@ export function listenRaw(options: RawListenerOptions): RawListener {
   }
 
   return {
-    port: 'port' in listener ? listener.port : 0,
+    port: options.descriptor === undefined && 'port' in listener ? listener.port : options.port,
     closeAfterResponses() {
       shared.isStopping = true;
     },
-    async stop(graceMs) {
+    async stop(graceMs, how = 'soon') {
       shared.isStopping = true;
       listener.stop(false);
-      const isBusy = () => Iterator.from(connections).some((connection) => connection.isBusy);
-      await waitUntilIdle(isBusy, { graceMs, idleMs: idleMs });
+      const isBusy = () => {
+        if (how === 'soon') return Iterator.from(connections).some((connection) => connection.isBusy);
+        for (const connection of connections) connection.closeIfIdle(idleSecondsMax);
+        return Iterator.from(connections).some((each) => each.isBusy || each.idleSince !== null);
+      };
+      await waitUntilIdle(isBusy, { graceMs, idleMs });
       for (const connection of connections) {
         if (connection.isBusy) connection.terminate();
         else connection.close();

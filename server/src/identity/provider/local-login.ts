@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localGrantType, localLoginFile } from '@svc/contract/identity.ts';
 import type { Provider } from 'oidc-provider';
@@ -15,14 +15,18 @@ interface LocalLoginConfig {
 }
 
 /** Reading this file proves being the user who runs the server, on its machine. */
-export function openLocalLogin(config: LocalLoginConfig): string {
-  const secret = randomBytes(32).toString('base64url');
-  const file = join(config.dataDir, localLoginFile);
-  rmSync(file, { force: true });
-  writeFileSync(file, `${JSON.stringify({ base_url: config.baseUrl, secret })}\n`, {
+export function openLocalLogin(
+  config: LocalLoginConfig,
+  secret = randomBytes(32).toString('base64url'),
+): string {
+  // Several workers may write it at once.
+  const next = join(config.dataDir, `${localLoginFile}.${process.pid}`);
+  rmSync(next, { force: true });
+  writeFileSync(next, `${JSON.stringify({ base_url: config.baseUrl, secret })}\n`, {
     mode: 0o600,
     flag: 'wx',
   });
+  renameSync(next, join(config.dataDir, localLoginFile));
   return secret;
 }
 

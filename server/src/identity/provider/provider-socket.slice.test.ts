@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { forwardTo, listenOnSocket } from './provider-socket.ts';
 
 const answer = (text: string) => (_: unknown, res: { end(text: string): void }) => res.end(text);
@@ -13,7 +13,8 @@ test('a stale socket is replaced, one in use is kept, and a long path is moved t
   mkdirSync(join(dataDir, 'run'));
   writeFileSync(join(dataDir, 'run', 'oauth.sock'), 'left behind');
   const first = await listenOnSocket(dataDir, answer('first'));
-  expect(first.path).toBe(join(dataDir, 'run', 'oauth.sock'));
+  expect(readdirSync(join(dataDir, 'run'))).toEqual([basename(first.path)]);
+  expect(dirname(first.path)).toBe(join(dataDir, 'run'));
   expect(statSync(first.path).mode & 0o077).toBe(0);
 
   const second = await listenOnSocket(dataDir, answer('second'));

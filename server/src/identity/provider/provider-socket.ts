@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ interface ProviderSocket {
 // Linux allows 107 bytes, macOS 103.
 const pathBytesMax = 100;
 const socketName = 'oauth.sock';
+const isSocketName = (name: string) => /^oauth(\.\d+)?\.sock$/.test(name);
 
 export async function listenOnSocket(dataDir: string, listener: RequestListener): Promise<ProviderSocket> {
   const { path, temporary } = await findFreePath(dataDir);
@@ -37,13 +38,15 @@ export async function listenOnSocket(dataDir: string, listener: RequestListener)
   };
 }
 
-/** In the data dir; in a temporary folder when the path is too long or another server listens there. */
+/** In the data dir, with a name for each process; in a temporary folder when the path is too long or in use. */
 async function findFreePath(dataDir: string): Promise<{ path: string; temporary: boolean }> {
-  const path = join(dataDir, 'run', socketName);
+  const path = join(dataDir, 'run', `oauth.${process.pid}.sock`);
   if (Buffer.byteLength(path) <= pathBytesMax && !(await isListening(path))) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // Left behind by a killed server.
-    rmSync(path, { force: true });
+    const folder = dirname(path);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Left behind by processes that were killed.
+    for (const name of readdirSync(folder).filter(isSocketName))
+      if (!(await isListening(join(folder, name)))) rmSync(join(folder, name), { force: true });
     return { path, temporary: false };
   }
   return { path: join(mkdtempSync(join(tmpdir(), 'svc-oauth-')), socketName), temporary: true };

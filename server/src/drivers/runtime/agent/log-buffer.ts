@@ -24,7 +24,7 @@ const waitingBytesMax = 1024 * 1024;
 export function createLogBuffer(name: string): LogBuffer {
   let lines: LogLine[] = [];
   let missed = 0;
-  let unread: LogBatch[] = [];
+  let unread: { batch: LogBatch; target: JsonLines }[] = [];
   let lastBatch = 0;
   let target: JsonLines | null = null;
   let _timer: Timer | null = null;
@@ -33,7 +33,7 @@ export function createLogBuffer(name: string): LogBuffer {
     _timer = null;
     if (!target || (lines.length === 0 && missed === 0)) return;
     const batch: LogBatch = { log: name, batch: ++lastBatch, lines, missed };
-    unread.push(batch);
+    unread.push({ batch, target });
     target.send(batch);
     lines = [];
     missed = 0;
@@ -71,15 +71,17 @@ export function createLogBuffer(name: string): LogBuffer {
       flush();
     },
     detach(gone) {
-      if (target !== gone) return;
-      target = null;
-      lines = [...unread.flatMap((batch) => batch.lines), ...lines];
-      missed += unread.reduce((sum, batch) => sum + batch.missed, 0);
-      unread = [];
-      dropOldest();
+      if (target === gone) target = null;
+      // Another server may have taken over before this one had read all.
+      const lost = unread.filter((sent) => sent.target === gone).map(({ batch }) => batch);
+      unread = unread.filter((sent) => sent.target !== gone);
+      lines = [...lost.flatMap((batch) => batch.lines), ...lines];
+      missed += lost.reduce((sum, batch) => sum + batch.missed, 0);
+      if (target) flush();
+      else dropOldest();
     },
     acknowledge(batch) {
-      unread = unread.filter((sent) => sent.batch > batch);
+      unread = unread.filter((sent) => sent.batch.batch > batch);
     },
     flush,
   };

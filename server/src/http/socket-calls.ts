@@ -1,0 +1,137 @@
+import { dlopen, ptr } from 'bun:ffi';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** Calls of the C library, because neither Bun nor Node gives a listening socket to several processes. Linux only. */
+export interface SocketCalls {
+  /** Accepts nothing before `listen`: connections are refused. Null if it is not possible. */
+  bind(address: { host: string; port: number } | { path: string }): BoundSocket | null;
+  listen(fd: number): boolean;
+  duplicate(fd: number): number;
+  /** The event loop no longer accepts connections from this descriptor; those that it has accepted stay. */
+  stopAccepting(fd: number): boolean;
+  close(fd: number): void;
+}
+
+export interface BoundSocket {
+  fd: number;
+  port: number;
+}
+
+const family = { unix: 1, ipv4: 2, ipv6: 10 };
+const stream = 1;
+const [nonBlocking, closeOnExec] = [0o4000, 0o2000000];
+const [solSocket, reuseAddress] = [1, 2];
+const [protocolIpv6, ipv6Only] = [41, 26];
+const epollDelete = 2;
+/** The kernel lowers it to `net.core.somaxconn`. */
+const backlog = 4_096;
+
+/** Of glibc and of musl. */
+const libraries = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
+
+const openLibc = (library: string) =>
+  dlopen(library, {
+    socket: { args: ['i32', 'i32', 'i32'], returns: 'i32' },
+    bind: { args: ['i32', 'ptr', 'u32'], returns: 'i32' },
+    listen: { args: ['i32', 'i32'], returns: 'i32' },
+    getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+    setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
+    dup: { args: ['i32'], returns: 'i32' },
+    epoll_ctl: { args: ['i32', 'i32', 'i32', 'ptr'], returns: 'i32' },
+    close: { args: ['i32'], returns: 'i32' },
+  });
+
+let opened: SocketCalls | null | undefined;
+
+/** Null where these calls are not available. */
+export function openSocketCalls(): SocketCalls | null {
+  opened ??= process.platform === 'linux' ? findLibrary() : null;
+  return opened;
+}
+
+function findLibrary(): SocketCalls | null {
+  for (const library of libraries)
+    try {
+      return createSocketCalls(openLibc(library).symbols);
+    } catch {
+      // Not on this system.
+    }
+  return null;
+}
+
+function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): SocketCalls {
+  const setOption = (fd: number, level: number, option: number, value: number) => {
+    const bytes = new Int32Array([value]);
+    libc.setsockopt(fd, level, option, ptr(bytes), bytes.byteLength);
+  };
+  return {
+    bind(wanted) {
+      const address = socketAddress(wanted);
+      if (address === null) return null;
+      const kind = new DataView(address.buffer).getUint16(0, true);
+      const fd = libc.socket(kind, stream | nonBlocking | closeOnExec, 0);
+      if (fd < 0) return null;
+      if (kind !== family.unix) setOption(fd, solSocket, reuseAddress, 1);
+      // A listener on `::` takes IPv4 too.
+      if (kind === family.ipv6) setOption(fd, protocolIpv6, ipv6Only, 0);
+      if (libc.bind(fd, ptr(address), address.byteLength) !== 0) {
+        libc.close(fd);
+        return null;
+      }
+      if (kind === family.unix) return { fd, port: 0 };
+      const name = new Uint8Array(28);
+      libc.getsockname(fd, ptr(name), ptr(new Uint32Array([name.byteLength])));
+      return { fd, port: new DataView(name.buffer).getUint16(2) };
+    },
+    listen: (fd) => libc.listen(fd, backlog) === 0,
+    duplicate: (fd) => libc.dup(fd),
+    stopAccepting(fd) {
+      const event = new Uint8Array(12);
+      return epollDescriptors().some((epoll) => libc.epoll_ctl(epoll, epollDelete, fd, ptr(event)) === 0);
+    },
+    close: (fd) => void libc.close(fd),
+  };
+}
+
+/** `sockaddr_in`, `sockaddr_in6` or `sockaddr_un`. */
+function socketAddress(wanted: { host: string; port: number } | { path: string }): Uint8Array | null {
+  if ('path' in wanted) {
+    const path = Buffer.from(wanted.path);
+    const bytes = new Uint8Array(2 + path.length + 1);
+    new DataView(bytes.buffer).setUint16(0, family.unix, true);
+    bytes.set(path, 2);
+    return bytes;
+  }
+  const { host, port } = wanted;
+  if (!isIPv4(host) && !isIPv6(host)) return null;
+  const bytes = new Uint8Array(isIPv4(host) ? 16 : 28);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, isIPv4(host) ? family.ipv4 : family.ipv6, true);
+  view.setUint16(2, port);
+  if (isIPv4(host)) bytes.set(host.split('.').map(Number), 4);
+  else for (const [at, group] of ipv6Groups(host).entries()) view.setUint16(8 + at * 2, group);
+  return bytes;
+}
+
+function ipv6Groups(host: string): number[] {
+  // The URL parser writes IPv4 parts as groups, too.
+  const text = new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const parse = (part: string) =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+  const [before = '', after] = text.split('::');
+  const [start, end] = [parse(before), parse(after ?? '')];
+  return [...start, ...Array<number>(8 - start.length - end.length).fill(0), ...end];
+}
+
+function epollDescriptors(): number[] {
+  return readdirSync('/proc/self/fd')
+    .filter((name) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${name}`) === 'anon_inode:[eventpoll]';
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}

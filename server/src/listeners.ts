@@ -1,0 +1,130 @@
+import { sourcesPrefix } from '@svc/contract/deployments.ts';
+import { uploadsPrefix } from '@svc/contract/static-sites.ts';
+import { objectsPrefix } from '@svc/contract/storage.ts';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import type { Metrics } from './core/metrics.ts';
+import { fail } from './core/problem.ts';
+import { gitPrefix } from './delivery/git-host/paths.ts';
+import { type HttpsServer, openHttpsServer } from './drivers/certificates/https-server.ts';
+import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
+import { openFrontDoor } from './http/front-door.ts';
+import { strictTransportFor } from './http/headers.ts';
+import { listenForMetrics, publishedMetrics } from './http/metrics.ts';
+import type { RawListener, StopMode } from './http/raw-http/raw-listener.ts';
+import type { Platform } from './platform.ts';
+
+/** From the range for tests of networks, which no client has. */
+const appAddress = '198.18.0.2';
+/** For an answer to the program that collects metrics. */
+const metricsGraceMs = 2_000;
+
+export interface Listeners {
+  https: HttpsServer | null;
+  /** Workers accept requests when they are ready: until then other workers do. */
+  accept(): void;
+  stop(graceMs: number, how: StopMode): Promise<void>;
+}
+
+/**
+ * All ports of the server. One that opens them itself does so at once, so that nothing is set up when a port is in use, and
+ * answers 503 until `platform` is there.
+ */
+export async function openListeners(
+  config: Config,
+  {
+    platform,
+    metrics,
+    supervisor,
+    log,
+  }: {
+    platform: () => Platform | null;
+    metrics: Metrics;
+    supervisor: { readMetrics(): Promise<string> } | null;
+    log: Logger;
+  },
+): Promise<Listeners> {
+  const shared = config.supervised?.sockets ?? null;
+  const handlers = {
+    handle: (...request: Parameters<Platform['handle']>) =>
+      (platform()?.handle ?? handleWhileStarting)(...request),
+    fastPath: () => platform()?.rowsFastPath ?? null,
+    strictTransport: strictTransportFor(config.baseUrl),
+    streamPrefixes: [objectsPrefix, uploadsPrefix, sourcesPrefix, gitPrefix],
+    log,
+    metrics,
+  };
+  const edge = () => platform()?.edge ?? null;
+  const door = openFrontDoor({ ...config, ...handlers, hostHandler: () => platform()?.sites ?? null });
+  // Apps in a sandbox use the platform here. They are not local clients, and no proxy speaks for them.
+  const gatewayDoor =
+    config.runtime.kind === 'process'
+      ? openFrontDoor({ ...handlers, trustedProxies: { includes: () => false } })
+      : null;
+  const opened: { main?: RawListener; gateway?: RawListener | undefined; metrics?: RawListener | null } = {};
+
+  function listen(): void {
+    const listenOnMain = () => door.listen({ ...config, descriptor: shared?.main, edge });
+    opened.main =
+      shared || config.socket
+        ? listenOnMain()
+        : explainPortInUse({ variable: 'SVC_PORT', port: config.port }, listenOnMain);
+    opened.gateway = gatewayDoor?.listen({
+      host: '127.0.0.1',
+      port: config.supervised?.gatewayPort ?? 0,
+      descriptor: shared?.gateway,
+      clientAddress: appAddress,
+      // All apps have one address.
+      limits: { perAddressMax: Number.POSITIVE_INFINITY },
+    });
+  }
+
+  function listenOnMetrics(): void {
+    opened.metrics = explainPortInUse(
+      { variable: 'SVC_METRICS_PORT', port: config.metrics.listener?.port ?? 0 },
+      () =>
+        listenForMetrics(publishedMetrics(metrics, supervisor), config.metrics, {
+          log,
+          descriptor: shared?.metrics,
+        }),
+    );
+  }
+
+  if (!shared) {
+    if (config.socket) await prepareSocketPath(config.socket);
+    listen();
+  }
+  config.runtime.isolation.gatewayPort = shared
+    ? (config.supervised?.gatewayPort ?? null)
+    : (opened.gateway?.port ?? null);
+  const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
+    openHttpsServer(
+      config.https,
+      { ...door.common, host: config.host, descriptor: shared?.https, edge },
+      (host) => platform()?.edge.serves(host) ?? true,
+    ),
+  );
+  if (!shared) listenOnMetrics();
+
+  return {
+    https,
+    accept() {
+      if (!shared) return;
+      listen();
+      https?.accept();
+      listenOnMetrics();
+    },
+    async stop(graceMs, how) {
+      await Promise.all([
+        door.stop([opened.main ?? null, https], { graceMs, how }),
+        gatewayDoor?.stop([opened.gateway ?? null], { graceMs, how }),
+      ]);
+      await opened.metrics?.stop(how === 'soon' ? 0 : metricsGraceMs, how);
+    },
+  };
+}
+
+async function handleWhileStarting(_: Request, url: URL): Promise<Response> {
+  if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
+  throw fail('unavailable', { detail: 'The server is starting.' });
+}
