@@ -64,13 +64,13 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email}'s grants on shop/orders allow insert, but not read: their preset does not contain it. ${create(p)}`,
+        `${p.email}'s grants on shop/orders allow insert, but not read, because their preset does not include it. ${create(p)}`,
     },
     {
       name: 'a table that is not there',
       of: (p) => world.preview(p, { resource_path: 'shop/nothing' }),
       text: () =>
-        'The connector warehouse knows no table shop/nothing. Check the name. If the table is new, an admin reads the list of tables again with: svc connectors schema refresh warehouse',
+        'The connector warehouse has no table shop/nothing. Check the name. If the table is new, an admin can refresh the list of tables with: svc connectors schema refresh warehouse',
     },
     {
       name: 'everything',
@@ -79,7 +79,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} sees all 5 rows of warehouse/shop/orders. No column is masked or hidden. Nothing can be changed or exported.`,
+        `${p.email} sees all 5 rows of warehouse/shop/orders. No column is masked or hidden. They cannot change or export rows.`,
     },
     {
       name: 'some rows, hidden and masked columns',
@@ -105,7 +105,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} may see rows of warehouse/shop/orders where region is "mars", but none of its 5 rows is one of them. If rows are expected, compare the filter of the policy “Mars” with the values in the table.`,
+        `${p.email} may see only rows of warehouse/shop/orders where region is "mars", and none of its 5 rows matches. If you expect rows, compare the filter of the policy “Mars” with the values in the table.`,
     },
     {
       name: 'an attribute that is missing',
@@ -116,7 +116,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} sees no rows: the filter of the policy “Own region” compares rows with the reader's attribute region, which ${p.email} does not have. Set it with: svc members set ${p.email} --attribute region=<value>`,
+        `${p.email} sees no rows: the policy “Own region” shows only rows that match the person's attribute region, which ${p.email} does not have. Set it with: svc members set ${p.email} --attribute region=<value>`,
     },
     {
       name: 'a group that the person is not in',
@@ -127,7 +127,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} sees no rows: the filter of the policy “Of groups” compares rows with the reader's groups, and ${p.email} is in no group. Add them with: svc groups members add <group> --user ${p.email}`,
+        `${p.email} sees no rows: the policy “Of groups” shows only rows that match the person's groups, and ${p.email} is in no group. Add them to one with: svc groups members add <group> --user ${p.email}`,
     },
     {
       name: 'a policy that does not fit',
@@ -135,8 +135,8 @@ describe('each of twenty situations gives a text that an admin understands', () 
         await world.grant(p, { policy_ids: [await world.policy('Old', { row_filter: 'gone=eq.1' })] });
         return world.preview(p);
       },
-      text: () =>
-        'Nobody can read the table: the policy “Old” does not fit it any more. The table has no column `gone`. Correct or disable the policy: svc policies update <id> – its id is in: svc policies list',
+      text: (p) =>
+        `${p.email} cannot read the table, because the policy “Old” does not fit it any more. The table has no column \`gone\`. Correct the policy with: svc policies update Old – or disable it with --enabled=false.`,
     },
     {
       name: 'every column hidden',
@@ -147,8 +147,8 @@ describe('each of twenty situations gives a text that an admin understands', () 
         });
         return world.preview(p);
       },
-      text: () =>
-        'Every column is hidden by the policy “Nothing”. An admin can show columns by changing the policy.',
+      text: (p) =>
+        `${p.email} sees nothing: the policy “Nothing” hides every column. An admin can change which columns the policy shows.`,
     },
     {
       name: 'an empty table',
@@ -156,7 +156,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         await world.grant(p);
         return world.preview(p, { resource_path: 'shop/empty' });
       },
-      text: () => 'warehouse/shop/empty has no rows. There is nothing to change about the access.',
+      text: () => 'The table warehouse/shop/empty is empty. The access works: new rows will be visible.',
     },
     {
       name: 'a suspended person',
@@ -168,7 +168,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.preview(p);
       },
       text: (p) =>
-        `${p.email} is suspended and can use nothing in this tenant, whatever was granted. The operator of the platform can activate the account.`,
+        `${p.email}'s account is suspended, so no grant or rule gives them access. The operator of the platform can reactivate the account.`,
     },
     {
       name: 'a role that is missing',
@@ -177,7 +177,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'menu');
       },
       text: (p) =>
-        `Reading menu needs the role manager of lunch, which ${p.email} does not have. Give it with: svc apps roles set --app lunch --role manager --user ${p.email}`,
+        `Reading the table menu needs the role manager in the app lunch, and ${p.email} does not have it. Give them the role with: svc apps roles set --app lunch --role manager --user ${p.email}`,
     },
     {
       name: 'rules that are closed',
@@ -186,7 +186,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'closed');
       },
       text: () =>
-        'Nobody who uses lunch can read rows of closed: its rules allow that only to the app itself. Owners open it with: svc tables access set closed --app lunch --read …',
+        'People who use the app lunch cannot read the table closed: its rules let only the app itself read it. An owner can change the rules with: svc tables access set closed --app lunch --read …',
     },
     {
       name: 'own rows, and none is theirs',
@@ -196,7 +196,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'mine');
       },
       text: (p) =>
-        `${p.email} may see rows of lunch/mine where by is ${p.email}, but its only row is not one of them. If rows are expected, compare the filter with the values in the table.`,
+        `${p.email} may see only rows of lunch/mine where by is ${p.email}, and its only row does not match. If you expect rows, compare this condition with the values in the table.`,
     },
     {
       name: 'outside the app without a table grant',
@@ -205,7 +205,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'outside', { via: 'console' });
       },
       text: (p) =>
-        `Outside the app, which means on the command line and in the console, rows of outside are for owners of lunch and for people with a table grant; ${p.email} is neither. Open the app, or let an owner add a table grant: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
+        `On the command line and in the console, only owners of lunch and people with a table grant can read the table outside; ${p.email} is neither. They can use the app instead, or an owner can add a table grant with: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
     },
     {
       name: 'an app that the person may not see',
@@ -218,7 +218,7 @@ describe('each of twenty situations gives a text that an admin understands', () 
         return world.inApp(p, 'plans', { app: 'secret' });
       },
       text: (p) =>
-        `The app secret is private, and ${p.email} is not among its people. Publish the app to invited people, then invite them with: svc apps members add --app secret --user ${p.email}`,
+        `The app secret is private: only its owners can use it, and ${p.email} is not one of them. Publish the app to invited people, then invite them with: svc apps members add --app secret --user ${p.email}`,
     },
   ];
   expect(situations.length).toBe(20);

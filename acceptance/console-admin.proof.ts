@@ -265,9 +265,14 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await page.close();
   });
 
-  test('a member requests access from a link, an admin approves it, and the grant names who gave it', async () => {
+  test('a member requests access from a link, an admin approves it with a policy, and the grant names who gave it', async () => {
     const name = 'Stock of the shops';
-    const { slug: connector } = await done(ada.call('POST', `${base}/connectors`, { name, kind: 'http' }));
+    const { id: connector_id, slug: connector } = await done(
+      ada.call('POST', `${base}/connectors`, { name, kind: 'http' }),
+    );
+    const policy = await done(
+      ada.call('POST', `${base}/access-policies`, { name: 'Own shop', connector_id }),
+    );
     const { page, complaints } = await open(owners);
     await show(page, `grants/request?connector=${connector}&preset=reader&scope=sales/orders`);
     expect(await field(page, /^Connector/).inputValue()).toBe(name);
@@ -282,8 +287,17 @@ describe.if(hasChromium)('tenant administration in the console', () => {
     await show(decider.page, 'grants/requests?view=to_decide');
     await decider.page.getByRole('link', { name }).click();
     await decider.page.getByRole('button', { name: 'Approve' }).click();
+    const dialog = decider.page.getByRole('dialog', { name: 'Approve the request' });
+    await dialog.getByText('Not attached: “Own shop”').waitFor();
+    await decider.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await choose(decider.page, /^Access policies/, 'Own shop');
+    await decider.page.keyboard.press('Escape');
+    expect(await violationsOf(decider.page)).toEqual([]);
+    await decider.page.getByRole('button', { name: 'Approve' }).click();
     await confirm(decider.page, 'Approve the request', 'Approve');
     await decider.page.getByText('approved', { exact: true }).waitFor();
+    expect((await list('grants'))[0]).toMatchObject({ connector_id, policy_ids: [policy.id] });
 
     await show(page, 'grants');
     const card = page.getByRole('article').filter({ hasText: name });

@@ -64,7 +64,9 @@ describe.if(hasChromium)('View as', () => {
     await settled(page);
     await page.getByRole('textbox', { name: 'Person' }).fill(olga.email);
     await page.getByRole('button', { name: 'View as', exact: true }).click();
-    await page.getByText(`The app shop is private, and ${olga.email} is not among its people.`).waitFor();
+    await page
+      .getByText(`The app shop is private: only its owners can use it, and ${olga.email} is not one of them.`)
+      .waitFor();
     await page.getByText('Outside the app', { exact: true }).click();
     // The grant of the connector opens the table there as well.
     await page.getByText(`${olga.email} sees 1 of 2 rows of shop/orders`).waitFor();

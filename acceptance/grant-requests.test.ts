@@ -79,6 +79,56 @@ describe('a request for access', () => {
     expect(terms.people).toMatchObject([{ id: owner.id, email: owner.email }]);
   });
 
+  test('is approved with policies by id or name, and the preview names those that are left out', async () => {
+    const t = await newTenant();
+    const owner = await newMember(t);
+    const [own, other] = [await connector(t, { owners: [owner.id] }), await connector(t)];
+    const policy = (name: string, fields: object = {}) =>
+      done(t.admin.call('POST', `${t.base}/access-policies`, { name, connector_id: own.id, ...fields }));
+    const region = await policy('own region', { resource_path: 'sales/orders', row_filter: 'region=eq.eu' });
+    const anywhere = await policy('anywhere', { connector_id: '' });
+    await policy('salaries', { resource_path: 'hr' });
+    await policy('exports', { actions: ['export'] });
+    await policy('strict', { enforced: true });
+    await policy('off', { enabled: false });
+    await policy('elsewhere', { connector_id: other.id });
+    const { id } = await done(ask(t, own.id));
+    const path = `${t.base}/grant-requests/${id}`;
+    expect((await t.member.call('GET', `${path}/policies`)).status).toBe(403);
+    const offered = (await done(owner.call('GET', `${path}/policies`))).items;
+    expect(
+      offered.map(({ name, applies, enforced }: Record<string, unknown>) => [name, applies, enforced]),
+    ).toEqual([
+      ['anywhere', true, false],
+      ['exports', false, false],
+      ['own region', true, false],
+      ['salaries', false, false],
+      ['strict', true, true],
+    ]);
+    const warnings = async (policy_ids: string[]) =>
+      (await done(owner.call('POST', `${path}/approve?dry_run=true`, { policy_ids }))).plan.warnings;
+    expect(await warnings([])).toEqual([
+      'Not attached: “anywhere”, “own region”. The grant shows the rows and values that these policies hide.',
+    ]);
+    expect(await warnings(['anywhere'])).toEqual([
+      'Not attached: “own region”. The grant shows the rows and values that this policy hides.',
+    ]);
+    expect(await warnings([region.id.toUpperCase(), 'anywhere', 'own region'])).toEqual([]);
+    // An owner who is no admin learns nothing about policies of other connectors.
+    for (const unknown of ['elsewhere', 'invented', other.id]) {
+      const refused = await owner.call('POST', `${path}/approve`, { policy_ids: ['anywhere', unknown] });
+      expect([refused.status, refused.body.errors]).toMatchObject([
+        400,
+        [{ code: 'unknown_policy', detail: `no policy for ${own.slug} has this id or name: ${unknown}` }],
+      ]);
+    }
+    const decided = await done(
+      owner.call('POST', `${path}/approve`, { policy_ids: ['own region', anywhere.id] }),
+    );
+    const grant = await done(t.admin.call('GET', `${t.base}/grants/${decided.grant_id}`));
+    expect(grant.policy_ids).toEqual([region.id, anywhere.id]);
+  });
+
   test('is rejected with a reason, or withdrawn by the requester', async () => {
     const t = await newTenant();
     const { id } = await connector(t);
@@ -161,8 +211,15 @@ describe('a request for access', () => {
       4,
       'forbidden',
     );
-    const approved = await asAdmin!(['grants', 'requests', 'approve', String(id), '--execute']);
+    const policy = ['--name', 'own region', '--connector', slug, '--row-filter', 'region=eq.eu', '--execute'];
+    await asAdmin!(['policies', 'create', ...policy]);
+    const offered = await asAdmin!(['grants', 'requests', 'policies', String(id)]);
+    expect(offered.stdout).toContain('own region');
+    const approve = ['grants', 'requests', 'approve', String(id)];
+    expect((await asAdmin!(approve)).stdout).toContain('Not attached: “own region”');
+    const approved = await asAdmin!([...approve, '--policy', 'own region', '--execute']);
     expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining('approved')]);
+    expect((await asAdmin!(['grants', 'list', '--policy', 'own region'])).stdout).toContain('own region');
     const mine = (await asMember!(['grants', 'mine'])).stdout;
     expect(mine).toContain(slug);
     expect(mine).toContain(t.admin.email);

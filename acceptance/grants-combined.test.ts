@@ -94,7 +94,7 @@ test('a policy whose attribute a person lacks shows no rows, and says why', asyn
     expect([at, body.filter, body.reason]).toEqual([
       at,
       'no rows',
-      "You see no rows: the filter of the policy “Own region” compares rows with the reader's attribute region, which you do not have.",
+      "You see no rows: the policy “Own region” shows only rows that match the person's attribute region, which you do not have.",
     ]);
   }
 });

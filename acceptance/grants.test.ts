@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { svcFor } from './support/commands.ts';
+import { jsonOutput, svcFor } from './support/commands.ts';
 import { queryDatabase } from './support/database.ts';
 import { done, newTenant, type Tenant } from './support/people.ts';
 
@@ -214,6 +214,52 @@ describe('access policies', () => {
     await t.admin.call('POST', `${t.base}/grants/${body.id}/revoke`);
     expect((await t.admin.call('DELETE', path)).status).toBe(204);
   });
+});
+
+test('policies are named by id or name, and shown with the names of what they refer to', async () => {
+  const t = await newTenant();
+  const connector = await done(
+    t.admin.call('POST', `${t.base}/connectors`, { name: 'Warehouse', slug: 'warehouse', kind: 'http' }),
+  );
+  const { id } = await done(
+    t.admin.call('POST', `${t.base}/access-policies`, { name: 'own/region, eu', connector_id: 'warehouse' }),
+  );
+  const path = `${t.base}/access-policies/${encodeURIComponent('own/region, eu')}`;
+  expect((await t.admin.call('GET', path)).body.id).toBe(id);
+  await done(t.admin.call('PATCH', path, { name: 'own region' }));
+  expect((await t.admin.call('GET', path)).status).toBe(404);
+  const grant = (policy_ids: string[]) =>
+    t.admin.call('POST', `${t.base}/grants`, {
+      subject_id: t.member.id,
+      connector_id: 'warehouse',
+      preset_id: 'reader',
+      policy_ids,
+    });
+  const refused = await grant(['own region', 'Own region']);
+  expect([refused.status, refused.body.errors]).toMatchObject([
+    400,
+    [
+      {
+        field: 'policy_ids',
+        code: 'unknown_policy',
+        detail: 'no policy of this tenant has this id or name: Own region',
+      },
+    ],
+  ]);
+  expect((await grant(['own region', id])).body.policy_ids).toEqual([id]);
+  const listed = await done(t.admin.call('GET', `${t.base}/grants?policy_id=own%20region`));
+  expect(listed.items).toHaveLength(1);
+  expect((await done(t.admin.call('GET', `${t.base}/grants?policy_id=none`))).items).toEqual([]);
+
+  const svc = svcFor(t.server, { token: t.admin.token, tenant: t.slug });
+  const shown = (await svc(['policies', 'list'])).stdout;
+  expect(shown).toContain('warehouse');
+  expect(shown).not.toContain(connector.id);
+  expect((await jsonOutput(svc, 'policies', 'list')).items).toMatchObject([{ connector_id: connector.id }]);
+  expect((await svc(['policies', 'get', 'own region'])).stdout).toContain(t.admin.email);
+  expect((await svc(['grants', 'get', listed.items[0].id])).stdout).toContain('own region');
+  const disabled = await svc(['policies', 'update', 'own region', '--enabled=false', '--execute', '--json']);
+  expect(disabled.json()).toMatchObject({ id, enabled: false });
 });
 
 test('a policy as the command line prints it can be edited and sent back', async () => {

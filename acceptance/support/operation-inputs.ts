@@ -110,7 +110,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
     duration_seconds: 3600,
     reason: 'a test',
   })),
-  'grantRequests.get': of(fixtures.grantRequest),
+  'grantRequests.get grantRequests.policies': of(fixtures.grantRequest),
   'grantRequests.approve grantRequests.withdraw': of(fixtures.grantRequest),
   'grantRequests.reject': of(fixtures.grantRequest, { reason: 'no' }),
   'grants.get': of(fixtures.grant),

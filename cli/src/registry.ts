@@ -80,7 +80,7 @@ const files = [
   ['grants', 'grants', 'mine tables list get create revoke'],
   ['grants', 'grants scope', 'set'],
   ['grant-requests', 'grants', 'request'],
-  ['grant-requests', 'grants requests', 'list options show approve reject withdraw'],
+  ['grant-requests', 'grants requests', 'list options show policies approve reject withdraw'],
   ['grants', 'access', 'check'],
   ['access-log', 'access', 'log'],
   ['access-preview', 'access', 'preview'],

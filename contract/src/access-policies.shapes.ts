@@ -8,7 +8,7 @@ import {
   policyWarningCodes,
   rowFilterCharsMax,
 } from './access-policies.ts';
-import { resourcePath } from './grants.shapes.ts';
+import { policyRef, resourcePath } from './grants.shapes.ts';
 import { actions } from './presets.shapes.ts';
 import {
   chars,
@@ -94,7 +94,7 @@ const whole = z.strictObject({
   enforced: fields.enforced.default(false),
 });
 
-const policyParams = tenantParams.extend({ policyID: uuid });
+const policyParams = tenantParams.extend({ policyID: policyRef });
 
 export const listPolicies = {
   params: tenantParams,
@@ -114,7 +114,7 @@ export const listPolicyWarnings = {
   params: tenantParams,
   query: pageQuery.extend({
     connector: ref.optional().meta({ description: 'Only of policies for this connector, by id or slug.' }),
-    policy: uuid.optional(),
+    policy: policyRef.optional(),
   }),
   answer: page(PolicyWarning),
 };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { AccessPolicy } from './access-policies.shapes.ts';
 import { Connector } from './connectors.shapes.ts';
 import { grantRequestStatuses, grantSecondsMax, grantSecondsMin } from './grant-requests.ts';
-import { scope } from './grants.shapes.ts';
+import { policyRefs, scope } from './grants.shapes.ts';
 import { reasonCharsMax } from './grants.ts';
 import { Preset } from './presets.shapes.ts';
 import { chars, page, pageQuery, ref, tenantParams, timestamp, uuid } from './shapes.ts';
@@ -77,10 +78,36 @@ export const requestGrant = {
   answer: GrantRequest,
 };
 
+/** What a policy does, for people who decide and may not be tenant admins. */
+export const RequestPolicy = AccessPolicy.pick({
+  id: true,
+  name: true,
+  description: true,
+  resource_path: true,
+  actions: true,
+  row_filter: true,
+  columns: true,
+  masks: true,
+  enforced: true,
+}).extend({
+  applies: z.boolean().meta({
+    description: 'Whether it covers tables and actions of the request, so that the grant shows less with it.',
+  }),
+});
+
+export const listRequestPolicies = { params: requestParams, query: pageQuery, answer: page(RequestPolicy) };
+
 export const getGrantRequest = { params: requestParams, answer: GrantRequest };
 export const approveGrantRequest = {
   params: requestParams,
-  body: z.strictObject({ reason: chars(0, reasonCharsMax).default('') }).optional(),
+  body: z
+    .strictObject({
+      reason: chars(0, reasonCharsMax).default(''),
+      policy_ids: policyRefs
+        .default([])
+        .meta({ description: 'Policies that narrow the grant: of the connector, or of any connector.' }),
+    })
+    .optional(),
   answer: GrantRequest,
 };
 export const rejectGrantRequest = {

@@ -54,10 +54,19 @@ export const getGrantRequest = read<typeof shapes.getGrantRequest>()({
   who: who('O:y C:n A:y M:n P:n N:n X:n'),
 });
 
+export const listRequestPolicies = read<typeof shapes.listRequestPolicies>()({
+  id: 'grantRequests.policies',
+  path: `${one}/policies`,
+  summary: 'List the enabled policies that can be attached when a request is approved',
+  authority: member,
+  who: who('O:n C:n A:y M:n P:n N:n X:n'),
+  errors: ['forbidden'],
+});
+
 export const approveGrantRequest = act<typeof shapes.approveGrantRequest>()({
   id: 'grantRequests.approve',
   path: `${one}/approve`,
-  summary: 'Approve a request for access: the requester gets a grant for the requested time',
+  summary: 'Approve a request for access: the requester gets a grant for the requested time, with policies',
   authority: member,
   who: who('O:n C:n A:y M:n P:n N:n X:n'),
   errors: ['forbidden', 'self_approval', 'settled', 'duration_exceeded'],

@@ -61,6 +61,13 @@ export const scope = z
     params: { code: 'too_big' },
   });
 
+export const policyRef = ref.meta({ description: 'A policy, by id (UUID) or name.' });
+
+export const policyRefs = z
+  .array(policyRef)
+  .max(policiesPerGrantMax)
+  .transform((list) => [...new Set(list)]);
+
 const grantParams = tenantParams.extend({ grantID: uuid });
 
 export const listMyGrants = { params: tenantParams, answer: z.array(Grant) };
@@ -129,7 +136,7 @@ export const listGrants = {
     status: z.enum(grantStatuses).optional(),
     subject_id: ref.optional(),
     connector_id: ref.optional(),
-    policy_id: uuid.optional(),
+    policy_id: policyRef.optional(),
   }),
   answer: page(Grant),
 };
@@ -144,11 +151,7 @@ export const createGrant = {
     subject_kind: z.enum(subjectKinds).default('user'),
     connector_id: ref,
     preset_id: ref,
-    policy_ids: z
-      .array(uuid)
-      .max(policiesPerGrantMax)
-      .transform((list) => [...new Set(list)])
-      .default([]),
+    policy_ids: policyRefs.default([]),
     scope_resource_paths: scope.default([]),
     reason: chars(0, reasonCharsMax).default(''),
     source: z.enum(grantSources).default('manual'),

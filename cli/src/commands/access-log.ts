@@ -32,6 +32,7 @@ export const accessLog = defineCommand({
   input: ({ flags: { user, app, connector, path, from, to, cursor } }) => ({
     query: { user, app, connector, path, from, to, cursor },
   }),
+  present: async (ctx, answer) => (await import('../access/names.ts')).nameConnectors(ctx, answer),
   view: accessLogView,
   examples: {
     '--user ada@example.com': 'List what a person read',

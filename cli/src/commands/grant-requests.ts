@@ -4,6 +4,7 @@ import {
   grantRequestStatuses,
   listGrantRequests,
   listRequestOptions,
+  listRequestPolicies,
   rejectGrantRequest,
   requestGrant,
   withdrawGrantRequest,
@@ -12,7 +13,8 @@ import { scopeEntriesMax } from '@svc/contract/grants.ts';
 import { defineCommand } from '../command.ts';
 import { sanitize } from '../framework/text.ts';
 import { pageFlags } from '../inputs/common.ts';
-import { grantRequestView } from '../views/access.ts';
+import { policyFlagSummary } from '../inputs/policy.ts';
+import { grantRequestView, requestPolicyView } from '../views/access.ts';
 
 const requestPositional = [
   { name: 'request', summary: 'Id of the request, from svc grants requests list' },
@@ -114,17 +116,42 @@ export const grantsRequestsShow = defineCommand({
   examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Show one request' },
 });
 
+export const grantsRequestsPolicies = defineCommand({
+  words: 'grants requests policies',
+  summary: 'List the policies that you can attach when you approve a request',
+  description:
+    'Enabled policies for the connector of the request and for any connector. Enforced policies narrow the grant without ' +
+    'being attached.',
+  kind: 'read',
+  positionals: requestPositional,
+  flags: pageFlags,
+  endpoint: listRequestPolicies,
+  view: requestPolicyView,
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'List what narrows this grant' },
+});
+
 export const grantsRequestsApprove = defineCommand({
   words: 'grants requests approve',
   summary: 'Approve a request for access; its time starts now',
-  description: 'For the owners of the connector and tenant admins, except for the requester.',
+  description:
+    'For the owners of the connector and tenant admins, except for the requester. Without --policy the requester sees every ' +
+    'row and column of the requested tables, except for what enforced policies hide; the preview names the policies that are ' +
+    'not attached.',
   kind: 'mutate',
   positionals: requestPositional,
-  flags: { reason: { type: 'string', summary: 'Note for the requester' } },
+  flags: {
+    policy: { type: 'list', placeholder: 'policy', summary: policyFlagSummary },
+    reason: { type: 'string', summary: 'Note for the requester' },
+  },
   endpoint: approveGrantRequest,
-  input: ({ flags }) => ({ body: flags.reason === undefined ? undefined : { reason: flags.reason } }),
+  input: ({ flags: { policy, reason } }) => ({
+    body: policy === undefined && reason === undefined ? undefined : { policy_ids: policy, reason },
+  }),
   view: grantRequestView,
-  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Approve it' },
+  examples: {
+    "0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --policy 'own region' --execute": 'Approve it, with a policy',
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Preview it, with the policies that are not attached',
+  },
 });
 
 export const grantsRequestsReject = defineCommand({

@@ -12,6 +12,7 @@ import {
 } from '@svc/contract/grants.ts';
 import { defineCommand } from '../command.ts';
 import { pageFlags } from '../inputs/common.ts';
+import { policyFlagSummary } from '../inputs/policy.ts';
 import { grantedTableView, grantView, myGrantView } from '../views/access.ts';
 
 export const grantsMine = defineCommand({
@@ -19,7 +20,7 @@ export const grantsMine = defineCommand({
   summary: 'List your own active grants, newest first',
   kind: 'read',
   endpoint: listMyGrants,
-  present: async (ctx, answer) => (await import('../access/grant-names.ts')).nameGrants(ctx, answer, 'mine'),
+  present: async (ctx, answer) => (await import('../access/names.ts')).nameGrants(ctx, answer, 'mine'),
   view: myGrantView,
   examples: { '--json': 'List what you may use, as JSON' },
 });
@@ -66,7 +67,7 @@ export const grantsList = defineCommand({
     policy: {
       type: 'string',
       placeholder: 'policy',
-      summary: 'Only grants with this access policy, by id',
+      summary: 'Only grants with this access policy, by id or name',
     },
     ...pageFlags,
   },
@@ -79,7 +80,7 @@ export const grantsList = defineCommand({
       policy_id: flags.policy,
     },
   }),
-  present: async (ctx, answer) => (await import('../access/grant-names.ts')).nameGrants(ctx, answer, 'all'),
+  present: async (ctx, answer) => (await import('../access/names.ts')).nameGrants(ctx, answer, 'all'),
   view: grantView,
   examples: {
     '--status active --all': 'List every active grant',
@@ -93,6 +94,8 @@ export const grantsGet = defineCommand({
   kind: 'read',
   positionals: [{ name: 'grant', summary: 'Grant id' }],
   endpoint: getGrant,
+  present: async (ctx, answer) => (await import('../access/names.ts')).nameGrants(ctx, answer, 'all'),
+  view: grantView,
   examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c': 'Show one grant with all its fields' },
 });
 
@@ -134,7 +137,7 @@ export const grantsCreate = defineCommand({
       placeholder: 'preset',
       summary: 'reader, writer, admin or a preset of the tenant',
     },
-    policy: { type: 'list', placeholder: 'policy', summary: 'Access policy ids' },
+    policy: { type: 'list', placeholder: 'policy', summary: policyFlagSummary },
     scope: {
       type: 'list',
       placeholder: 'path',
@@ -163,6 +166,8 @@ export const grantsCreate = defineCommand({
       'Preview a grant on one schema and one table',
     '--subject ada@example.com --connector warehouse --preset reader --expires-in 30d --execute':
       'Grant access for 30 days',
+    "--subject ada@example.com --connector warehouse --preset reader --policy 'own region' --execute":
+      'Grant access to the rows that a policy leaves',
     '--group engineers --connector warehouse --preset reader --execute': 'Grant access to a group',
   },
 });

@@ -26,6 +26,7 @@ export const policiesList = defineCommand({
   },
   endpoint: listPolicies,
   input: ({ flags }) => ({ query: { connector_id: flags.connector } }),
+  present: async (ctx, answer) => (await import('../access/names.ts')).namePolicies(ctx, answer),
   view: policyView,
   examples: { '--connector warehouse': 'List the policies of one connector' },
 });
@@ -34,9 +35,14 @@ export const policiesGet = defineCommand({
   words: 'policies get',
   summary: 'Show one access policy',
   kind: 'read',
-  positionals: [{ name: 'policy', summary: 'Policy id' }],
+  positionals: [{ name: 'policy', summary: 'Policy id or name' }],
   endpoint: getPolicy,
-  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c -o yaml': 'Print it as YAML, to edit and send back' },
+  present: async (ctx, answer) => (await import('../access/names.ts')).namePolicies(ctx, answer),
+  view: policyView,
+  examples: {
+    "'own region'": 'Show a policy by its name',
+    '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c -o yaml': 'Print it as YAML, to edit and send back',
+  },
 });
 
 export const policiesCreate = defineCommand({
@@ -63,19 +69,19 @@ export const policiesUpdate = defineCommand({
   words: 'policies update',
   summary: 'Update fields of an access policy',
   kind: 'mutate',
-  positionals: [{ name: 'policy', summary: 'Policy id' }],
+  positionals: [{ name: 'policy', summary: 'Policy id or name' }],
   flags: policyFlags,
   check: ({ flags }) => checkAnyField(flags) ?? checkMasks(flags),
   endpoint: updatePolicy,
   input: async ({ flags, ctx }) => ({ body: policyBody(flags, await readDocument(ctx, flags['from-file'])) }),
-  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --enabled=false --execute': 'Disable it' },
+  examples: { "'own region' --enabled=false --execute": 'Disable it' },
 });
 
 export const policiesDelete = defineCommand({
   words: 'policies delete',
   summary: 'Delete an access policy that no active grant uses',
   kind: 'mutate',
-  positionals: [{ name: 'policy', summary: 'Policy id' }],
+  positionals: [{ name: 'policy', summary: 'Policy id or name' }],
   endpoint: deletePolicy,
   examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Delete it' },
 });
@@ -90,7 +96,7 @@ export const policiesWarnings = defineCommand({
       placeholder: 'connector',
       summary: 'Only of policies for this connector, by id or slug',
     },
-    policy: { type: 'string', placeholder: 'policy', summary: 'Only of this policy, by id' },
+    policy: { type: 'string', placeholder: 'policy', summary: 'Only of this policy, by id or name' },
     ...pageFlags,
   },
   endpoint: listPolicyWarnings,

@@ -3,6 +3,9 @@ import type { Flags, FlagValues } from '../framework/declaration.ts';
 import { usageError } from '../framework/errors.ts';
 import { joinOr } from '../framework/text.ts';
 
+export const policyFlagSummary =
+  'Access policies that narrow the grant, by id or name; one whose name has a comma by id';
+
 export const policyFlags = {
   'from-file': {
     type: 'string',

@@ -1,10 +1,15 @@
-import type { View } from '../command.ts';
+import type { Column, View } from '../command.ts';
 
 export const categoryView: View = {
   columns: ['id', 'slug', 'name', 'display_order', 'color', 'description'],
 };
 
 export const connectorView: View = { columns: ['id', 'slug', 'name', 'kind', 'description'] };
+
+const connectorColumn: Column = {
+  title: 'connector',
+  value: ({ connector_name, connector_id }) => connector_name ?? connector_id,
+};
 
 export const grantRequestView: View = {
   columns: [
@@ -46,7 +51,7 @@ export const accessLogView: View = {
     'columns',
     'masked_columns',
     'through_app_id',
-    'connector_id',
+    connectorColumn,
     'request_id',
   ],
 };
@@ -76,22 +81,52 @@ export const connectorTableView: View = {
   empty: () => 'No tables. svc connectors schema refresh <connector> reads them.',
 };
 
+const grantColumns = {
+  subject: { title: 'subject', value: ({ subject_name, subject_id }) => subject_name ?? subject_id },
+  preset: { title: 'preset', value: ({ preset_name, preset_id }) => preset_name ?? preset_id },
+  policies: { title: 'policies', value: ({ policy_names, policy_ids }) => policy_names ?? policy_ids },
+  scope: { title: 'scope', value: ({ scope_resource_paths }) => scope_resource_paths },
+  grantedBy: {
+    title: 'granted by',
+    value: ({ granted_by_name, granted_by }) => granted_by_name ?? granted_by,
+  },
+} satisfies Record<string, Column>;
+
 export const grantView: View = {
   columns: [
     'id',
-    { title: 'subject', value: ({ subject_name, subject_id }) => subject_name ?? subject_id },
-    { title: 'connector', value: ({ connector_name, connector_id }) => connector_name ?? connector_id },
-    { title: 'preset', value: ({ preset_name, preset_id }) => preset_name ?? preset_id },
+    grantColumns.subject,
+    connectorColumn,
+    grantColumns.preset,
     'status',
-    { title: 'scope', value: ({ scope_resource_paths }) => scope_resource_paths },
-    { title: 'granted by', value: ({ granted_by_name, granted_by }) => granted_by_name ?? granted_by },
+    grantColumns.scope,
+    grantColumns.policies,
+    grantColumns.grantedBy,
     'expires_at',
+  ],
+  fields: [
+    'id',
+    grantColumns.subject,
+    'subject_kind',
+    connectorColumn,
+    grantColumns.preset,
+    grantColumns.policies,
+    grantColumns.scope,
+    'status',
+    'reason',
+    'source',
+    grantColumns.grantedBy,
+    'granted_at',
+    'expires_at',
+    'revoked_by',
+    'revoked_at',
+    'updated_at',
   ],
 };
 
 export const myGrantView: View = {
   columns: [
-    ...(grantView.columns ?? []).filter((column) => column !== 'status'),
+    ...grantView.columns.filter((column) => column !== 'status' && column !== grantColumns.policies),
     { title: 'tables', value: ({ tables }) => tables ?? [] },
   ],
 };
@@ -158,7 +193,7 @@ export const policyView: View = {
   columns: [
     'id',
     'name',
-    'connector_id',
+    connectorColumn,
     'resource_path',
     'actions',
     'row_filter',
@@ -166,6 +201,43 @@ export const policyView: View = {
     'enabled',
     'enforced',
   ],
+  fields: [
+    'id',
+    'name',
+    'description',
+    connectorColumn,
+    'resource_path',
+    'actions',
+    'row_filter',
+    'columns',
+    'masks',
+    'enabled',
+    'enforced',
+    'version',
+    { title: 'created by', value: ({ created_by_name, created_by }) => created_by_name ?? created_by },
+    'created_at',
+    { title: 'updated by', value: ({ updated_by_name, updated_by }) => updated_by_name ?? updated_by },
+    'updated_at',
+  ],
+};
+
+export const requestPolicyView: View = {
+  columns: [
+    'name',
+    'applies',
+    'enforced',
+    'resource_path',
+    'row_filter',
+    'columns.mode',
+    {
+      title: 'masks',
+      value: ({ masks }) =>
+        (masks as { column: string; kind: string }[]).map(({ column, kind }) => `${column}:${kind}`),
+    },
+    'description',
+    'id',
+  ],
+  empty: () => 'No policies. Only tenant admins create them: svc policies create',
 };
 
 export const policyWarningView: View = {

@@ -1,14 +1,16 @@
-import { Code, Group, SimpleGrid, Stack, Textarea } from '@mantine/core';
+import { Code, Group, MultiSelect, type MultiSelectProps, SimpleGrid, Stack, Textarea } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import {
   approveGrantRequest,
   getGrantRequest,
   grantRequestStates,
+  listRequestPolicies,
   rejectGrantRequest,
   withdrawGrantRequest,
 } from '@svc/contract/grant-requests.ts';
-import { reasonCharsMax } from '@svc/contract/grants.ts';
+import { policiesPerGrantMax, reasonCharsMax } from '@svc/contract/grants.ts';
+import { perPageMax } from '@svc/contract/limits.ts';
 import { useParams } from 'wouter';
 import { isMissing } from '../../api/client.ts';
 import { useMe, useTenant } from '../../api/me.ts';
@@ -97,7 +99,7 @@ function Decision({ request }: { request: GrantRequest }) {
     : request.can_decide
       ? null
       : 'Another owner of the connector, or a tenant admin, decides.';
-  const approveRecord = { reason: '' };
+  const approveRecord = { reason: '', policy_ids: [] as string[] };
   const approve = useForm(approveGrantRequest, approveRecord, {
     title: 'Approve the request',
     done: 'Request approved. The time starts now.',
@@ -122,6 +124,7 @@ function Decision({ request }: { request: GrantRequest }) {
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
           <FormElement form={approve}>
             <Stack gap="sm">
+              <PolicySelect request={request.id} {...approve.field('policy_ids')} />
               <Textarea
                 {...approve.field('reason')}
                 label="Note"
@@ -159,5 +162,35 @@ function Decision({ request }: { request: GrantRequest }) {
       )}
       <ProblemAlerts changes={[approve, reject, withdraw]} />
     </Section>
+  );
+}
+
+/** Policies that apply come first; those that narrow everybody's access need not be chosen. */
+function PolicySelect({ request, ...field }: { request: string } & MultiSelectProps) {
+  const tenant = useTenant();
+  const params = { tenantID: tenant.id, request };
+  const answer = useEndpoint(listRequestPolicies, { params, query: { per_page: perPageMax } });
+  const policies = answer.data?.items ?? [];
+  const enforced = policies.filter((policy) => policy.enforced && policy.applies);
+  const options = (applies: boolean) =>
+    policies
+      .filter((policy) => !policy.enforced && policy.applies === applies)
+      .map(({ id, name }) => ({ value: id, label: name }));
+  const always = enforced.map(({ name }) => `“${name}”`).join(', ');
+  return (
+    <MultiSelect
+      {...field}
+      label="Access policies"
+      description={`Limit rows and columns. Without a policy everything that was requested is visible${
+        always && `, except for what the enforced ${always} hides`
+      }.`}
+      placeholder={answer.data && options(true).length === 0 ? 'No policy applies' : undefined}
+      data={[
+        { group: 'For the requested tables', items: options(true) },
+        { group: 'Other policies', items: options(false) },
+      ].filter(({ items }) => items.length > 0)}
+      maxValues={policiesPerGrantMax}
+      searchable
+    />
   );
 }

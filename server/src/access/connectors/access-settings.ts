@@ -35,7 +35,9 @@ export async function changeAccessSettings(
   if (after.auto_approve && after.max_duration_seconds === 0)
     throw validationError('auto_approve', 'needs a longest time (max_duration_seconds)');
   if (after.auto_approve && !before.auto_approve)
-    ctx.warn('Every member of the tenant can give themselves access to this connector, with every preset.');
+    ctx.warn(
+      'Every member of the tenant can give themselves access to this connector, with every preset. Only enforced policies narrow it.',
+    );
   return after;
 }
 

@@ -14,8 +14,9 @@ import { findGroup, findGroups, lockGroupForShare } from '../../people/groups/gr
 import { describeMembers, findMember, lockMemberForShare } from '../../people/tenants/members.ts';
 import { describeConnectors, findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { listKnownTables } from '../connectors/known-tables.ts';
-import { loadPolicyFacts, lockPoliciesForShare } from '../policies/policies.ts';
+import { findPolicyId, loadPolicyFacts } from '../policies/policies.ts';
 import { actionsByPreset, describePresets, lockPresetForShare } from '../presets/presets.ts';
+import { lockGrantPolicies, warnOfPolicies } from './grant-policies.ts';
 import { canReplaceScope, decideAccess, isInScope } from './rules.ts';
 import {
   findGrantRow,
@@ -36,9 +37,10 @@ import {
 export async function listGrants(ctx: TenantCtx, query: z.output<typeof shape.query>) {
   const subjectId = query.subject_id && (await resolveSubject(ctx, query.subject_id));
   const connectorId = query.connector_id && (await resolveConnector(ctx, query.connector_id));
+  const policyId = query.policy_id && (await resolvePolicy(ctx, query.policy_id));
   // An unknown name matches no grant.
-  if (subjectId === null || connectorId === null) return toPage(query, [], 0);
-  const filter = { status: query.status, subjectId, connectorId, policyId: query.policy_id };
+  if (subjectId === null || connectorId === null || policyId === null) return toPage(query, [], 0);
+  const filter = { status: query.status, subjectId, connectorId, policyId };
   const { rows, total } = await listGrantRows(ctx.db, ctx.tenant.id, filter, pageWindow(query));
   return toPage(query, rows.map(grantRecord), total);
 }
@@ -52,6 +54,11 @@ async function resolveSubject(ctx: TenantCtx, ref: string): Promise<string | nul
 
 async function resolveConnector(ctx: TenantCtx, ref: string): Promise<string | null> {
   return isUuid(ref) ? ref : findConnectorId(ctx.db, ctx.tenant.id, ref);
+}
+
+/** By id also deleted policies, which grants that have ended still name. */
+async function resolvePolicy(ctx: TenantCtx, ref: string): Promise<string | null> {
+  return isUuid(ref) ? ref.toLowerCase() : findPolicyId(ctx.db, ctx.tenant.id, ref);
 }
 
 export async function listMyGrants(ctx: TenantCtx) {
@@ -89,7 +96,7 @@ export async function getGrant(ctx: TenantCtx, input: { grantId: string }) {
 }
 
 /** `duration_seconds` counts from now and replaces `expires_at`. */
-type NewGrant = z.output<typeof createGrantShape.body> & { duration_seconds?: number };
+type NewGrant = z.output<typeof createGrantShape.body> & { duration_seconds?: number; isAutomatic?: boolean };
 
 export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
   const expiresAt =
@@ -103,9 +110,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
     throw validationError('connector_id', 'is not a connector of this tenant', 'unknown_connector');
   const presetId = await lockPresetForShare(ctx.db, ctx.tenant.id, input.preset_id);
   if (!presetId) throw validationError('preset_id', 'is not a preset of this tenant', 'unknown_preset');
-  const unknown = await lockPoliciesForShare(ctx.db, ctx.tenant.id, input.policy_ids);
-  if (unknown.length > 0)
-    throw validationError('policy_ids', `unknown: ${unknown.join(', ')}`, 'unknown_policy');
+  const policies = await lockGrantPolicies(ctx, input.policy_ids);
 
   const row: GrantRow = {
     id: ctx.newId(),
@@ -114,7 +119,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
     subject_kind: input.subject_kind,
     connector_id: connectorId,
     preset_id: presetId,
-    policy_ids: input.policy_ids,
+    policy_ids: policies.map(({ id }) => id),
     scope_resource_paths: input.scope_resource_paths,
     status: 'active',
     reason: input.reason,
@@ -150,6 +155,9 @@ export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
   });
   if (row.scope_resource_paths.length === 0)
     ctx.warn('The grant has no scope: it covers the whole connector.');
+  // Who is granted access by the settings of a connector is not told of its policies.
+  if (!input.isAutomatic)
+    await warnOfPolicies(ctx, { connectorId, presetId, scope: row.scope_resource_paths }, policies);
   return grantRecord(row);
 }
 

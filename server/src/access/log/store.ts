@@ -23,8 +23,9 @@ export interface AccessLogRow {
 }
 
 /** Equal reads of a short time are stored together. The row itself is the last one; the others are newest first. */
-export interface StoredReads extends AccessLogRow {
-  earlier_at: readonly Date[];
+export interface StoredReads extends Omit<AccessLogRow, 'at'> {
+  at: string;
+  earlier_at: readonly string[];
   earlier_rows: readonly number[];
   earlier_request_ids: readonly string[];
 }

@@ -11,7 +11,7 @@ import type { Db, Tx } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { governanceTag } from '../../core/tags.ts';
-import { isDeepEqual } from '../../core/values.ts';
+import { isDeepEqual, isUuid } from '../../core/values.ts';
 import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
 import { publishAccessEvent } from '../access-events.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
@@ -216,14 +216,22 @@ async function resolveConnector(ctx: PolicyCtx, ref: string): Promise<string | n
   return id;
 }
 
-/** Returns the ids that do not exist; the others cannot be deleted before the transaction ends. */
+/** By id or name, in the order of `refs`. What is found cannot be deleted before the transaction ends. */
 export async function lockPoliciesForShare(
   tx: Tx,
   tenantId: string,
-  ids: readonly string[],
-): Promise<string[]> {
-  const existing = new Set((await lockPolicyRowsForShare(tx, tenantId, ids)).map((row) => row.id));
-  return ids.filter((id) => !existing.has(id));
+  refs: readonly string[],
+): Promise<(PolicyRow | undefined)[]> {
+  const rows = await lockPolicyRowsForShare(tx, tenantId, refs);
+  return refs.map((ref) => {
+    const id = isUuid(ref) && ref.toLowerCase();
+    return rows.find((row) => (id ? row.id === id : row.name === ref));
+  });
+}
+
+/** Null if there is no such policy. */
+export async function findPolicyId(db: Db, tenantId: string, ref: string): Promise<string | null> {
+  return (await findPolicyRow(db, tenantId, ref))?.id ?? null;
 }
 
 export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly string[]) {

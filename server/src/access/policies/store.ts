@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow } from '../../core/paging.ts';
+import { isUuid } from '../../core/values.ts';
 
 export type PolicyRecord = z.output<typeof AccessPolicy>;
 
@@ -29,12 +30,18 @@ export function listPolicyRows(
   return fetchPage(query, window);
 }
 
-export function findPolicyRow(db: Db, tenantId: string, id: string): Promise<PolicyRow | undefined> {
-  return selectPolicies(db, tenantId).where('id', '=', id).executeTakeFirst();
+/** By id or name; a text in the form of an id is one. */
+export function findPolicyRow(db: Db, tenantId: string, ref: string): Promise<PolicyRow | undefined> {
+  return selectPolicies(db, tenantId)
+    .where(isUuid(ref) ? 'id' : 'name', '=', ref)
+    .executeTakeFirst();
 }
 
-export function lockPolicyRow(tx: Tx, tenantId: string, id: string): Promise<PolicyRow | undefined> {
-  return selectPolicies(tx, tenantId).where('id', '=', id).forUpdate().executeTakeFirst();
+export function lockPolicyRow(tx: Tx, tenantId: string, ref: string): Promise<PolicyRow | undefined> {
+  return selectPolicies(tx, tenantId)
+    .where(isUuid(ref) ? 'id' : 'name', '=', ref)
+    .forUpdate()
+    .executeTakeFirst();
 }
 
 export function findPolicyRows(db: Db, tenantId: string, ids: readonly string[]): Promise<PolicyRow[]> {
@@ -58,9 +65,14 @@ export function listPolicyRowsOf(
     .execute();
 }
 
-/** Locks in id order to avoid deadlocks between grants with the same policies. */
-export function lockPolicyRowsForShare(tx: Tx, tenantId: string, ids: readonly string[]) {
-  return selectByIds(tx, tenantId, ids).forKeyShare().execute();
+/** By id or name. Locks in id order to avoid deadlocks between grants with the same policies. */
+export function lockPolicyRowsForShare(tx: Tx, tenantId: string, refs: readonly string[]) {
+  const names = refs.filter((ref) => !isUuid(ref));
+  return selectPolicies(tx, tenantId)
+    .where(sql<boolean>`(id = any(${refs.filter(isUuid)}::uuid[]) or name = any(${names}::text[]))`)
+    .orderBy('id')
+    .forKeyShare()
+    .execute();
 }
 
 export function findPolicyRowByName(db: Db, tenantId: string, name: string): Promise<PolicyRow | undefined> {

@@ -47,7 +47,12 @@ async function world() {
       )
     ).value;
   const approve = (id: string) =>
-    testMutation(database.db, admin, (ctx) => approveGrantRequest(ctx, { request: id, reason: '' }), asAdmin);
+    testMutation(
+      database.db,
+      admin,
+      (ctx) => approveGrantRequest(ctx, { request: id, reason: '', policies: [] }),
+      asAdmin,
+    );
   const show = async (id: string) =>
     (await testMutation(database.db, admin, (ctx) => getGrantRequest(ctx, { request: id }), asAdmin)).value;
   const kinds = async () =>

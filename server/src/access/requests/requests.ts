@@ -5,12 +5,13 @@ import type {
 import { grantRequestDaysMax, grantRequestsPendingMax } from '@svc/contract/grant-requests.ts';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
-import { pageWindow, toPage } from '../../core/paging.ts';
+import { type PageQuery, pageWindow, paginate, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { daysAfter } from '../../core/values.ts';
 import { lockMemberForShare } from '../../people/tenants/members.ts';
 import { canDecideFor } from '../connectors/access-settings.ts';
 import { findConnectorRow, listConnectorRows, lockConnectorForShare } from '../connectors/connectors.ts';
+import { listPoliciesForTarget, lockGrantPolicies } from '../grants/grant-policies.ts';
 import { createGrant } from '../grants/grants.ts';
 import { listPresetTerms, lockPresetForShare } from '../presets/presets.ts';
 import { notifyApprovers, notifyRequester } from './notices.ts';
@@ -82,6 +83,36 @@ export async function getGrantRequest(
   return toRecord(ctx, requireVisible(ctx, await findRequestRow(ctx.db, ctx.tenant.id, request)));
 }
 
+/** For owners of the connector too, who need not be admins. */
+export async function listRequestPolicies(
+  ctx: TenantCtx,
+  { request, ...query }: { request: string } & PageQuery,
+) {
+  const row = requireDecider(ctx, await findRequestRow(ctx.db, ctx.tenant.id, request));
+  const found = await listPoliciesForTarget(ctx.db, ctx.tenant.id, grantTarget(row));
+  return paginate(
+    query,
+    found.map(({ policy: { id, name, description, resource_path, actions, ...policy }, applies }) => ({
+      id,
+      name,
+      description,
+      resource_path,
+      actions,
+      row_filter: policy.row_filter,
+      columns: policy.columns,
+      masks: policy.masks,
+      enforced: policy.enforced,
+      applies,
+    })),
+  );
+}
+
+const grantTarget = (row: RequestRow) => ({
+  connectorId: row.connector_id,
+  presetId: row.preset_id,
+  scope: row.scope_resource_paths,
+});
+
 export async function requestGrant(
   ctx: TenantMutationCtx,
   input: z.output<typeof requestShape.body>,
@@ -142,7 +173,7 @@ export async function requestGrant(
     return toRecord(ctx, row);
   }
   const reason = `Approved by the settings of the connector: up to ${durationText(connector.max_duration_seconds)}.`;
-  return approve(ctx, row, { decidedBy: null, reason });
+  return approve(ctx, row, { decidedBy: null, reason, policyIds: [] });
 }
 
 function requireAllowedDuration(
@@ -157,13 +188,16 @@ function requireAllowedDuration(
 
 export async function approveGrantRequest(
   ctx: TenantMutationCtx,
-  { request, reason }: { request: string; reason: string },
+  { request, reason, policies }: { request: string; reason: string; policies: readonly string[] },
 ): Promise<RequestRecord> {
   const row = await lockToDecide(ctx, request, { move: 'approve', refusal: 'self_approval' });
   const connector = orNotFound(await findConnectorRow(ctx.db, ctx.tenant.id, row.connector_id));
   // The settings may have changed since the request.
   requireAllowedDuration(connector, row.duration_seconds);
-  return approve(ctx, row, { decidedBy: ctx.caller.userId, reason });
+  // Owners of a connector need not be admins: they learn nothing about the policies of other connectors.
+  const attached = await lockGrantPolicies(ctx, policies, connector);
+  const policyIds = attached.map(({ id }) => id);
+  return approve(ctx, row, { decidedBy: ctx.caller.userId, reason, policyIds });
 }
 
 export async function rejectGrantRequest(
@@ -200,11 +234,16 @@ async function lockToDecide(
   id: string,
   { move, refusal }: { move: 'approve' | 'reject'; refusal: 'self_approval' | 'self_review' },
 ): Promise<RequestRow> {
-  const row = requireVisible(ctx, await lockRequestRow(ctx.db, ctx.tenant.id, id));
-  if (!canDecideFor(ctx, { owners: row.connector_owners }))
-    throw fail('forbidden', { detail: 'Owners of the connector and tenant admins decide requests.' });
+  const row = requireDecider(ctx, await lockRequestRow(ctx.db, ctx.tenant.id, id));
   if (row.requested_by === ctx.caller.userId) throw fail(refusal);
   requireMove(move, row);
+  return row;
+}
+
+function requireDecider(ctx: TenantCtx, found: RequestRow | undefined): RequestRow {
+  const row = requireVisible(ctx, found);
+  if (!canDecideFor(ctx, { owners: row.connector_owners }))
+    throw fail('forbidden', { detail: 'Owners of the connector and tenant admins decide requests.' });
   return row;
 }
 
@@ -215,7 +254,7 @@ function requireMove(move: Parameters<typeof allows>[0], { status }: RequestRow)
 async function approve(
   ctx: TenantMutationCtx,
   row: RequestRow,
-  { decidedBy, reason }: { decidedBy: string | null; reason: string },
+  { decidedBy, reason, policyIds }: { decidedBy: string | null; reason: string; policyIds: string[] },
 ): Promise<RequestRecord> {
   auditEnd(ctx, row, { status: 'approved', reason });
   const grant = await createGrant(ctx, {
@@ -223,12 +262,13 @@ async function approve(
     subject_kind: 'user',
     connector_id: row.connector_id,
     preset_id: row.preset_id,
-    policy_ids: [],
+    policy_ids: policyIds,
     scope_resource_paths: row.scope_resource_paths,
     reason: row.reason,
     source: 'request',
     expires_at: '',
     duration_seconds: row.duration_seconds,
+    isAutomatic: decidedBy === null,
   });
   await saveOutcome(ctx.db, row.id, {
     status: 'approved',

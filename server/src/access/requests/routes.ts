@@ -6,6 +6,7 @@ import {
   getGrantRequest,
   listGrantRequests,
   listRequestOptions,
+  listRequestPolicies,
   rejectGrantRequest,
   requestGrant,
   withdrawGrantRequest,
@@ -15,9 +16,15 @@ export const grantRequestRoutes: Route[] = routes(endpoints, shapes, {
   listGrantRequests: (ctx, { query }) => listGrantRequests(ctx, query),
   listRequestOptions,
   requestGrant: (ctx, { body }) => requestGrant(ctx, body),
+  listRequestPolicies: (ctx, { params, query }) =>
+    listRequestPolicies(ctx, { request: params.request, ...query }),
   getGrantRequest: (ctx, { params }) => getGrantRequest(ctx, params),
   approveGrantRequest: (ctx, { params, body }) =>
-    approveGrantRequest(ctx, { request: params.request, reason: body?.reason ?? '' }),
+    approveGrantRequest(ctx, {
+      request: params.request,
+      reason: body?.reason ?? '',
+      policies: body?.policy_ids ?? [],
+    }),
   rejectGrantRequest: (ctx, { params, body }) =>
     rejectGrantRequest(ctx, { request: params.request, reason: body.reason }),
   withdrawGrantRequest: (ctx, { params }) => withdrawGrantRequest(ctx, params),

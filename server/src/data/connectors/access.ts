@@ -41,7 +41,8 @@ export interface ConnectorAccessDeps {
 
 export function createConnectorAccess(deps: ConnectorAccessDeps & { cache: TaggedCache<TableAccess> }) {
   const cacheKey = (caller: Caller, { tenant, app, schema, table }: TableRef) =>
-    JSON.stringify([caller.credentialId, tenant, app, schema, table]);
+    // Lengths, because names of other databases can contain any character.
+    `${caller.credentialId} ${tenant}/${app}/${schema?.length}/${schema}/${table}`;
   return {
     /** Null both when the table does not exist and when no grant opens it. */
     async resolve(caller: Caller, ref: TableRef): Promise<TableAccess | null> {

@@ -15,8 +15,8 @@ export async function listPolicyWarnings(ctx: TenantCtx, query: z.output<typeof 
   // An unknown name matches no policy.
   if (connectorId === null) return paginate(query, []);
   const policies = (await loadEnabledPolicies(ctx.db, ctx.tenant.id)).filter(
-    ({ id, connector_id }) =>
-      (!query.policy || query.policy === id) &&
+    ({ id, name, connector_id }) =>
+      (!query.policy || query.policy.toLowerCase() === id || query.policy === name) &&
       (!connectorId || connector_id === null || connector_id === connectorId),
   );
   const used = await listUsedPolicyIds(ctx.db, ctx.tenant.id);

@@ -32,11 +32,11 @@ export type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAcc
 
 /** The operator suspends accounts; the directory of the tenant deactivates memberships. */
 export const suspended = (person: Person, status: string): Reason => ({
-  reason: `${subject(person)} is ${status} and can use nothing in this tenant, whatever was granted.`,
+  reason: `${whoseFirst(person)} ${status === 'suspended' ? 'account' : 'membership'} is ${status}, so no grant or rule gives them access.`,
   next:
     status === 'suspended'
-      ? 'The operator of the platform can activate the account.'
-      : 'The directory that manages the members of this tenant can activate them.',
+      ? 'The operator of the platform can reactivate the account.'
+      : 'The directory that manages the members of this tenant can reactivate it.',
 });
 
 /** The same for tables that do not exist and tables that are closed to the person. */
@@ -65,8 +65,8 @@ export async function connectorReason(
 ): Promise<Reason | null> {
   const { connector, path, grants, inScope, value } = decision;
   const noTable = {
-    reason: `The connector ${connector.slug} knows no table ${path}.`,
-    next: `Check the name. If the table is new, an admin reads the list of tables again with: svc connectors schema refresh ${connector.slug}`,
+    reason: `The connector ${connector.slug} has no table ${path}.`,
+    next: `Check the name. If the table is new, an admin can refresh the list of tables with: svc connectors schema refresh ${connector.slug}`,
   };
   if (!tableExists && knowsTables) return noTable;
   const next = requestNext(person, decision);
@@ -92,7 +92,7 @@ export async function connectorReason(
   if (!tableExists) return noTable;
   const actions = listWords(inScope.flatMap((grant) => grant.actions));
   const presetReason = {
-    reason: `${whoseFirst(person)} grants on ${path} allow ${actions || 'nothing'}, but not read: their preset does not contain it.`,
+    reason: `${whoseFirst(person)} grants on ${path} allow ${actions || 'nothing'}, but not read, because their preset does not include it.`,
     next,
   };
   if (!value) return presetReason;
@@ -107,9 +107,9 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
     const missing = policies.filter((policy) => policy.missing.length > 0);
     const names = policyWords(missing.map(({ source }) => source.text));
     const attributes = missing.flatMap((policy) => policy.missing);
-    if (missing.length > 0) return missingReason(`the filter of ${names}`, attributes, person);
+    if (missing.length > 0) return missingReason(`${names} ${showsOnly(missing.length)}`, attributes, person);
     return {
-      reason: `${subject(person)} ${sees(person)} no rows: the filter of ${policyWords(policies.map(({ source }) => source.text))} cannot be true for any row.`,
+      reason: `${subject(person)} ${sees(person)} no rows: no row can match the filter of ${policyWords(policies.map(({ source }) => source.text))}.`,
       next: `An admin can compare the filter with ${whose(person)} groups, roles and attributes.`,
     };
   }
@@ -119,21 +119,26 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   );
   if (hiding.length === 0)
     return {
-      reason: `Every column is hidden by the rules of ${value.table.catalogue.name}.`,
-      next: 'An owner can show columns by changing the rules.',
+      reason: `${subject(person)} ${sees(person)} nothing: the rules of ${value.table.catalogue.name} hide every column.`,
+      next: 'An owner of the app can change the rules.',
     };
+  const names = [...new Set(hiding.map(({ source }) => source.text))];
+  const isOne = names.length === 1;
   return {
-    reason: `Every column is hidden by ${policyWords(hiding.map(({ source }) => source.text))}.`,
-    next: 'An admin can show columns by changing the policy.',
+    reason: `${subject(person)} ${sees(person)} nothing: ${policyWords(names)} ${isOne ? 'hides' : 'hide'} every column.`,
+    next: `An admin can change which columns the ${isOne ? 'policy shows' : 'policies show'}.`,
   };
 }
 
+const showsOnly = (count: number) => `${count === 1 ? 'shows' : 'show'} only`;
+
+/** `what`: a policy or rule that shows only some rows. */
 function missingReason(what: string, attributes: readonly string[], person: Person): Reason {
   const names = listWords(attributes);
   const [first = ''] = attributes;
   const { isSelf, email } = person;
   return {
-    reason: `${subject(person)} ${sees(person)} no rows: ${what} compares rows with the reader's attribute ${names}, which ${isSelf ? 'you' : email} ${does(person)} not have.`,
+    reason: `${subject(person)} ${sees(person)} no rows: ${what} rows that match the person's attribute ${names}, which ${isSelf ? 'you' : email} ${does(person)} not have.`,
     next: isSelf
       ? `Ask an admin to set the attribute ${names} for you.`
       : `Set it with: svc members set ${email} --attribute ${first}=<value>`,
@@ -146,19 +151,24 @@ export function tableReason(decision: TableDecision, person: Person): Reason | n
   const { isSelf, email } = person;
   if (facts.through && !facts.through.visible)
     return {
-      reason: `The app ${app.slug} is ${app.visibility === 'private' ? 'private' : 'for invited people'}, and ${isSelf ? 'you are' : `${email} is`} not among its people.`,
-      next: `${app.visibility === 'private' ? 'Publish the app to invited people, then invite' : 'Invite'} them with: svc apps members add --app ${app.slug} --user ${email}`,
+      reason:
+        app.visibility === 'private'
+          ? `The app ${app.slug} is private: only its owners can use it, and ${isSelf ? 'you are' : `${email} is`} not one of them.`
+          : `Only invited people can use the app ${app.slug}, and ${isSelf ? 'you are' : `${email} is`} not invited.`,
+      next: isSelf
+        ? 'Ask an owner of the app to let you use it.'
+        : `${app.visibility === 'private' ? 'Publish the app to invited people, then invite' : 'Invite'} them with: svc apps members add --app ${app.slug} --user ${email}`,
     };
   if (value?.access.actions.has('read')) return narrowedReason(value, person);
   if (facts.through) return ruleReason(decision, person);
   if (value && !hasReadPart(value.access.alternatives))
     return {
-      reason: `${whoseFirst(person)} table grant allows changing rows of ${name}, but not reading them.`,
-      next: `Owners add it with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
+      reason: `${whoseFirst(person)} table grant allows changes of rows of ${name}, but not reading them.`,
+      next: `An owner can add the action read with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
     };
   return {
-    reason: `Outside the app, which means on the command line and in the console, rows of ${name} are for owners of ${app.slug} and for people with a table grant; ${isSelf ? 'you are' : `${email} is`} neither.`,
-    next: `Open the app, or let an owner add a table grant: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
+    reason: `On the command line and in the console, only owners of ${app.slug} and people with a table grant can read the table ${name}; ${isSelf ? 'you are' : `${email} is`} neither.`,
+    next: `${isSelf ? 'You' : 'They'} can use the app instead, or an owner can add a table grant with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
   };
 }
 
@@ -170,33 +180,37 @@ function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Pe
   const isFor = ({ who }: (typeof parsed)[number]) =>
     who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && me.roles.includes(who.role));
   const missing = parsed.filter(isFor).flatMap(({ where }) => missingAttributes(where, me));
-  if (missing.length > 0) return missingReason(`a rule of ${name}`, missing, person);
+  if (missing.length > 0) return missingReason(`a rule of ${name} ${showsOnly(1)}`, missing, person);
   const roles = parsed.flatMap(({ who }) =>
     who.kind === 'role' && !me.roles.includes(who.role) ? [who.role] : [],
   );
   const set = `svc tables access set ${name} --app ${app.slug} --read …`;
   if (roles.length > 0)
     return {
-      reason: `Reading ${name} needs the role ${listWords(roles)} of ${app.slug}, which ${person.isSelf ? 'you' : email} ${does(person)} not have.`,
+      reason: `Reading the table ${name} needs ${rolesWords(roles)} in the app ${app.slug}, and ${person.isSelf ? 'you' : email} ${does(person)} not have it.`,
       next: person.isSelf
         ? 'Ask an owner of the app for the role.'
-        : `Give it with: svc apps roles set --app ${app.slug} --role ${roles[0]} --user ${email}`,
+        : `Give them the role with: svc apps roles set --app ${app.slug} --role ${roles[0]} --user ${email}`,
     };
   if (parsed.some(isFor))
     return {
-      reason: `The rules of ${name} compare rows with values that do not fit ${whose(person)} attributes.`,
-      next: `Compare the rules with the attributes: svc members get ${email}`,
+      reason: `The rules of ${name} show only rows that match ${whose(person)} attributes, and their values do not fit the columns.`,
+      next: `Look at the attributes with: svc members get ${email}`,
     };
   return {
-    reason: `Nobody who uses ${app.slug} can read rows of ${name}: its rules allow that only to ${readersWords(rules.read)}.`,
-    next: `Owners open it with: ${set}`,
+    reason: `People who use the app ${app.slug} cannot read the table ${name}: its rules let only ${readersWords(rules.read)}.`,
+    next: `An owner can change the rules with: ${set}`,
   };
 }
+
+/** Each of the roles is enough. */
+const rolesWords = (roles: readonly string[]) =>
+  new Set(roles).size === 1 ? `the role ${roles[0]}` : `one of the roles ${listWords(roles)}`;
 
 /** Of rules that apply to no user of the app. */
 function readersWords(read: TableDecision['catalogue']['rules']['read']): string {
   const isApp = read.some((each) => parseAlternative(each).who.kind === 'app');
-  return isApp ? 'the app itself' : 'owners, outside the app';
+  return isApp ? 'the app itself read it' : 'owners read it, outside the app';
 }
 
 /** Of a table that can be read. */
@@ -216,29 +230,29 @@ export function emptyReason(
 ): Reason | null {
   if (rows.visible !== 0) return null;
   if (rows.all === 0 || filter === 'all rows')
-    return { reason: `${label} has no rows.`, next: 'There is nothing to change about the access.' };
+    return { reason: `The table ${label} is empty.`, next: 'The access works: new rows will be visible.' };
   const policies = value?.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []) ?? [];
   const inNone = policies.filter(({ emptyLists }) => emptyLists.includes('groups'));
   const who = person.isSelf ? 'you' : person.email;
   if (inNone.length > 0)
     return {
-      reason: `${subject(person)} ${sees(person)} no rows: the filter of ${policyWords(inNone.map(({ source }) => source.text))} compares rows with the reader's groups, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
+      reason: `${subject(person)} ${sees(person)} no rows: ${policyWords(inNone.map(({ source }) => source.text))} ${showsOnly(inNone.length)} rows that match the person's groups, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
       next: person.isSelf
         ? 'Ask an admin to add you to a group.'
-        : `Add them with: svc groups members add <group> --user ${person.email}`,
+        : `Add them to one with: svc groups members add <group> --user ${person.email}`,
     };
   const none =
     rows.all === null
-      ? 'there is none'
+      ? 'there is no such row'
       : rows.all === 1
-        ? 'its only row is not one of them'
-        : `none of its ${rows.all} rows is one of them`;
+        ? 'its only row does not match'
+        : `none of its ${rows.all} rows matches`;
   const names = [...new Set(policies.map(({ source }) => source.text))];
-  const compared = names.length === 0 ? 'the filter' : `the filter of ${policyWords(names)}`;
+  const compared = names.length === 0 ? 'this condition' : `the filter of ${policyWords(names)}`;
   return {
-    reason: `${subject(person)} may see rows of ${label} where ${filter}, but ${none}.`,
+    reason: `${subject(person)} may see only rows of ${label} where ${filter}, and ${none}.`,
     next: person.isSelf
       ? 'If you expect rows here, ask an admin or an owner to look at the filter.'
-      : `If rows are expected, compare ${compared} with the values in the table.`,
+      : `If you expect rows, compare ${compared} with the values in the table.`,
   };
 }

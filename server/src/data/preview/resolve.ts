@@ -114,7 +114,7 @@ async function resolveApp(
   }
 }
 
-function unresolvableReason(error: unknown, { isSelf }: Person, tried: Tried | undefined): Reason {
+function unresolvableReason(error: unknown, { isSelf, email }: Person, tried: Tried | undefined): Reason {
   if (!(error instanceof Failure) || error.code !== 'policy_unresolvable') throw error;
   const cause = error.cause instanceof Failure && (!isSelf || tried) ? ` ${error.cause.detail}` : '';
   const detail = error.detail ?? error.message;
@@ -124,11 +124,11 @@ function unresolvableReason(error: unknown, { isSelf }: Person, tried: Tried | u
       next: 'Correct the policy before you save it.',
     };
   if (isSelf) return { reason: `${detail}${cause}`, next: 'Tell an admin the name of the policy.' };
-  const [policy] = detail.split(' does not fit');
+  const [, policy = ''] = /^The policy “(.*)” does not fit/.exec(detail) ?? [];
   return {
-    reason: `Nobody can read the table: ${lowerFirst(policy ?? '')} does not fit it any more.${cause}`,
-    next: 'Correct or disable the policy: svc policies update <id> – its id is in: svc policies list',
+    reason: `${email} cannot read the table, because the policy “${policy}” does not fit it any more.${cause}`,
+    next: `Correct the policy with: svc policies update ${shellWord(policy)} – or disable it with --enabled=false.`,
   };
 }
 
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+const shellWord = (text: string) => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

@@ -20,7 +20,9 @@ export function summarize(
   const limits = [...said('masked'), ...said('hidden')];
   sentences.push(limits.length === 0 ? 'No column is masked or hidden.' : `${limits.join('; ')}.`);
   sentences.push(
-    changes.length === 0 ? 'Nothing can be changed or exported.' : `Also allowed: ${changes.join('; ')}.`,
+    changes.length === 0
+      ? `${person.isSelf ? 'You' : 'They'} cannot change or export rows.`
+      : `Also allowed: ${changes.join('; ')}.`,
   );
   return sentences.join(' ');
 }

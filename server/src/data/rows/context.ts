@@ -71,43 +71,50 @@ export interface RowsPath {
 }
 
 export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
-  if (path.includes(`/${connectorsSegment}/`)) return parseConnectorPath(path) ?? parseAppPath(path);
-  return parseAppPath(path);
-}
-
-function parseConnectorPath(path: string): RowsPath | 'malformed' | null {
-  const [, data, tenant = '', segment, connector = '', schema = '', table = '', ...rest] = path.split('/');
-  if (segment !== connectorsSegment || schema === '' || table === '') return null;
-  const schemaName = decodeSegment(schema);
-  if (!schemaName) return 'malformed';
-  const parsed = parseAppPath(['', data, tenant, connector, table, ...rest].join('/'));
+  const segments = path.split('/');
+  const [, , , app, connector = '', schema = '', table = ''] = segments;
+  if (app !== connectorsSegment || schema === '' || table === '') return parseTablePath(segments, 3, 4);
+  const name = decodeSegment(schema);
+  if (!name) return 'malformed';
+  const parsed = parseTablePath(segments, 4, 6);
   if (parsed === null || parsed === 'malformed') return parsed;
-  const tablePath = `/data/${tenant}/${connectorsSegment}/${connector}/${schema}/${table}`;
-  return { ...parsed, schema: schemaName, tablePath };
+  parsed.schema = name;
+  parsed.tablePath = `/data/${segments[2]}/${connectorsSegment}/${connector}/${schema}/${table}`;
+  return parsed;
 }
 
-function parseAppPath(path: string): RowsPath | 'malformed' | null {
-  const [, , tenant = '', app = '', table = '', last, below, column, ...more] = path.split('/');
+/** `appAt`, `tableAt`: where the names are among the segments. */
+function parseTablePath(
+  segments: readonly string[],
+  appAt: number,
+  tableAt: number,
+): RowsPath | 'malformed' | null {
+  const [tenant = '', app = '', table = ''] = [segments[2], segments[appAt], segments[tableAt]];
+  const [last, below, column] = [segments[tableAt + 1], segments[tableAt + 2], segments[tableAt + 3]];
   const isFile = below === '_files' && !!column;
-  if (tenant === '' || app === '' || table === '' || more.length > 0 || (column !== undefined && !isFile))
-    return null;
-  const names = [tenant, app, table].map(decodeSegment);
-  const [tenantName, appName, tableName] = names;
+  if (tenant === '' || app === '' || table === '') return null;
+  if (segments.length > tableAt + 4 || (column !== undefined && !isFile)) return null;
+  const [tenantName, appName, tableName] = [decodeSegment(tenant), decodeSegment(app), decodeSegment(table)];
   if (!tenantName || !appName || !tableName) return 'malformed';
-  const ref = { tenant: tenantName, app: appName, table: tableName };
   const tablePath = `/data/${tenant}/${app}/${table}`;
-  if (last === undefined)
-    return { ...ref, tablePath, rest: { kind: table === '_batch' ? 'batch' : 'table' } };
+  const of = (rest: RowsPath['rest']): RowsPath => ({
+    tenant: tenantName,
+    app: appName,
+    table: tableName,
+    tablePath,
+    rest,
+  });
+  if (last === undefined) return of({ kind: table === '_batch' ? 'batch' : 'table' });
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
   const kind = below === undefined ? ofTable[last] : undefined;
-  if (kind) return { ...ref, tablePath, rest: kind };
+  if (kind) return of(kind);
   const id = decodeSegment(last);
   if (id === null) return 'malformed';
   if (id === '') return null;
-  if (below === undefined) return { ...ref, tablePath, rest: { kind: 'row', id } };
-  if (isFile) return { ...ref, tablePath, rest: { kind: 'file', id, column } };
+  if (below === undefined) return of({ kind: 'row', id });
+  if (isFile) return of({ kind: 'file', id, column });
   const past = below === '_history' ? 'history' : below === '_restore' ? 'restore' : null;
-  return past && { ...ref, tablePath, rest: { kind: past, id } };
+  return past && of({ kind: past, id });
 }
 
 const ofTable: Readonly<Record<string, RowsPath['rest']>> = {

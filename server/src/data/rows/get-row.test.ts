@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test';
+import { foreignCatalogue } from '../connectors/foreign-catalogue.ts';
+import { equals } from '../tables/conditions.ts';
 import { ifMatchVersions, isNotModified, rowEtag } from './get-row.ts';
-import { testTable } from './testing.ts';
+import { rowTable, type TableView } from './row-table.ts';
+import { oneSql, rowByKeySql } from './sql.ts';
+import { idColumn, nameColumn, ownRowsTable, testTable } from './testing.ts';
 
 const table = testTable({ version: 3 });
 const row = { json: new Uint8Array() };
@@ -47,4 +51,60 @@ test('If-None-Match compares weakly, with lists and *', () => {
     expect([header, isNotModified(header, '"1.1"')]).toEqual([header, true]);
   for (const header of [null, '', '"1.2"', '1.1', 'w/"1.1"'])
     expect([header, isNotModified(header, '"1.1"')]).toEqual([header, false]);
+});
+
+test('the statement of a read by key is built once, and is the one of a row', () => {
+  const whole = testTable();
+  const view: TableView = {
+    rows: equals(nameColumn, 'Rex'),
+    columns: [idColumn, nameColumn].map((column) => ({
+      column,
+      source: column,
+      cases:
+        column === nameColumn ? [{ when: equals(nameColumn, 'a'), mask: { kind: 'hash', args: {} } }] : [],
+    })),
+    keys: { inner: 'i', outer: 'o' },
+  };
+  const masked = rowTable(whole.catalogue, view);
+  for (const table of [whole, ownRowsTable('u'), masked]) {
+    const texts = ['1', '2'].map((id) => {
+      const key = [equals(idColumn, id)];
+      const statement = rowByKeySql(table, key);
+      expect(statement).toEqual(oneSql(table, table.all, key));
+      return statement.text;
+    });
+    expect(texts[0]).toBe(texts[1]);
+  }
+});
+
+test('the key of a row in another database is written as that database takes it', () => {
+  const column = {
+    native_type: '',
+    nullable: false,
+    expression: null,
+    has_byte_order: true,
+    has_default: false,
+  };
+  const catalogue = foreignCatalogue(
+    {
+      schema: 's',
+      name: 't',
+      kind: 'table',
+      primary_key: ['at', 'n'],
+      columns: [
+        { ...column, name: 'at', type: 'timestamptz', is_generated: false },
+        { ...column, name: 'n', type: 'int', is_generated: false },
+      ],
+    },
+    { id: 'c', tenantId: 't', kind: 'mysql' },
+  );
+  const [at, n] = catalogue.foreign?.keys ?? [];
+  if (!at || !n) throw new Error('no key');
+  const table = rowTable(catalogue, { ...testTable().view });
+  for (const time of ['2027-01-02T03:04:05+01:00', '2027-01-02T03:04:05Z']) {
+    const key = [equals(at, time), equals(n, '7')];
+    const { text, values } = rowByKeySql(table, key);
+    const expected = oneSql(table, table.all, key);
+    expect([text, values]).toEqual([expected.text, [...expected.values]]);
+  }
 });

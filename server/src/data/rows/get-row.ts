@@ -1,7 +1,7 @@
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { ForeignSource } from '../tables/catalogue.ts';
-import { equals, type PlannedCondition } from '../tables/conditions.ts';
+import { type EqualityTest, equals } from '../tables/conditions.ts';
 import { parseText } from '../tables/values.ts';
 import { emptyResponse, jsonResponse, type RowsCtx } from './context.ts';
 import { JsonRows, readValues } from './json-rows.ts';
@@ -11,19 +11,16 @@ import { planRelated } from './plan-related.ts';
 import { recordRelated } from './record-related.ts';
 import { relatedRowSql } from './related-sql.ts';
 import { canRelate, type Output, type RowTable } from './row-table.ts';
-import { oneSql, type Statement } from './sql.ts';
+import { oneSql, rowByKeySql, type Statement } from './sql.ts';
 
 export async function getRow(ctx: RowsCtx, id: string) {
   const query = parseQuery(ctx.search, 'one', undefined, canRelate(ctx.table));
   const { select } = query;
   if (query.isRelated) return getRelatedRow(ctx, id, query);
   const output = planSelect(ctx.table, select);
-  const row = await queryRow(
-    queryIn(ctx, 'point'),
-    oneSql(ctx.table, output, whereRowId(ctx, id)),
-    output,
-    1,
-  );
+  const key = whereRowId(ctx, id);
+  const statement = select === null ? rowByKeySql(ctx.table, key) : oneSql(ctx.table, output, key);
+  const row = await queryRow(queryIn(ctx, 'point'), statement, output, 1);
   if (!row) throw fail('not_found');
   ctx.recordRead({ action: 'read', table: ctx.table, output, rows: 1 });
   const etag = rowEtag(ctx.table, row, row.rest[0] ?? '', select);
@@ -46,7 +43,7 @@ async function getRelatedRow(ctx: RowsCtx, id: string, query: ParsedQuery) {
   return jsonResponse(200, row.json, { etag });
 }
 
-export function whereRowId({ table }: Pick<RowsCtx, 'table'>, id: string): PlannedCondition[] {
+export function whereRowId({ table }: Pick<RowsCtx, 'table'>, id: string): EqualityTest[] {
   const { key } = table;
   if (table.catalogue.foreign) return whereForeignKey(table, table.catalogue.foreign, id);
   const value = parseText(key.type, id);
@@ -55,7 +52,7 @@ export function whereRowId({ table }: Pick<RowsCtx, 'table'>, id: string): Plann
 }
 
 /** The parts of a composite key are separated by commas; a comma within a part is written `%2C`. */
-function whereForeignKey(table: RowTable, { keys }: ForeignSource, id: string): PlannedCondition[] {
+function whereForeignKey(table: RowTable, { keys }: ForeignSource, id: string): EqualityTest[] {
   const parts = keys.length === 1 ? [id] : id.split(',').map(decodeKeyPart);
   if (keys.length === 0 || parts.length !== keys.length) throw fail('not_found');
   return keys.map((key, at) => {

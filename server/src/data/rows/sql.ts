@@ -2,7 +2,7 @@ import { describeColumnType } from '@svc/contract/columns.ts';
 import { countCap } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
-import { equals, isAlways, type PlannedCondition } from '../tables/conditions.ts';
+import { type EqualityTest, equals, isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import {
   bind,
   bindArray,
@@ -104,6 +104,33 @@ export function oneSql(table: RowTable, output: Output, planned: Where): Stateme
   const values = valuesFor(table);
   const source = readFrom(table, planned, values);
   return { text: `select ${columnsSql(output, [versionIn(table)])} from ${fromClause(source)}`, values };
+}
+
+interface KeyedStatement {
+  text: string;
+  /** Those of the view, which come before the values of the key. */
+  viewValues: Values;
+}
+
+const keyedStatements = new WeakMap<RowTable, KeyedStatement>();
+
+/**
+ * All columns of one row. The text is the same for every row that a caller reads of a table, so it is built once: also
+ * looking up a prepared statement is faster with a text that has been looked up before.
+ */
+export function rowByKeySql(table: RowTable, key: readonly EqualityTest[]): Statement {
+  let known = keyedStatements.get(table);
+  if (!known) {
+    const { text, values } = oneSql(table, table.all, key);
+    const viewValues: Values = valuesFor(table);
+    viewValues.push(...values.slice(0, values.length - key.length));
+    known = { text, viewValues };
+    keyedStatements.set(table, known);
+  }
+  const { encode } = dialectOf(known.viewValues);
+  const values: (string | null)[] = [...known.viewValues];
+  for (const { column, value } of key) values.push(encode(value, column.type));
+  return { text: known.text, values };
 }
 
 /** Whether a row of the whole table meets conditions on its stored values. */

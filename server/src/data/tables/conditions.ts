@@ -58,7 +58,9 @@ function joined(kind: PlannedGroup['kind'], parts: readonly PlannedCondition[]):
   return parts.length === 1 && only ? only : { kind, negated: false, parts };
 }
 
-export function equals(column: CatalogueColumn, value: string): PlannedTest {
+export type EqualityTest = PlannedTest & { op: 'eq'; value: string };
+
+export function equals(column: CatalogueColumn, value: string): EqualityTest {
   return { kind: 'test', negated: false, column, op: 'eq', value };
 }
 

@@ -27,7 +27,7 @@ const reasons: Record<string, string> = {
   granted: 'Allowed by an active grant.',
   no_active_grant: 'The member has no active grant on this connector.',
   action_not_in_preset: 'The member has a grant on this connector, but its preset does not allow the action.',
-  subject_not_active: 'The member is suspended or deactivated and can use nothing, whatever was granted.',
+  subject_not_active: 'The member is suspended or deactivated, so no grant gives them access.',
   out_of_scope: 'The member has a grant with the action, but its scope does not cover the resource.',
 };
 

@@ -1,3 +1,4 @@
+import { listPolicies } from '@svc/contract/access-policies.ts';
 import { listConnectors } from '@svc/contract/connectors.ts';
 import { getMyGrantTerms, listMyTables } from '@svc/contract/grants.ts';
 import { listGroups } from '@svc/contract/groups.ts';
@@ -15,22 +16,56 @@ interface Named {
   email?: string;
 }
 
+type Records = Record<string, unknown>;
+
 /** Names in place of ids, for tables only. Whatever cannot be looked up is shown by its id. */
 export async function nameGrants<T>(ctx: Ctx, answer: T, whose: 'mine' | 'all'): Promise<T> {
+  return withNames(ctx, answer, async () => {
+    const names = await (whose === 'mine' ? myNames(ctx) : allNames(ctx));
+    const tables = whose === 'mine' ? await tablesByGrant(ctx) : undefined;
+    const nameOf = (id: unknown) => names.get(String(id));
+    return (grant) => ({
+      ...(tables && { tables: tables.get(String(grant.id)) ?? [] }),
+      subject_name: nameOf(grant.subject_id) ?? (whose === 'mine' ? 'you' : undefined),
+      connector_name: nameOf(grant.connector_id),
+      preset_name: nameOf(grant.preset_id),
+      policy_names: (grant.policy_ids as string[]).map((id) => nameOf(id) ?? id),
+      granted_by_name: nameOf(grant.granted_by),
+    });
+  });
+}
+
+export async function namePolicies<T>(ctx: Ctx, answer: T): Promise<T> {
+  return withNames(ctx, answer, async () => {
+    const names = await allNames(ctx);
+    return (policy) => ({
+      connector_name: policy.connector_id === '' ? 'any' : names.get(String(policy.connector_id)),
+      created_by_name: names.get(String(policy.created_by)),
+      updated_by_name: names.get(String(policy.updated_by)),
+    });
+  });
+}
+
+export async function nameConnectors<T>(ctx: Ctx, answer: T): Promise<T> {
+  return withNames(ctx, answer, async () => {
+    const names = await allNames(ctx);
+    return ({ connector_id }) => ({ connector_name: names.get(String(connector_id)) });
+  });
+}
+
+/** Of one record, a list or a page. */
+async function withNames<T>(
+  ctx: Ctx,
+  answer: T,
+  load: () => Promise<(record: Records) => Records>,
+): Promise<T> {
   const { format, wide } = ctx.globals;
-  const list = Array.isArray(answer) ? answer : (answer as { items: object[] }).items;
-  if (format !== 'table' || wide || list.length === 0) return answer;
-  const names = await (whose === 'mine' ? myNames(ctx) : allNames(ctx));
-  const tables = whose === 'mine' ? await tablesByGrant(ctx) : undefined;
-  const items = list.map((grant) => ({
-    ...grant,
-    ...(tables && { tables: tables.get(grant.id) ?? [] }),
-    subject_name: whose === 'mine' ? (names.get(grant.subject_id) ?? 'you') : names.get(grant.subject_id),
-    connector_name: names.get(grant.connector_id),
-    preset_name: names.get(grant.preset_id),
-    granted_by_name: names.get(grant.granted_by),
-  }));
-  return (Array.isArray(answer) ? items : { ...answer, items }) as T;
+  const { items = answer } = answer as { items?: unknown };
+  if (format !== 'table' || wide || (Array.isArray(items) && items.length === 0)) return answer;
+  const namesOf = await load();
+  const named = (record: Records) => ({ ...record, ...namesOf(record) });
+  if (!Array.isArray(items)) return named(answer as Records) as T;
+  return (Array.isArray(answer) ? items.map(named) : { ...answer, items: items.map(named) }) as T;
 }
 
 async function myNames(ctx: Ctx): Promise<Map<string, string>> {
@@ -74,6 +109,7 @@ async function allNames(ctx: Ctx): Promise<Map<string, string>> {
     items(client.call(listPresets, input)),
     items(client.call(listMembers, input)),
     items(client.call(listGroups, input)),
+    items(client.call(listPolicies, input)),
   ]);
   return byId(lists.flat());
 }
