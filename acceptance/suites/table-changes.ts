@@ -8,15 +8,21 @@ import { type RunningServer, startEmbedded, startServer } from '../support/serve
 import { openTableDatabases, type TableDatabases } from '../support/table-definitions.ts';
 import { until } from '../support/until.ts';
 
+type Faults = { control?: CommitFault[]; data?: CommitFault[] };
+
 /** Where a commit fails: in the platform's database, or in the one of the tables. */
-const points: Readonly<Record<string, { control?: CommitFault[]; data?: CommitFault[] }>> = {
-  'the catalogue does not commit': { control: ['before'] },
-  'the catalogue commits, without an answer': { control: ['after'] },
-  'the table does not commit': { data: ['before'] },
-  'the table commits, without an answer': { data: ['after'] },
-  'the table does not commit, nor at the second attempt': { data: ['before', 'before'] },
-  'the catalogue commits without an answer, the table does not': { control: ['after'], data: ['before'] },
-};
+const points = {
+  catalogue: {
+    'the catalogue does not commit': { control: ['before'] },
+    'the catalogue commits, without an answer': { control: ['after'] },
+    'the catalogue commits without an answer, the table does not': { control: ['after'], data: ['before'] },
+  },
+  table: {
+    'the table does not commit': { data: ['before'] },
+    'the table commits, without an answer': { data: ['after'] },
+    'the table does not commit, nor at the second attempt': { data: ['before', 'before'] },
+  },
+} satisfies Record<string, Record<string, Faults>>;
 
 /** A change of tables that the next one takes back. */
 interface Toggle {
@@ -141,7 +147,9 @@ async function twoDatabases(host: RunningServer) {
   return { control: await createDatabase(own, 'control'), data: await createDatabase(own, 'tables') };
 }
 
-export function failedCommits({ changesPerPoint }: { changesPerPoint: number }): void {
+const changesPerPoint = Number(process.env.SVC_TEST_TABLE_FAULTS ?? 200);
+
+export function failedCommits(of: keyof typeof points): void {
   describe('a commit fails', () => {
     let host: RunningServer;
     let server: RunningServer;
@@ -170,7 +178,7 @@ export function failedCommits({ changesPerPoint }: { changesPerPoint: number }):
       await host?.stop();
     });
 
-    for (const [point, faults] of Object.entries(points)) {
+    for (const [point, faults] of Object.entries<Faults>(points[of])) {
       test(`${point}: the change is whole or not made, as answered, and no row is lost`, async () => {
         const { control, data } = proxies;
         const world = await newWorld(server);
