@@ -5,6 +5,7 @@ import type { ServiceAccountAction } from '@svc/contract/service-accounts.ts';
 import type { Logger } from 'pino';
 import type { Db, Tx } from './db.ts';
 import type { EventSource } from './events.ts';
+import type { StatementLog } from './statement-log.ts';
 
 export interface Ctx {
   db: Db;
@@ -42,10 +43,17 @@ export interface Foreseen {
 }
 
 export interface RowTransaction {
-  /** A second transaction where the tables are on another server; committed just before the main one. */
-  tx(): Promise<Tx>;
+  /** A second transaction where the tables are in another database; committed just after the main one. */
+  tx(): Promise<RowTx>;
+  /** For every change of an app's tables, while it holds its locks. */
+  requireSettled(appId: string): Promise<void>;
   /** The role that serves rows and needs access to new tables; null where the same role creates them. */
   role: string | null;
+}
+
+export interface RowTx extends Tx {
+  /** Of a second transaction. */
+  statements?: StatementLog;
 }
 
 export type TenantMutationCtx = MutationCtx & TenantCtx;

@@ -2,7 +2,7 @@ import type { Plan } from '@svc/contract/plan.ts';
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { appendAudit, transactionTime } from './audit.ts';
-import type { AuditedChange, Caller, Ctx, Foreseen, MutationCtx, RowTransaction } from './context.ts';
+import type { AuditedChange, Caller, Ctx, Foreseen, MutationCtx, RowTransaction, RowTx } from './context.ts';
 import { type Db, isRetryable, type Tx } from './db.ts';
 import type { EventSource } from './events.ts';
 import { claimKey, type IdempotentRequest, type StoredResponse, storeResponse } from './idempotency.ts';
@@ -10,6 +10,7 @@ import { notifySql } from './invalidation.ts';
 import type { Outbox, QueuedEffect } from './outbox.ts';
 import { fieldChanges, makePlan } from './plan.ts';
 import { fail } from './problem.ts';
+import { StatementLog } from './statement-log.ts';
 
 export interface MutationRequest {
   mode: 'preview' | 'execute';
@@ -33,6 +34,24 @@ export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
 export interface RowDatabase {
   db: Db | null;
   role: string | null;
+  /** Of a second database: makes a change in both whole. */
+  intents?: RowIntents;
+}
+
+export interface RowIntents {
+  /** Commits both transactions, or neither. */
+  commit(tx: Tx, rowsTx: RowTx): Promise<void>;
+  /** Throws `UnsettledTables` while a change of the app's tables is not finished in the second database. */
+  requireSettled(tx: Tx, appId: string): Promise<void>;
+  /** Finishes or undoes such changes. */
+  settle(appId: string): Promise<void>;
+}
+
+/** The transaction is rolled back and tried again when the earlier change is finished. */
+export class UnsettledTables extends Error {
+  constructor(readonly appId: string) {
+    super(`An earlier change of the tables of app ${appId} is not finished.`);
+  }
 }
 
 export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done'; response: StoredResponse };
@@ -46,35 +65,46 @@ const attemptsMax = 3;
 export async function runMutation(base: MutationBase, request: MutationRequest): Promise<MutationResult> {
   for (let attempt = 1; ; attempt++) {
     const tx = await base.db.startTransaction().execute();
-    let rowsTx: Tx | null = null;
+    const second: { tx?: RowTx } = {};
     const tags = new Set<string>();
     const rows: RowTransaction = {
       role: base.rows?.role ?? null,
       tx: async () => {
         if (!base.rows?.db) return tx;
-        rowsTx ??= await base.rows.db.startTransaction().execute();
-        return rowsTx;
+        second.tx ??= Object.assign(await base.rows.db.startTransaction().execute(), {
+          statements: new StatementLog(),
+        });
+        return second.tx;
       },
+      requireSettled: async (appId) => base.rows?.intents?.requireSettled(tx, appId),
     };
     try {
       const result = await runOnce(base, tx, rows, tags, request);
       // The client has already received a timeout, so nothing may be committed.
       if (request.deadline?.aborted) throw fail('query_timeout');
-      for (const each of [rowsTx, tx])
-        await endTransaction(each, result.kind === 'previewed' ? 'rollback' : 'commit');
+      if (result.kind === 'previewed') for (const each of [second.tx, tx]) await rollBack(each);
+      else if (second.tx) await commitBoth(base, tx, second.tx);
+      else await tx.commit().execute();
       if (result.kind === 'done') for (const tag of tags) base.onCommitted?.(tag);
       return result;
     } catch (error) {
-      for (const each of [rowsTx, tx]) await endTransaction(each, 'rollback').catch(() => {});
-      if (isRetryable(error) && attempt < attemptsMax) continue;
-      throw error;
+      for (const each of [second.tx, tx]) await rollBack(each).catch(() => {});
+      const isUnsettled = error instanceof UnsettledTables;
+      if (isUnsettled) await base.rows?.intents?.settle(error.appId);
+      if ((isUnsettled || isRetryable(error)) && attempt < attemptsMax) continue;
+      throw isUnsettled ? fail('table_busy', {}, { cause: error }) : error;
     }
   }
 }
 
-async function endTransaction(tx: Tx | null, how: 'commit' | 'rollback'): Promise<void> {
+async function rollBack(tx: Tx | undefined): Promise<void> {
   if (!tx || tx.isCommitted || tx.isRolledBack) return;
-  await (how === 'commit' ? tx.commit() : tx.rollback()).execute();
+  await tx.rollback().execute();
+}
+
+async function commitBoth({ rows }: MutationBase, tx: Tx, rowsTx: RowTx): Promise<void> {
+  if (!rows?.intents) throw new Error('A second database needs intents.');
+  await rows.intents.commit(tx, rowsTx);
 }
 
 async function runOnce(

@@ -55,6 +55,7 @@ import { deleteOldChanges } from './tables/change-log.ts';
 import { dropAppTables } from './tables/drop-app-tables.ts';
 import { revokePrincipalGrants } from './tables/grants.ts';
 import { tableRoutes } from './tables/routes.ts';
+import { createTableIntents, startSettling, type TableIntents } from './tables/table-intents.ts';
 
 export interface DataServices {
   rawDatabases: RawDatabases;
@@ -62,6 +63,8 @@ export interface DataServices {
   rowsFastPath: FastPathHandler;
   connectorDatabases: ConnectorDatabases;
   previewDeps: PreviewDeps;
+  /** Of a second database for rows. */
+  tableIntents: TableIntents | null;
 }
 
 type DataDeps = DriverDeps &
@@ -85,6 +88,9 @@ export const data: Module = {
       url: config.dataDatabaseUrl ?? database.controlUrl,
       role: rows.role,
     });
+    const { outbox, events } = deps;
+    const tableIntents = rows.db && createTableIntents({ db, rowsDb: rows.db, epoch, outbox, events, log });
+    if (tableIntents) rows.intents = tableIntents;
     const rawDatabases = openRawDatabases(config, database, {
       installation: await installationId(db),
       log,
@@ -136,6 +142,7 @@ export const data: Module = {
       rawDatabases,
       connectorDatabases,
       previewDeps,
+      tableIntents,
       issuerAccess: createIssuerAccess({
         db,
         cache: createTaggedCache(invalidation, { entriesMax: 10_000 }),
@@ -205,6 +212,9 @@ export const data: Module = {
       run: () => deleteOldChanges({ db: deps.db, rowsDb: deps.rows.db ?? deps.db }),
     },
   ],
+  start({ tableIntents, db, rows, log, onStop }: DataDeps & DataServices) {
+    if (tableIntents && rows.db) onStop(startSettling({ intents: tableIntents, db, rowsDb: rows.db, log }));
+  },
   subscriptions: () => [
     onPerson({
       leftTenant: endDataAccess,

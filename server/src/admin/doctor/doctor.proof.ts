@@ -381,3 +381,18 @@ test('a definition without its table, and a table without its definition, are pr
     { status: 'problem', detail: expect.stringContaining('has no definition') },
   ]);
 });
+
+test('a change of tables that waits for the other database is a problem, with its reason', async () => {
+  const { doctor, change } = await system();
+  const intent = (id: number, age: string, undone: string) =>
+    change(`insert into svc.table_intents (id, tenant_id, app_ids, epoch, statements, table_ids, before, created_at,
+      last_error, undone_at) values ('0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3${id}', '${tenantId}', '{}', '', '[]', '{}',
+      '[]', now() - interval '${age}', 'connect ECONNREFUSED', ${undone})`);
+  await intent(1, '1 second', 'null');
+  await intent(2, '1 minute', 'now()');
+  expect((await doctor()).find('table definitions').status).toBe('ok');
+  await intent(3, '1 minute', 'null');
+  const { status, detail } = (await doctor()).find('table definitions');
+  expect(status).toBe('problem');
+  expect(detail).toMatch(/^the change 0198c1f2-\S+b33 of \S+ is not finished .*\(connect ECONNREFUSED\)\.$/);
+});

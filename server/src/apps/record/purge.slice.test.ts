@@ -2,13 +2,11 @@ import { expect, test } from 'bun:test';
 import { Removed } from '@svc/contract/app-life.shapes.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
 import { sql } from 'kysely';
-import { openControlDatabase } from '../../core/db.ts';
 import { rowsOnlyOutbox } from '../../core/outbox.ts';
 import { physicalSchemaName } from '../../data/tables/catalogue.ts';
 import { tableRoutes } from '../../data/tables/routes.ts';
-import { qualifiedTableName } from '../../data/tables/testing.ts';
+import { openSecondDatabase, qualifiedTableName } from '../../data/tables/testing.ts';
 import { withClient } from '../../drivers/database/connect.ts';
-import { freshDatabase } from '../../drivers/database/testing.ts';
 import { loginHeaders, useServer } from '../../identity/provider/testing.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
 import { purgeDueApps } from './purge.ts';
@@ -320,9 +318,8 @@ test('an app in use is purged on a later run, and does not delay other apps', as
 });
 
 test('a purge drops the schema on a separate row server, also if it is already missing', async () => {
-  const fresh = await freshDatabase();
-  const elsewhere = openControlDatabase(fresh.controlUrl, { connectionsMax: 5, onError: () => {} });
-  const far = { ...database, rows: { db: elsewhere.db, role: null } };
+  const elsewhere = await openSecondDatabase(database);
+  const far = { ...database, rows: elsewhere.rows };
   const copy = await startAppServer(far, tableRoutes);
   try {
     for (const before of ['there', 'gone']) {
@@ -339,6 +336,5 @@ test('a purge drops the schema on a separate row server, also if it is already m
   } finally {
     await copy.stop();
     await elsewhere.close();
-    await fresh.drop();
   }
 });

@@ -3,7 +3,7 @@ import { withSchemaLock } from '../../core/migrate.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { forgetTransactionsSql } from '../tables/change-log.ts';
 
-/** These tables (idempotency keys, batch times, the epoch of the database) need neither migrations nor backups. */
+/** These tables (idempotency keys, batch times, the epoch of the database, finished changes of tables) need neither migrations nor backups. */
 export async function createDataSchema(options: {
   url: string;
   role: string | null;
@@ -45,6 +45,10 @@ export const dataSchemaSql = `
   create table if not exists svc_data.released_files (
     file_id     uuid primary key,
     released_at timestamptz not null
+  );
+  -- Changes of tables that this database has made: see tables/table-intents.ts. Empty unless one was interrupted.
+  create table if not exists svc_data.table_intents (
+    id uuid primary key
   );
   create or replace function svc_data.release_file() returns trigger language plpgsql as $$
   declare

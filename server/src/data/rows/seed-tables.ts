@@ -36,6 +36,7 @@ export async function seedTables(
   const total = [...tables.values()].reduce((sum, rows) => sum + rows.length, 0);
   if (total > file.rowsMax)
     throw fail('validation_failed', { detail: `it has more than ${file.rowsMax} rows` });
+  await ctx.rows.requireSettled(app.appId);
   let inserted = 0;
   for (const [name, rows] of tables) {
     const catalogue = await loadCatalogue(ctx.db, app, name);

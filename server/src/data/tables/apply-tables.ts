@@ -157,6 +157,7 @@ async function lockSchema(ctx: AppMutationCtx): Promise<void> {
   await lockAppTableRows(ctx.db, appRef(ctx)).catch((error: unknown) => {
     throw sqlState(error) === '55P03' ? fail('table_busy', {}, { cause: error }) : error;
   });
+  await ctx.rows.requireSettled(ctx.app.id);
 }
 
 /** The waiting time of the lock that a step needed is not for what follows. */

@@ -20,6 +20,7 @@ export async function copyTables(
   { from, to }: { from: AppRef; to: AppRef },
 ): Promise<string[]> {
   const added: string[] = [];
+  await ctx.rows.requireSettled(to.appId);
   const existing = await listAllTableRows(ctx.db, to);
   const originals = await listAllTableRows(ctx.db, from);
   for (const original of originals) {

@@ -74,7 +74,7 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const on = `alter table ${qualifiedTable(table)}`;
   const name = ident(physicalColumnName(column.number));
   const declared = `${name} ${declaredType(column.type)}${column.nullable ? '' : ' not null'}`;
-  // A separate data server may already have the column, from a change whose commit failed on the control server.
+  // A second database may have the column already, from an interrupted change of an earlier version.
   const add = `${on} drop column if exists ${name}, add column ${declared}`;
   const value = columnDefault(column);
   // The default was checked, so that no row needs to be.

@@ -11,6 +11,7 @@ import { lockAppTableRows, lockTableCreation } from './store.ts';
 /** Fails with 409 `table_busy` while an export that began earlier still reads a table. */
 export async function dropAppTables(ctx: MutationCtx, app: AppRef) {
   const tables = await lockAppTables(ctx, app);
+  await ctx.rows.requireSettled(app.appId);
   const grants = await countAppGrants(ctx.db, app.tenantId, app.appId);
   const tx = await ctx.rows.tx();
   // With a separate data server, the control transaction is idle meanwhile.
@@ -42,7 +43,7 @@ async function countRows(tx: Tx, table: string): Promise<number> {
     select pg_relation_size(oid)::float8 as bytes from pg_class
     where oid = to_regclass(${sql.lit(table)})`.execute(tx);
   const bytes = sized.rows[0]?.bytes;
-  // Already dropped on the data server by a change whose commit failed on the control server.
+  // Already dropped in a second database, by an interrupted change of an earlier version.
   if (bytes === undefined) return 0;
   if (bytes > countedBytesMax) return estimateRows(tx, table);
   const counted = await sql<{ rows: number }>`

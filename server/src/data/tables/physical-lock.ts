@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely';
-import type { MutationCtx } from '../../core/context.ts';
+import type { MutationCtx, RowTx } from '../../core/context.ts';
 import { sqlState, type Tx } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { qualifiedTable, type TableId } from './catalogue.ts';
@@ -72,7 +72,7 @@ async function takeLock(tx: Tx, lock: string, attempts: readonly Attempt[]): Pro
       const state = sqlState(error) ?? '';
       if (![...timeoutCodes, deadlockCode, ...missingTableCodes].includes(state)) throw error;
       await run(tx, 'rollback to savepoint lock_attempt');
-      // Already dropped on the data server by a change whose commit failed on the control server.
+      // Already dropped in a second database, by an interrupted change of an earlier version.
       if (missingTableCodes.includes(state)) return attempt;
       lastError = error;
     }
@@ -97,7 +97,8 @@ export async function runStatements(tx: Tx, statements: readonly Statement[]): P
   for (const statement of statements) await runStatement(tx, statement);
 }
 
-export async function runStatement(tx: Tx, { text, values }: Statement, msMax?: number): Promise<void> {
+export async function runStatement(tx: RowTx, { text, values }: Statement, msMax?: number): Promise<void> {
   const query = msMax === undefined ? text : ({ text, query_timeout: msMax } as unknown as string);
   await tx.executeQuery(CompiledQuery.raw(query, [...(values ?? [])]));
+  tx.statements?.add(values ? { text, values } : { text });
 }

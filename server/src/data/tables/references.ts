@@ -47,6 +47,7 @@ export async function resolveReferences<Column extends NewColumn>(
       target: { name, id_number: id.number },
     });
   }
+  await ctx.rows.requireSettled(ctx.app.id);
   return resolved;
 }
 

@@ -58,6 +58,7 @@ export async function getTable(ctx: AppCtx, input: { table: string }) {
 
 export async function createTable(ctx: AppMutationCtx, input: z.output<typeof shape.body>) {
   await lockTableCreation(ctx.db, ctx.app.id);
+  await ctx.rows.requireSettled(ctx.app.id);
   requireNotArchived(await recheckApp(ctx, { required: 'owners' }));
   const declared = parseColumns(input.columns);
   const id = ctx.newId();

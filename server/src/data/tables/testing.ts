@@ -1,12 +1,17 @@
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import { appRef, type Caller } from '../../core/context.ts';
-import { newTenant, type TestDatabase } from '../../testing.ts';
+import { openControlDatabase } from '../../core/db.ts';
+import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { freshDatabase } from '../../drivers/database/testing.ts';
+import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { createDataSchema } from '../rows/data-schema.ts';
 import { appCalls } from '../testing.ts';
 import { physicalColumnName, physicalSchemaName, qualifiedTable, versionColumn } from './catalogue.ts';
 
 import { loadCatalogue } from './load-catalogue.ts';
 import { tableRoutes } from './routes.ts';
+import { createTableIntents } from './table-intents.ts';
 
 export type TestTables = Awaited<ReturnType<typeof newTestTables>>;
 
@@ -28,6 +33,29 @@ export async function newTestTables(database: TestDatabase, rows = database.rows
       if (status !== 201) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`);
       return body as { id: string; version: number };
     },
+  };
+}
+
+/** A second database for the tables, as with SVC_DATA_DATABASE_URL. */
+export async function openSecondDatabase({ db }: Pick<TestDatabase, 'db'>) {
+  const { controlUrl: url, drop } = await freshDatabase();
+  const { epoch } = await createDataSchema({ url, role: null });
+  const second = openControlDatabase(url, { connectionsMax: 5, onError: () => {} });
+  const intents = createTableIntents({
+    db,
+    rowsDb: second.db,
+    epoch,
+    outbox: rowsOnlyOutbox,
+    events: testEvents,
+    log: silentLog,
+  });
+  return {
+    db: second.db,
+    url,
+    epoch,
+    intents,
+    rows: { db: second.db, role: null, intents },
+    close: () => second.close().then(drop),
   };
 }
 

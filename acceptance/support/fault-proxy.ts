@@ -1,0 +1,74 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+
+/** `before`: the database never receives the commit. `after`: it commits, and nobody hears of it. */
+export type CommitFault = 'before' | 'after';
+
+export interface FaultProxy {
+  url: string;
+  /** Cuts the connections of the next commits of transactions that the pattern marks. */
+  arm(faults: readonly CommitFault[]): void;
+  /** Faults that have not happened. */
+  armed(): number;
+  stop(): void;
+}
+
+/** Between a server and its database. A transaction counts if one of its statements matches. */
+export async function startFaultProxy(databaseUrl: string, counts: RegExp): Promise<FaultProxy> {
+  const { host, port: databasePort } = new pg.Client({ connectionString: databaseUrl });
+  const target = host.startsWith('/')
+    ? { path: join(host, `.s.PGSQL.${databasePort}`) }
+    : { host, port: databasePort };
+  const sockets = new Set<Socket>();
+  let faults: CommitFault[] = [];
+
+  const server = createServer((client) => {
+    const database = connect(target);
+    const cut = () => {
+      for (const socket of [client, database]) {
+        socket.destroy();
+        sockets.delete(socket);
+      }
+    };
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', cut).on('close', cut);
+    }
+    let isCounted = false;
+    let isMuted = false;
+    client.on('data', (chunk) => {
+      const text = chunk.toString('latin1');
+      isCounted = !beginMessage.test(text) && (isCounted || counts.test(text));
+      if (commitMessage.test(text)) {
+        const fault = isCounted ? faults.shift() : undefined;
+        isCounted = false;
+        if (fault === 'before') return cut();
+        isMuted = fault === 'after';
+      }
+      database.write(chunk);
+    });
+    database.on('data', (chunk) => (isMuted ? cut() : client.write(chunk)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  const url = new URL(databaseUrl);
+  url.searchParams.delete('host');
+  url.searchParams.delete('port');
+  return {
+    url: Object.assign(url, { hostname: '127.0.0.1', port: String(port) }).href,
+    arm(next) {
+      faults = [...next];
+    },
+    armed: () => faults.length,
+    stop() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** `Q`, a length of four bytes, the text, and a zero. */
+const beginMessage = /^Q[\s\S]{4}begin\0$/;
+const commitMessage = /^Q[\s\S]{4}commit\0$/;

@@ -1,0 +1,3 @@
+import { failedCommits } from './suites/table-changes.ts';
+
+failedCommits('catalogue');

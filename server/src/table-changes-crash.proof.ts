@@ -1,0 +1,118 @@
+import { expect, test } from 'bun:test';
+import { patientMs } from '../../scripts/patience.ts';
+import type { DatabaseFacts } from './admin/doctor/check.ts';
+import { tableDefinitions } from './admin/doctor/tables.ts';
+import { openControlDatabase } from './core/db.ts';
+import { type CrashPoint, type CrashWorld, filledRows } from './data/tables/crash-testing.ts';
+import { insertRow, newTestTables, openSecondDatabase, qualifiedTableName } from './data/tables/testing.ts';
+import { query, runBun } from './drivers/database/testing.ts';
+import { useTestDatabase } from './testing.ts';
+
+const kills = Number(process.env.SVC_TEST_TABLE_KILLS ?? 200);
+const atOnce = 4;
+const settledMsMax = 10_000;
+const below = (bound: number) => Math.floor(Math.random() * bound);
+const pick = <T>(items: readonly T[]) => items[below(items.length)] as T;
+
+const database = useTestDatabase();
+
+test('kill -9 while tables change in two databases: the next server finishes each change, and no row is lost', async () => {
+  const second = await openSecondDatabase(database);
+  const control = openControlDatabase(database.url, { connectionsMax: 2, onError: () => {} });
+  const facts = { control, database: { rowsUrl: second.url } } as DatabaseFacts;
+  if (tableDefinitions.needs !== 'database') throw new Error('The check needs a database.');
+  const { run: compare } = tableDefinitions;
+  const apps = await Promise.all(Array.from({ length: atOnce }, newCrashWorld));
+  const unfinished = () => query(database.url, 'select from svc.table_intents where undone_at is null');
+  let [killed, changes, interrupted, slowestMs] = [0, 0, 0, 0];
+
+  async function newCrashWorld() {
+    const t = await newTestTables(database, second.rows);
+    const base = await t.table('base', ['n:int', 's:text:nullable']);
+    for (let n = 1; n <= filledRows; n++) {
+      const [id, at] = [`00000000-0000-7000-8000-00000000000${n}`, new Date(0)];
+      await insertRow(second, t, base, { 1: id, 2: n, 3: `row ${n}`, 4: at, 5: at });
+    }
+    const world: CrashWorld = {
+      controlUrl: database.url,
+      dataUrl: second.url,
+      epoch: second.epoch,
+      tenant: t.tenant,
+      owner: t.owner,
+      app: t.app,
+    };
+    return { world, t, base, hasFilledExtra: false };
+  }
+
+  function randomPoint(): CrashPoint {
+    const when = pick(['before', 'sent', 'answered'] as const);
+    // A change has two commits, and about twenty statements.
+    return Math.random() < 0.7
+      ? { of: 'commits', nth: 1 + below(4), when }
+      : { of: 'statements', nth: 1 + below(60), when };
+  }
+
+  const start = ({ world }: { world: CrashWorld }) =>
+    runBun(
+      `import { changeTablesUntil } from '../../data/tables/crash-testing.ts';
+       await changeTablesUntil(${JSON.stringify(randomPoint())}, ${JSON.stringify(world)});`,
+    );
+
+  /** Reads what the process has answered until it is gone. */
+  async function runUntilKilled(app: (typeof apps)[number], child: ReturnType<typeof start>): Promise<void> {
+    await child.line();
+    child.send('go');
+    for (;;) {
+      const line = await child.line().catch(() => null);
+      if (line === null) break;
+      if (line !== 'filled') changes++;
+      if (line === 'filled') app.hasFilledExtra = true;
+      if (line === 'drop_table extra') app.hasFilledExtra = false;
+    }
+    const { errors } = await child.ended;
+    expect(errors).toBe('');
+    killed++;
+  }
+
+  async function lostRows({ t, base, hasFilledExtra }: (typeof apps)[number]): Promise<string[]> {
+    const count = async (table: { id: string }) =>
+      (await query(second.url, `select count(*)::int as rows from ${qualifiedTableName(t.app, table)}`))[0]
+        .rows;
+    const extra = await t.call('GET', '/extra');
+    return [
+      ...((await count(base)) === filledRows ? [] : ['base']),
+      // It may be dropped by the change whose answer is missing.
+      ...(extra.status === 404 || !hasFilledExtra || (await count(extra.body)) === filledRows
+        ? []
+        : ['extra']),
+    ];
+  }
+
+  let next = apps.map(start);
+  while (killed < kills) {
+    const running = next;
+    const isLast = killed + atOnce >= kills;
+    const dying = Promise.all(apps.map((app, at) => runUntilKilled(app, running[at]!)));
+    next = isLast ? [] : apps.map(start);
+    await dying;
+    interrupted += (await unfinished()).length;
+    const since = performance.now();
+    let found = '';
+    do {
+      await second.intents.settleAll();
+      found = (await unfinished()).length > 0 ? 'unfinished changes' : (await compare(facts)).detail;
+    } while (!found.endsWith('as defined.') && performance.now() - since < patientMs(settledMsMax));
+    slowestMs = Math.max(slowestMs, performance.now() - since);
+    expect(found).toEndWith('as defined.');
+    for (const app of apps) {
+      expect(await lostRows(app)).toEqual([]);
+      if ((await app.t.call('GET', '/extra')).status === 404) app.hasFilledExtra = false;
+    }
+  }
+  console.log(
+    `kill -9: ${killed} kills, ${changes} changes answered, ${interrupted} changes left open, settled in ${Math.ceil(slowestMs)} ms at most`,
+  );
+  expect(interrupted).toBeGreaterThan(0);
+  await control.close();
+  await second.close();
+});
