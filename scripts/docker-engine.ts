@@ -37,6 +37,8 @@ export interface DockerEngine {
   docker(...words: string[]): Promise<string>;
   /** Runs `ip` in the network of the engine. */
   ip(...words: string[]): Promise<string>;
+  /** The address of this machine in the network of the engine, and the link to it. */
+  gateway: { address: string; link: string };
   stop(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ const startMsMax = patientMs(30_000);
 
 export async function startDockerEngine(
   folder: string,
-  options: { swarm?: boolean } = {},
+  options: { swarm?: boolean; registries?: string } = {},
 ): Promise<DockerEngine> {
   mkdirSync(folder, { recursive: true });
   const number = Math.floor(Math.random() * 2 ** 14);
@@ -64,6 +66,7 @@ export async function startDockerEngine(
       join(folder, 'pid'),
     ],
     ...['-H', `unix://${socket}`, '--cgroup-parent', `/${group}`, '--shutdown-timeout', '2'],
+    ...(options.registries ? ['--insecure-registry', options.registries] : []),
     // An empty configuration file hides the machine's own settings.
     ...['--config-file', emptyFile(folder, 'daemon.json', '{}\n')],
   ];
@@ -116,7 +119,15 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
     );
   }
   const ip = (...words: string[]) => run('nsenter', `--net=/proc/${child.pid}/ns/net`, programs.ip, ...words);
-  return { host: `unix://${socket}`, address, baseImage, docker, ip, stop };
+  return {
+    host: `unix://${socket}`,
+    address,
+    gateway: { address: ours, link },
+    baseImage,
+    docker,
+    ip,
+    stop,
+  };
 }
 
 async function joinByLink(cable: {

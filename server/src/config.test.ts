@@ -268,17 +268,20 @@ test('the default Docker engine is the local socket', () => {
     network: null,
     address: null,
     swarm: 'refused',
+    registry: null,
   });
   const named = {
     SVC_DOCKER_SWARM: 'trusted-network',
     SVC_DOCKER_HOST: 'tcp://10.0.0.5:2375',
     SVC_DOCKER_NETWORK: 'apps',
     SVC_DOCKER_ADDRESS: '10.0.0.6',
+    SVC_DOCKER_REGISTRY: 'registry.example.com:5000/apps',
   };
   expect(readConfig(named).runtime.docker).toMatchObject({
     host: named.SVC_DOCKER_HOST,
     network: 'apps',
     swarm: 'trusted-network',
+    registry: 'registry.example.com:5000/apps',
   });
   for (const wrong of [
     { SVC_DOCKER_HOST: 'http://10.0.0.5' },
@@ -286,6 +289,7 @@ test('the default Docker engine is the local socket', () => {
     { SVC_DOCKER_BASE_IMAGE: 'a b' },
     { SVC_DOCKER_NETWORK: '--host' },
     { SVC_DOCKER_ADDRESS: 'a:1' },
+    { SVC_DOCKER_REGISTRY: 'https://registry.example.com' },
     { SVC_DOCKER_SWARM: 'yes' },
   ])
     expect(() => readConfig(wrong)).toThrow(ConfigError);

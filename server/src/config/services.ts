@@ -216,6 +216,14 @@ function readDocker(env: Environment): DockerOptions {
         )
       : null,
     swarm: readChoice(env, 'SVC_DOCKER_SWARM', ['refused', 'trusted-network'], 'refused'),
+    registry: env.SVC_DOCKER_REGISTRY
+      ? requireMatch(
+          'SVC_DOCKER_REGISTRY',
+          env.SVC_DOCKER_REGISTRY,
+          /^[a-z0-9][a-z0-9.-]*(?::\d+)?(?:\/[a-z0-9][a-z0-9._-]*)*$/,
+          'must be a registry such as registry.example.com:5000.',
+        )
+      : null,
   };
 }
 

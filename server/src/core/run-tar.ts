@@ -11,27 +11,23 @@ export interface Unpacking {
   into: string;
   runAs?: RunAs | undefined;
   signal?: AbortSignal | undefined;
+  /** Files get the times of the archive. */
+  hasTimes?: boolean;
 }
 
 // The server's environment stays out, because tar takes options from TAR_OPTIONS.
 const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
-/** Owners, special permissions and times in the archive are ignored. */
-const ignored = [
-  '--no-same-owner',
-  '--no-same-permissions',
-  '--touch',
-  '--no-acls',
-  '--no-selinux',
-  '--no-xattrs',
-];
+/** Owners and special permissions in the archive are ignored. */
+const ignored = ['--no-same-owner', '--no-same-permissions', '--no-acls', '--no-selinux', '--no-xattrs'];
 const outputCharsMax = 2_000;
 
 export async function runTar(
   tar: AsyncIterable<Uint8Array>,
-  { into, runAs, signal }: Unpacking,
+  { into, runAs, signal, hasTimes = false }: Unpacking,
 ): Promise<void> {
+  const options = hasTimes ? ignored : [...ignored, '--touch'];
   // tar enters the folder before it drops the rights to the folder's parents.
-  const program = spawn('tar', ['--extract', '--file=-', ...ignored], {
+  const program = spawn('tar', ['--extract', '--file=-', ...options], {
     ...runAs,
     cwd: into,
     env: environment,

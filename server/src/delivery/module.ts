@@ -10,6 +10,7 @@ import type { DriverDeps } from '../drivers/deps.ts';
 import { createGitClient, removeStaleGitFolders } from '../drivers/git/create-git-client.ts';
 import type { GitClient } from '../drivers/git/git-client.ts';
 import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
+import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
 import { openRuntime } from '../drivers/runtime/open-runtime.ts';
 import type { Runtime } from '../drivers/runtime/runtime.ts';
 import { npmRegistryUrl, openRegistry } from '../drivers/toolchains/registry.ts';
@@ -30,8 +31,10 @@ import {
   removeUnusedToolchains,
 } from './deployments/artifacts.ts';
 import { deploymentEnvironment } from './deployments/build-deployment.ts';
+import { createBuildStore, removeOrphanBuilds } from './deployments/build-store.ts';
 import { logRoutes } from './deployments/deployment-logs.ts';
 import { resumeDeployment } from './deployments/deployments.ts';
+import type { BuildStore } from './deployments/deps.ts';
 import { releaseBecameActive } from './deployments/go-live.ts';
 import { findLiveDeployment, findLiveProcess } from './deployments/live-deployment.ts';
 import { openDeployments } from './deployments/open-deployments.ts';
@@ -81,6 +84,7 @@ import { startRuns } from './runs/open-runs.ts';
 import { runRoutes } from './runs/routes.ts';
 import { cancelOpenRuns, deleteExpiredRuns } from './runs/runs.ts';
 import { syncSchedules } from './runs/schedules.ts';
+import { registerServer } from './server-registry.ts';
 import { createSourcesHandler } from './sources/receive-source.ts';
 import { sourceRoutes } from './sources/routes.ts';
 import { deleteAppSources, deleteExpiredSources, purgeSources } from './sources/sources.ts';
@@ -103,6 +107,7 @@ import { ownTemplateRoutes, templateRoutes } from './templates/routes.ts';
 export interface DeliveryServices {
   runtime: Runtime;
   toolchains: Toolchains | null;
+  builds: BuildStore | null;
   git: GitDeps;
   gitClient: GitClient;
   gitHost: GitHostService;
@@ -113,7 +118,7 @@ export interface DeliveryServices {
 }
 
 type DeliveryConfig = Parameters<typeof openRuntime>[0] &
-  Parameters<typeof openGitHost>[0] & { databaseUrl: string | undefined };
+  Parameters<typeof openGitHost>[0] & { databaseUrl: string | undefined; objectStore: ObjectStoreConfig };
 
 type DeliveryDeps = DriverDeps &
   PeopleServices &
@@ -164,13 +169,18 @@ export const delivery: Module = {
     const appMetrics = createAppMetrics(deps);
     const { toolchainDir: dir, baseEnvironment } = config.runtime;
     const registry = openRegistry(npmRegistryUrl(baseEnvironment));
+    // Images bring their own tools.
+    const toolchains =
+      runtime.kind === 'process' ? openToolchains({ dir, registry, path: baseEnvironment.path, now }) : null;
+    const buildsDir = join(config.dataDir, 'runtime', 'work');
     return {
       runtime,
-      // Images bring their own tools.
-      toolchains:
-        runtime.kind === 'process'
-          ? openToolchains({ dir, registry, path: baseEnvironment.path, now })
-          : null,
+      toolchains,
+      // Files of the data dir are on the disk of the builds: a second copy there would help nobody.
+      builds:
+        config.objectStore.kind === 'file'
+          ? null
+          : createBuildStore({ ...deps, runtime, toolchains, workDir: buildsDir }),
       git,
       gitClient,
       gitHost,
@@ -218,11 +228,11 @@ export const delivery: Module = {
     },
     { matches: at(gitSetupPath), handle: setupPage },
   ],
-  effects: ({ config, db, objects, git, runtime }: DeliveryDeps & DeliveryServices) => ({
+  effects: ({ config, db, objects, git, runtime, builds }: DeliveryDeps & DeliveryServices) => ({
     [createHookTopic]: createHook(git),
     [removeHookTopic]: removeHook(git),
     [removeFolderTopic]: removeRepositoryFolder(config.dataDir),
-    [discardTopic]: discardArtifact({ db, runtime }),
+    [discardTopic]: discardArtifact({ db, runtime, builds }),
     'static.removeBlobs': removeBlobs({ objects }),
     'static.discardApp': removeSiteObjects({ objects }),
     'sources.discardApp': deleteAppSources({ objects }),
@@ -238,6 +248,7 @@ export const delivery: Module = {
     { name: 'runs.sweep', cron: '37 * * * *', run: () => deleteExpiredRuns(deps.db, { now: deps.now() }) },
     { name: 'sources.sweep', cron: '42 * * * *', run: () => deleteExpiredSources(deps, { now: deps.now() }) },
     { name: 'deployments.artifacts', cron: '2 * * * *', run: () => deleteOrphanedArtifacts(deps) },
+    { name: 'deployments.builds', cron: '22 4 * * *', run: () => removeOrphanBuilds(deps) },
     { name: 'toolchains.sweep', cron: '7 5 * * *', run: () => removeUnusedToolchains(deps) },
     { name: 'publications.expire', cron: '*/10 * * * *', run: () => expirePublicationRequests(deps) },
     { name: 'previews.expire', cron: '*/5 * * * *', run: () => removeExpiredPreviews(deps) },
@@ -299,6 +310,8 @@ export const delivery: Module = {
   ],
   async start(deps: DeliveryDeps & DeliveryServices & RunningDeps) {
     const { config, db, log, runtime, appMetrics, invalidation, onStop, onStopping } = deps;
+    const registered = await registerServer(deps, config);
+    onStop(registered.stop);
     appMetrics.start();
     onStop(appMetrics.stop);
     deps.metrics.setAppTotals(appMetrics.totals);

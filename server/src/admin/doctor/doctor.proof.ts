@@ -71,6 +71,7 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'raw databases',
     'apps of another runtime',
     'git host',
+    'other servers',
     'clock',
     'workers',
     'keys',

@@ -12,7 +12,7 @@ import {
 } from './database.ts';
 import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server, workers } from './machine.ts';
 import { rawDatabases } from './raw-databases.ts';
-import { certificates, gitHost, mail, objectStore, openidProvider } from './services.ts';
+import { certificates, gitHost, mail, objectStore, openidProvider, otherServers } from './services.ts';
 import { tableDefinitions } from './tables.ts';
 
 export type NamedFinding = Finding & { name: string };
@@ -76,6 +76,7 @@ const checks: readonly Check[] = [
   rawDatabases,
   otherRuntime,
   gitHost,
+  otherServers,
   clock,
   workers,
   keys,

@@ -3,11 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadKey } from '../../core/keys.ts';
 import { builtInAppKey } from '../../delivery/git-host/deps.ts';
+import { findUnshared, listServers } from '../../delivery/server-registry.ts';
 import { type AcmeConfig, openAcmeAuthority } from '../../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../../drivers/certificates/https-server.ts';
 import { openGitHost } from '../../drivers/git/open-git-host.ts';
 import { openSmtpMail } from '../../drivers/mail/smtp-mail.ts';
 import { openObjectStore } from '../../drivers/object-store/open-object-store.ts';
+import { hasTable } from '../system.ts';
 import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
 
 export const objectStore = configCheck('object store', async (config) => {
@@ -111,6 +113,19 @@ export const mail = configCheck('mail', async ({ mail: target }) => {
     );
   }
   return ok(`E-mails are sent through ${target.host}:${target.port}, from ${target.from.address}.`);
+});
+
+export const otherServers = databaseCheck('other servers', async ({ control }) => {
+  if (!(await hasTable(control.pool, 'svc.servers'))) return ok('None has started yet.');
+  const servers = await listServers(control.db);
+  const [first, ...others] = findUnshared(servers);
+  if (!first)
+    return ok(
+      servers.length > 1 ? `${servers.length} servers share what they must.` : 'None uses this database.',
+    );
+  const details = [first, ...others].map(({ detail }) => detail);
+  const hints = [first, ...others].map(({ hint }) => hint);
+  return problem(details.join(' '), hints.join(' '));
 });
 
 /** Asks the git host for the app's identity, which needs the URL, the key and the app's number. */

@@ -7,6 +7,7 @@ import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import type { Artifact, Runtime } from '../../drivers/runtime/runtime.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
+import type { DeploymentDeps } from './deps.ts';
 import { expiredArtifacts, isArtifactUsed } from './rules.ts';
 import { deleteSourceFiles } from './sources-store.ts';
 import { type DeploymentRow, isOpen, listRowsWithArtifact, toAppRef, updateDeploymentRow } from './store.ts';
@@ -38,12 +39,17 @@ const Payload = z.object({
 });
 
 /** Checks again whether the artifact is unused: the effect may run after a rollback to it. */
-export function discardArtifact({ db, runtime }: { db: Db; runtime: Runtime }): EffectHandler {
+export function discardArtifact({
+  db,
+  runtime,
+  builds,
+}: Pick<DeploymentDeps, 'db' | 'runtime' | 'builds'>): EffectHandler {
   return async (payload) => {
     const { tenant_id: tenantId, app_id: appId, runtime: kind, artifact } = Payload.parse(payload);
     // Built by a runtime that is no longer configured.
     if (kind !== runtime.kind || Object.keys(artifact).length === 0) return;
     if (isArtifactUsed(artifact, await listRowsWithArtifact(db, { tenantId, appId }))) return;
+    await builds?.remove(appId, artifact);
     await runtime.discard(artifact);
   };
 }

@@ -114,6 +114,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   });
   if (work.canceled.aborted) await deps.runtime.discard(built.artifact);
   signal.throwIfAborted();
+  await storeBuild(work, built);
   const dir = built.filesDir;
   const site = dir && {
     dir,
@@ -139,6 +140,18 @@ async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow[
         ? visibility !== 'private'
         : needsReview(built, visibility, tenant?.review_deployments ?? 'all'),
   };
+}
+
+/** What goes live can be started on another machine. */
+async function storeBuild({ deps, claimed, signal }: ClaimedWork, { artifact }: Built): Promise<void> {
+  try {
+    await deps.builds?.save(claimed.appId, artifact, signal);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    await deps.runtime.discard(artifact);
+    const reason = error.detail ?? error.message;
+    throw new DeploymentFailure('internal', 'build', `The build could not be stored. ${reason}`);
+  }
 }
 
 function saveBuilt(

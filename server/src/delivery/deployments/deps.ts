@@ -1,6 +1,6 @@
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import type { OperatorDeps } from '../../core/mutation.ts';
-import type { DeployMethod, LogSink, Runtime } from '../../drivers/runtime/runtime.ts';
+import type { Artifact, DeployMethod, LogSink, Runtime } from '../../drivers/runtime/runtime.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import type { SourcePlan } from '../detect/plan-source.ts';
 import type { LogSinks } from '../logs/log-sink.ts';
@@ -21,6 +21,19 @@ export interface DeploymentDeps extends OperatorDeps {
   sites: DeploymentSites;
   /** Null: builds use what the machine or the image has. */
   toolchains: Toolchains | null;
+  /** Null: builds stay on this machine. */
+  builds: BuildStore | null;
+}
+
+/** Builds in the object store that servers of several machines share, so that each can start every app. */
+export interface BuildStore {
+  /** Before the deployment goes on: what is live can be started elsewhere. */
+  save(appId: string, artifact: Artifact, signal: AbortSignal): Promise<void>;
+  /** Does nothing if the build is on this machine. */
+  fetch(row: DeploymentRow): Promise<void>;
+  remove(appId: string, artifact: Artifact): Promise<void>;
+  /** Deletes what no deployment uses here, and the least used beyond a limit: it can be fetched again. */
+  trim(): Promise<void>;
 }
 
 export interface DeploymentSource {

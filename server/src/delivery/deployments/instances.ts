@@ -42,7 +42,7 @@ const graceMs = 10_000;
 const concurrentStartsMax = 4;
 
 export function createInstances(
-  deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime' | 'logs' | 'environment'>,
+  deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime' | 'logs' | 'environment' | 'builds'>,
 ): Instances {
   const { db, runtime } = deps;
   const starting = new Set<string>();

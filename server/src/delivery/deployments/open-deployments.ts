@@ -10,7 +10,7 @@ import type { LogSinks } from '../logs/log-sink.ts';
 import type { FolderReleaseDeps } from '../static-sites/deployment-releases.ts';
 import { deploymentEnvironment, type FetchDeps, fetchSource } from './build-deployment.ts';
 import { deleteOrphanedWorkFolders } from './claimed-work.ts';
-import type { DeploymentDeps } from './deps.ts';
+import type { BuildStore, DeploymentDeps } from './deps.ts';
 import { deploymentSites } from './go-live.ts';
 import { createInstances } from './instances.ts';
 import { deleteNodeInstances } from './instances-store.ts';
@@ -19,6 +19,7 @@ import { workTag } from './rules.ts';
 import { createDeploymentWorker } from './worker.ts';
 
 const concurrencyMax = { builds: 2, all: 10 };
+const trimEveryMs = 3_600_000;
 
 export async function openDeployments(
   options: FolderReleaseDeps &
@@ -30,6 +31,7 @@ export async function openDeployments(
       rawDatabases: RawDatabases;
       logs: LogSinks;
       toolchains: Toolchains | null;
+      builds: BuildStore | null;
       invalidation: Pick<Invalidation, 'onChange'>;
     } & ReconcileOptions,
 ) {
@@ -59,7 +61,7 @@ export function startDeployments(
   deps: DeploymentDeps,
   { invalidation, ...options }: { invalidation: Pick<Invalidation, 'onChange'> } & ReconcileOptions,
 ) {
-  const { db, log, runtime } = deps;
+  const { db, log, runtime, builds } = deps;
   const instances = createInstances(deps);
   const worker = createDeploymentWorker(deps, instances);
   const reconciler = createReconciler({ ...options, db, log, runtime }, instances);
@@ -73,8 +75,14 @@ export function startDeployments(
   });
   worker.start();
   reconciler.start();
+  // Not a job, which one server of all runs: this is about the disk of this machine.
+  const trimming = setInterval(
+    () => void builds?.trim().catch((error: unknown) => log.warn({ err: error }, 'trim of builds failed')),
+    trimEveryMs,
+  );
   return {
     async stop() {
+      clearInterval(trimming);
       await Promise.all([worker.stop(), reconciler.stop()]);
       // Processes end with this server: stop routing requests to them.
       if (runtime.endsWithServer) await deleteNodeInstances(db, runtime.node);

@@ -18,7 +18,7 @@ type RunSettings = Omit<StartJob, 'instanceId' | 'log' | 'signal'> & { secrets: 
 
 /** For all that runs in the build of a deployment: instances, its release command and one-off commands. */
 export async function loadRunSettings(
-  { db, runtime, environment }: Pick<DeploymentDeps, 'db' | 'runtime' | 'environment'>,
+  { db, runtime, environment, builds }: Pick<DeploymentDeps, 'db' | 'runtime' | 'environment' | 'builds'>,
   row: DeploymentRow,
   identity: Readonly<Record<string, string>>,
 ): Promise<RunSettings> {
@@ -30,6 +30,7 @@ export async function loadRunSettings(
       'start',
       'It was built for another runtime: deploy again.',
     );
+  await builds?.fetch(row);
   const app = await loadDeployedApp(db, { tenantId, appId });
   const own = await environment.own(row);
   const given = { ...(await environment.platform(row, 'run')), ...identity };

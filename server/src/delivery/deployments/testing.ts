@@ -57,7 +57,7 @@ export function useDeployments({ servers: mode = 'one' }: { servers?: 'one' | 'p
   const halts: Halts = {};
   const servers = new Set<DeploymentServer>();
   const halted: (() => void)[] = [];
-  const start = async (options: Omit<ServerOptions, 'dataDir'> = {}) => {
+  const start = async (options: Partial<ServerOptions> = {}) => {
     const started = await startServer(database, { dataDir: folder, ...options });
     servers.add(started);
     return started;
@@ -123,6 +123,7 @@ async function startServer(
     releaseMsMax,
     runtime: haltingRuntime(runtime, halts),
     toolchains: null,
+    builds: null,
     logs: createLogSink({ db, log: silentLog }),
     environment: deploymentEnvironment(db, { ...testUrls, rawDatabases: rawDatabasesAt({ url }) }),
     sites: deploymentSites({ ...base, ...testUrls, urlKey: fixedKey('a key for tests'), objects }),

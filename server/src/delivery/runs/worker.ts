@@ -29,7 +29,7 @@ import {
   updateRunRow,
 } from './store.ts';
 
-export interface RunDeps extends OperatorDeps, Pick<DeploymentDeps, 'runtime' | 'environment'> {
+export interface RunDeps extends OperatorDeps, Pick<DeploymentDeps, 'runtime' | 'environment' | 'builds'> {
   urls: SiteUrls;
   logs: LogSinks;
   calls: CallTracker;

@@ -22,7 +22,13 @@ export interface Runtime {
   resumeLog?(instance: InstanceRef, log: LogSink): Promise<void>;
   adaptVariables?(variables: Readonly<Record<string, string>>): Record<string, string>;
   discard(artifact: Artifact): Promise<void>;
-  artifacts?(): Promise<{ appId: string; artifact: Artifact }[]>;
+  artifacts?(): Promise<StoredArtifact[]>;
+  /** Of a runtime whose builds are folders of this machine, so that other machines can start them. */
+  hasBuild?(artifact: Artifact): Promise<boolean>;
+  /** Writes a tar archive to a file below the work folder. */
+  packBuild?(artifact: Artifact, file: { path: string }): Promise<void>;
+  /** Throws if the digest of the build is another one. */
+  unpackBuild?(artifact: Artifact, file: UnpackedFile): Promise<void>;
   check(): Promise<{ ok: boolean; detail: string }>;
   close(): Promise<void>;
 }
@@ -89,6 +95,21 @@ export interface Built {
 
 /** JSON in a format of the runtime, stored with the deployment. Empty for `static`. */
 export type Artifact = Readonly<Record<string, unknown>>;
+
+export interface StoredArtifact {
+  appId: string;
+  artifact: Artifact;
+  /** 0 if unknown. */
+  bytes?: number;
+  /** ISO 8601. */
+  usedAt?: string;
+}
+
+export interface UnpackedFile {
+  path: string;
+  number: number;
+  digest: string | null;
+}
 
 export interface StartJob {
   instanceId: string;

@@ -13,6 +13,8 @@ export interface Toolchains {
     required: readonly RequiredTool[],
     options: { log: LogSink; signal: AbortSignal },
   ): Promise<string[]>;
+  /** Installs what a build of another machine uses, by the names of its folders. */
+  restore(names: readonly string[], options: { signal: AbortSignal }): Promise<void>;
   /** Deletes what no stored build uses and nothing has used for a month. */
   removeUnused(inUse: ReadonlySet<string>): Promise<void>;
 }
@@ -39,14 +41,36 @@ export function openToolchains(options: {
     const name = `${tool.name}-${version}`;
     log('platform', `${titles[tool.name]} ${version}: ${tool.reason}.`);
     if (tool.name === 'node' && version === (await machineNode())) return null;
-    if (!existsSync(join(dir, name))) {
-      const install = installing.get(name) ?? installTool(tool, name, found, signal);
-      installing.set(name, install);
-      await install.finally(() => installing.delete(name));
-    }
+    await ensureInstalled(tool, name, found, signal);
     const time = now();
     await utimes(join(dir, name), time, time).catch(() => {});
     return name;
+  }
+
+  async function ensureInstalled(
+    tool: RequiredTool,
+    name: string,
+    found: PackageVersion,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (existsSync(join(dir, name))) return;
+    const install = installing.get(name) ?? installTool(tool, name, found, signal);
+    installing.set(name, install);
+    await install.finally(() => installing.delete(name));
+  }
+
+  async function restoreOne(name: string, signal: AbortSignal): Promise<void> {
+    if (!isToolchainName(name) || existsSync(join(dir, name))) return;
+    const [, title = '', range = ''] = /^(\w+)-(.+)$/.exec(name) ?? [];
+    const tool: RequiredTool = {
+      name: title as RequiredTool['name'],
+      range,
+      reason: 'the build has used it',
+    };
+    const versions = await registry.versions(packageOf(tool), signal);
+    const found = versions.find(({ version }) => version === range);
+    if (!found) throw new Error(`${titles[tool.name]} ${range} is not in the package registry.`);
+    await ensureInstalled(tool, name, found, signal);
   }
 
   /** Null: the machine's own is used, because the registry does not answer. */
@@ -108,6 +132,9 @@ export function openToolchains(options: {
         if (name !== null) names.push(name);
       }
       return names;
+    },
+    async restore(names, { signal }) {
+      for (const name of names) await restoreOne(name, signal);
     },
     async removeUnused(inUse) {
       for (const name of await readdir(dir).catch(() => [])) {

@@ -139,6 +139,13 @@ export async function connectAgent(socketPath: string, gatewayPort: number | nul
       await ask('discard', { artifact });
     },
     artifacts: () => ask('artifacts', {}),
+    hasBuild: (artifact) => ask('hasBuild', { artifact }),
+    async packBuild(artifact, { path }) {
+      await ask('packBuild', { artifact, path });
+    },
+    async unpackBuild(artifact, { path, number, digest }) {
+      await ask('unpackBuild', { artifact, path, number, digest });
+    },
     check: () => ask('check', {}),
     async close() {
       isClosed = true;

@@ -6,7 +6,7 @@ import { z } from 'zod';
  * document per line. The list of verbs is closed, and every argument is checked, because the server may have been taken
  * over.
  */
-export const protocolVersion = 3;
+export const protocolVersion = 4;
 
 const id = z.uuid();
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());
@@ -77,6 +77,14 @@ export const verbs = {
   readLog: z.object({ log: id, batch: z.number() }),
   discard: z.object({ artifact }),
   artifacts: z.object({}),
+  hasBuild: z.object({ artifact }),
+  packBuild: z.object({ artifact, path: z.string() }),
+  unpackBuild: z.object({
+    artifact,
+    path: z.string(),
+    number: z.number().int().positive(),
+    digest: z.string().nullable(),
+  }),
   check: z.object({}),
 } as const;
 

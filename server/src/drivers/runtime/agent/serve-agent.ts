@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import type { Logger } from 'pino';
 import { runProgram } from '../../os/processes.ts';
 import type { ProcessRuntime } from '../process/process-runtime.ts';
@@ -96,9 +96,26 @@ export async function serveAgent(options: {
         return null;
       case 'artifacts':
         return (await runtime.artifacts?.()) ?? [];
+      case 'hasBuild':
+        return runtime.hasBuild?.(verbs.hasBuild.parse(args).artifact);
+      case 'packBuild': {
+        const { artifact, path } = verbs.packBuild.parse(args);
+        return runtime.packBuild(artifact, { path: await requireInWorkFolder(path), openedBy: serverUser });
+      }
+      case 'unpackBuild': {
+        const { artifact, path, ...file } = verbs.unpackBuild.parse(args);
+        const from = await requireInWorkFolder(path);
+        return runtime.unpackBuild(artifact, { ...file, path: from, openedBy: serverUser });
+      }
       case 'check':
         return runtime.check();
     }
+  }
+
+  async function requireInWorkFolder(path: string): Promise<string> {
+    const [folder, work] = [await realpath(dirname(path)), await realpath(workFolder)];
+    if (folder !== work && !isBelow(folder, work)) throw new Error(`${path} is not below ${workFolder}.`);
+    return join(folder, basename(path));
   }
 
   async function build(client: Client, request: number, job: ReturnType<typeof verbs.build.parse>) {

@@ -6,7 +6,7 @@ import { splitLines } from '../process/output.ts';
 import { digestTree, findForeignEntry } from '../process/trees.ts';
 import { BuildError, type BuildJob, type Built, type RuntimeRequirements } from '../runtime.ts';
 import type { ImageArtifact } from './artifacts.ts';
-import { buildEndError, buildLimits } from './build-image.ts';
+import { buildEndError, buildLimits, pushImage } from './build-image.ts';
 import {
   appUser,
   buildFromDetection,
@@ -32,7 +32,8 @@ export async function buildApp(deps: DockerDeps, job: BuildJob): Promise<Built> 
   if (job.method === 'compose') return buildCompose(deps, job);
   if (job.method === 'static') return buildSite(deps, job);
   const { plan, buildId, appId } = job;
-  const image = imageName(deps, job);
+  const isShared = deps.registry !== null && deps.swarmNode !== null;
+  const image = imageName(deps, job, isShared ? `${deps.registry}/` : undefined);
   const unfinished: ImageArtifact = { kind: 'image', buildId, imageId: '', image, run: null, port: 0 };
   deps.built.write(buildId, { appId, artifact: { ...unfinished } });
   try {
@@ -40,6 +41,7 @@ export async function buildApp(deps: DockerDeps, job: BuildJob): Promise<Built> 
       plan.dockerfile === null
         ? await buildFromDetection(deps, job, image)
         : await buildFromDockerfile(deps, job, { dockerfile: plan.dockerfile, image });
+    if (isShared) await pushImage(deps, job, image);
     const artifact: ImageArtifact = {
       ...unfinished,
       imageId,

@@ -2,6 +2,7 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { buildDiskMbMin } from '../process/build-app.ts';
 import { splitLines } from '../process/output.ts';
 import { BuildError, type BuildJob, type LogSink } from '../runtime.ts';
+import type { ImageArtifact } from './artifacts.ts';
 import { watchBuildDisk } from './disk-limits.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import {
@@ -61,6 +62,42 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
     await archive.close();
   }
 }
+
+/** Without a password, the engine requires the header all the same. */
+const noPassword = { 'x-registry-auth': Buffer.from('{}').toString('base64') };
+
+/** To the registry in its name. */
+export async function pushImage(
+  { engine }: DockerDeps,
+  { signal, log }: BuildJob,
+  image: string,
+): Promise<void> {
+  const [, name = '', tag] = /^(.*):([^:/]+)$/.exec(image) ?? [];
+  log('platform', 'Storing the image in the registry …');
+  const answer = await engine.stream('POST', `/images/${name}/push`, {
+    query: { tag },
+    headers: noPassword,
+    signal,
+  });
+  for await (const { error } of readMessages(answer))
+    if (error !== undefined)
+      throw new BuildError('build', `The image could not be stored in the registry: ${error.slice(0, 500)}`);
+}
+
+/** After it was built, or pulled, on another node. */
+export async function ensureImage(
+  { engine, registry }: DockerDeps,
+  { image, imageId }: ImageArtifact,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (registry === null || !image.startsWith(`${registry}/`)) return;
+  if (await ignoreMissing(engine.json('GET', `/images/${imageId}/json`))) return;
+  const query = { fromImage: image };
+  const call = { query, headers: noPassword, timeoutMs: pullMsMax, ...(signal ? { signal } : {}) };
+  await engine.send('POST', '/images/create', call);
+}
+
+const pullMsMax = 10 * 60_000;
 
 /** Of a build that was ended before it was done. */
 export function buildEndError({ buildMsMax }: DockerDeps, job: BuildJob, disk: AbortSignal): BuildError {

@@ -14,6 +14,8 @@ export interface DockerDeps {
   engine: Engine;
   node: string;
   swarmNode: string | null;
+  /** From which the nodes of a Swarm get the images of apps. */
+  registry: string | null;
   /** Label for everything of this installation, since others may use the engine too. */
   installation: string;
   imageKey: () => string;

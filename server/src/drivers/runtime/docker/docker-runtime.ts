@@ -16,11 +16,12 @@ import { createDiskLimits } from './disk-limits.ts';
 import { createDepartures, type DockerDeps, openScratch, publishAddress } from './docker-deps.ts';
 import { createEngine, type Engine, EngineError, type EngineInfo, ignoreMissing } from './engine.ts';
 import { createFirewall } from './firewall.ts';
-import { listContainers, listInstances, readState, readUsage } from './instances.ts';
+import { listContainers, listInstances, listServices, readState, readUsage } from './instances.ts';
 import { instanceName, labelNames } from './labels.ts';
 import { createLogs } from './logs.ts';
 import { removeInstance } from './remove-instance.ts';
 import { runCommand } from './run-command.ts';
+import { isSpread, isSpreadService } from './spread.ts';
 import { startContainer, startService, toContainerUrls } from './start-instance.ts';
 
 export interface DockerOptions {
@@ -30,6 +31,8 @@ export interface DockerOptions {
   address: string | null;
   /** A Swarm opens ports on all addresses of the node, so the operator must allow it. */
   swarm: 'refused' | 'trusted-network';
+  /** Without one, the apps of a Swarm run on the node of the engine. */
+  registry: string | null;
 }
 
 export interface DockerRuntimeOptions extends DockerOptions {
@@ -64,7 +67,9 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
         ? await startCompose(deps, job, artifact)
         : await start(deps, job, artifact);
     const services = artifact.kind === 'compose' ? serviceNames(artifact) : ['app'];
-    logs.follow({ instanceId, services, memoryMb: services.length > 1 ? null : limits.memoryMb, log });
+    const isService = artifact.kind !== 'compose' && isSpread(deps, artifact);
+    const memoryMb = services.length > 1 ? null : limits.memoryMb;
+    logs.follow({ instanceId, services, isService, memoryMb, log });
     deps.diskLimits.add({ instanceId, diskMb: limits.diskMb, log });
     if (port > 0 && artifact.kind !== 'compose' && deps.swarmNode === null) deps.ports.watch(instanceId, log);
     return {
@@ -103,10 +108,12 @@ export async function createDockerRuntime(options: DockerRuntimeOptions): Promis
     usage: ({ instanceId }) => readUsage(deps, instanceId),
     async resumeLog({ instanceId }, log) {
       if (logs.isFollowed(instanceId) || !logs.isOurs(instanceId)) return;
+      const isService = (await listServices(deps, instanceId)).some(isSpreadService);
+      if (isService) return logs.follow({ instanceId, services: ['app'], isService, memoryMb: null, log });
       const found = await listContainers(engine, instanceId);
       const services = [...new Set(found.map(({ Labels }) => Labels[labelNames.service] ?? 'app'))];
       if (services.length === 0) return;
-      logs.follow({ instanceId, services, memoryMb: null, log });
+      logs.follow({ instanceId, services, isService, memoryMb: null, log });
       const diskMb = Number(found[0]?.Labels[labelNames.diskMb]);
       if (diskMb > 0) deps.diskLimits.add({ instanceId, diskMb, log });
       if (labelNames.forward in (found[0]?.Labels ?? {})) deps.ports.watch(instanceId, log);
@@ -157,7 +164,14 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
   const folders = [options.dataDir, ...(rootDir && existsSync(rootDir) ? [rootDir] : [])];
   const disk = createDiskWatch({ folders, reserveMb: options.diskReserveMb });
   const firewall = createFirewall(
-    { engine, installation, baseImage, buildVariables, log },
+    {
+      engine,
+      installation,
+      baseImage,
+      buildVariables,
+      log,
+      isSpread: swarmNode !== null && options.registry !== null,
+    },
     options.isolation,
   );
   const departures = createDepartures();
@@ -166,6 +180,7 @@ async function openDockerDeps(options: DockerRuntimeOptions, scratchDir: string)
     engine,
     node,
     swarmNode,
+    registry: options.registry,
     log,
     composeTool,
     scratchDir,
@@ -224,7 +239,7 @@ const swarmRefusedMessage =
   'The engine is a Swarm, which opens the ports of apps on all addresses of the node, without the access checks of the edge. Set SVC_DOCKER_SWARM=trusted-network if a firewall allows only the server, or use an engine without Swarm.';
 
 export async function checkEngine(
-  { host, baseImage, swarm, network }: DockerOptions,
+  { host, baseImage, swarm, network, registry }: DockerOptions,
   { use }: Pick<IsolationOptions, 'use'>,
 ): Promise<{ ok: boolean; detail: string }> {
   const engine = createEngine(host);
@@ -240,7 +255,12 @@ export async function checkEngine(
     if (isSwarm)
       sentences.push(
         'App ports are open on all addresses: block 20000-60000 with a firewall. Apps must listen on PORT.',
+        registry === null
+          ? 'All run on the node of this engine (SVC_DOCKER_REGISTRY is not set).'
+          : `They run on all nodes, with images from ${registry}.`,
       );
+    if (!isSwarm && registry !== null)
+      return { ok: false, detail: 'SVC_DOCKER_REGISTRY is set, but the engine is not a manager of a Swarm.' };
     if (use === 'none')
       return {
         ok: false,

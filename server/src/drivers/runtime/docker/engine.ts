@@ -14,6 +14,7 @@ interface Call {
   signal?: AbortSignal;
   timeoutMs?: number;
   upTo?: string;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export class EngineError extends Error {
@@ -48,7 +49,8 @@ export function createEngine(host: string): Engine {
       answer = await fetch(`${target.origin}${path}${toQuery(call.query)}`, {
         method,
         ...(target.unix === null ? {} : { unix: target.unix }),
-        ...(body === undefined ? {} : { body, headers: { 'content-type': type } }),
+        ...(body === undefined ? {} : { body }),
+        headers: { ...(body === undefined ? {} : { 'content-type': type }), ...call.headers },
         ...(signals.length > 0 ? { signal: AbortSignal.any(signals) } : {}),
         timeout: false,
       } as RequestInit);
@@ -173,9 +175,23 @@ export interface ServiceSummary {
 }
 
 export interface TaskSummary {
+  ID: string;
+  ServiceID: string;
+  NodeID?: string;
   CreatedAt: string;
   DesiredState: string;
-  Status: { State: string; Err?: string };
+  Status: {
+    State: string;
+    Err?: string;
+    ContainerStatus?: { ContainerID?: string; ExitCode?: number };
+  };
+}
+
+export interface NodeSummary {
+  ID: string;
+  Version: { Index: number };
+  Spec: { Availability: string; Labels: Record<string, string> };
+  Status: { State: string; Addr: string };
 }
 
 export interface EngineInfo {

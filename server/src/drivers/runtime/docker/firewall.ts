@@ -1,9 +1,17 @@
 import { type IsolationOptions, isLoopback, resolveServices } from '../process/isolation.ts';
 import { closedRanges } from '../process/network.ts';
 import type { DockerDeps } from './docker-deps.ts';
-import { type ContainerSummary, EngineError, ignoreMissing, readFrames } from './engine.ts';
-import { instanceFilter, labelNames } from './labels.ts';
+import {
+  type ContainerSummary,
+  EngineError,
+  ignoreMissing,
+  readFrames,
+  type ServiceSummary,
+} from './engine.ts';
+import { instanceFilter, labelFilter, labelNames } from './labels.ts';
 import { bridgePrefix, installationHash, machineName } from './networks.ts';
+import { isReady, listNodes } from './spread.ts';
+import { runOnNodes } from './spread-rules.ts';
 
 /** Keeps containers from the engine's machine, from private networks and from each other. */
 export interface Firewall {
@@ -27,12 +35,15 @@ export interface Service {
 const renewMs = 60_000;
 
 export function createFirewall(
-  deps: Pick<DockerDeps, 'engine' | 'installation' | 'baseImage' | 'buildVariables' | 'log'>,
+  deps: Pick<DockerDeps, 'engine' | 'installation' | 'baseImage' | 'buildVariables' | 'log'> & {
+    /** Apps run on all nodes of a Swarm. */
+    isSpread: boolean;
+  },
   { use, egress }: Pick<IsolationOptions, 'use' | 'egress'>,
 ): Firewall {
   const { engine, installation, log } = deps;
   const starting = new Map<string, Service[]>();
-  let applied: { at: number; services: Set<string> } | null = null;
+  let applied: { at: number; services: Set<string>; nodes: string[] } | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   const closing = new AbortController();
 
@@ -41,19 +52,33 @@ export function createFirewall(
     return services.every((service) => applied?.services.has(JSON.stringify(service)));
   }
 
-  async function apply(services: readonly Service[]): Promise<void> {
-    if (isApplied(services)) return;
+  async function listLabels(): Promise<Record<string, string>[]> {
     const query = { all: 1, ...instanceFilter(labelNames.installation, installation) };
     const containers = await engine.json<ContainerSummary[]>('GET', '/containers/json', { query });
-    const labelled = containers.flatMap(({ Labels }) => parseServices(Labels[labelNames.services]));
+    const own = containers.map(({ Labels }) => Labels);
+    if (!deps.isSpread) return own;
+    const services = await engine.json<ServiceSummary[]>('GET', '/services', {
+      query: labelFilter(labelNames.installation, installation),
+    });
+    return [...own, ...services.map(({ Spec }) => Spec.Labels)];
+  }
+
+  async function apply(services: readonly Service[]): Promise<void> {
+    const nodes = deps.isSpread ? (await listNodes(engine)).filter(isReady).map(({ ID }) => ID) : [];
+    if (isApplied(services) && nodes.every((id) => applied?.nodes.includes(id))) return;
+    const labelled = (await listLabels()).flatMap((labels) => parseServices(labels[labelNames.services]));
     const builds = await findServices(Object.values(deps.buildVariables));
     const all = new Set(
       [...labelled, ...[...starting.values()].flat(), ...builds, ...services].map((it) => JSON.stringify(it)),
     );
     const parsed = [...all].map((text) => JSON.parse(text) as Service);
-    const args = rules({ installation, egress, services: parsed });
-    await runOnMachine(deps, { args, signal: closing.signal });
-    applied = { at: Date.now(), services: all };
+    const { signal } = closing;
+    const own = { egress, services: parsed, ...bridgesOf(installation) };
+    await runOnMachine(deps, { command: rulesCommand(own), signal });
+    const set = deps.isSpread
+      ? await runOnNodes(deps, { command: rulesCommand({ ...own, ...gatewayOf(installation) }), signal })
+      : [];
+    applied = { at: Date.now(), services: all, nodes: set };
   }
 
   function protect(services: readonly Service[] = []): Promise<string | null> {
@@ -108,16 +133,27 @@ function parseServices(label: string | undefined): Service[] {
   return label === undefined ? [] : (JSON.parse(label) as Service[]);
 }
 
+/** Of the networks that the engine of this server has. */
+const bridgesOf = (installation: string) => ({
+  name: `SVC-${installationHash(installation)}`,
+  bridges: `${bridgePrefix(installation)}+`,
+});
+/** Of a container in an overlay network, all other connections use this bridge of its node. */
+const gatewayOf = (installation: string) => ({
+  name: `SVC-${installationHash(installation)}-GW`,
+  bridges: 'docker_gwbridge',
+});
+
 interface Rules {
-  installation: string;
+  /** Of the chains, which have at most 28 characters. */
+  name: string;
+  bridges: string;
   egress: IsolationOptions['egress'];
   services: readonly Service[];
 }
 
 /** Arguments of the script: names, then the rules before and after those of the name servers. */
-function rules({ installation, egress, services }: Rules): string[] {
-  const name = `SVC-${installationHash(installation)}`;
-  const bridges = `${bridgePrefix(installation)}+`;
+function rules({ name, bridges, egress, services }: Rules): string[] {
   const [input, forward, refuse] = [`${name}-IN`, `${name}-FWD`, `${name}-NO`];
   const begin = [
     '*filter',
@@ -174,15 +210,25 @@ if ip6tables -w -n -L INPUT >/dev/null 2>&1; then
   { echo '*filter'; first ip6tables INPUT REJECT; first ip6tables FORWARD REJECT; echo COMMIT; } | ip6tables-restore -w --noflush
 fi`;
 
+const rulesCommand = (own: Rules) => [
+  'chroot',
+  '/machine',
+  '/bin/sh',
+  '-c',
+  script,
+  'svc-firewall',
+  ...rules(own),
+];
+
 /** The engine's own `iptables`, in its network, wherever the engine is and whoever runs this server. */
 async function runOnMachine(
   { engine, baseImage, installation }: Pick<DockerDeps, 'engine' | 'baseImage' | 'installation'>,
-  { args, signal }: { args: readonly string[]; signal: AbortSignal },
+  { command, signal }: { command: readonly string[]; signal: AbortSignal },
 ): Promise<void> {
   const body = {
     Image: baseImage,
     Entrypoint: [],
-    Cmd: ['chroot', '/machine', '/bin/sh', '-c', script, 'svc-firewall', ...args],
+    Cmd: command,
     User: '0:0',
     Labels: { [labelNames.installation]: installation },
     HostConfig: {

@@ -9,6 +9,7 @@ import {
   type TaskSummary,
 } from './engine.ts';
 import { filters, instanceName, labelFilter, labelNames } from './labels.ts';
+import { findAddresses, isSpreadService, readSpreadState } from './spread.ts';
 
 export async function listContainers(engine: Engine, instanceId: string): Promise<ContainerSummary[]> {
   const query = { all: 1, ...labelFilter(labelNames.instance, instanceId) };
@@ -35,6 +36,8 @@ export async function readState(deps: DockerDeps, instanceId: string): Promise<I
   const services = (await listServices(deps, instanceId)).filter(
     ({ Spec }) => labelNames.port in Spec.Labels,
   );
+  const spread = services.find(isSpreadService);
+  if (spread) return readSpreadState(deps, spread);
   const last = mains.at(-1);
   const detail = last ? await inspectContainer(deps.engine, last.Id) : null;
   const service = services[0];
@@ -88,6 +91,12 @@ export async function listInstances(deps: DockerDeps): Promise<RunningInstance[]
   const forwarded = new Set(
     containers.flatMap(({ Labels, State }) => (State === 'running' && Labels[labelNames.helper]) || []),
   );
+  const addressOf = services.some(isSpreadService) ? await findAddresses(deps) : null;
+  const spread = new Map(
+    services.map(
+      (service) => [service.Spec.Labels[labelNames.instance] ?? '', addressOf?.(service)] as const,
+    ),
+  );
   const found = new Map<string, RunningInstance>();
   for (const labels of [
     ...containers.map(({ Labels }) => Labels),
@@ -102,6 +111,7 @@ export async function listInstances(deps: DockerDeps): Promise<RunningInstance[]
       appId: labels[labelNames.app] ?? '',
       deploymentId: labels[labelNames.deployment] ?? '',
       address:
+        spread.get(instanceId) ??
         deps.ports.found(instanceId).address ??
         `${deps.publish.host}:${(forwarded.has(instanceId) && forwardOf(labels)) || (port ?? 0)}`,
     });

@@ -20,6 +20,8 @@ export const labelNames = {
   helper: 'svc.helper',
   services: 'svc.services',
   diskMb: 'svc.disk_mb',
+  /** Set on a service that may run on any node of a Swarm. */
+  spread: 'svc.spread',
 } as const;
 
 export function buildLabels(deps: DockerDeps, job: { appId: string; deploymentId: string }) {
@@ -49,15 +51,16 @@ export function instanceLabels(
 export const instanceName = (instanceId: string) => `svc-${instanceId}`;
 
 /**
- * No registry exists there, so no pull can succeed. The tag is secret: whoever knows an image's name could
+ * Unless a Swarm gets it from a registry, the name is of one that does not exist, so no pull can succeed. The tag is secret: whoever knows an image's name could
  * build from it.
  */
 export function imageName(
   { imageKey }: Pick<DockerDeps, 'imageKey'>,
   job: { appId: string; buildId: string },
+  registry = imageRegistry,
 ) {
   const secret = createHmac('sha256', imageKey()).update(job.buildId).digest('hex').slice(0, 48);
-  return `${imageRegistry}svc/${job.appId}:${secret}`;
+  return `${registry}svc/${job.appId}:${secret}`;
 }
 
 export const filters = (conditions: Record<string, readonly string[]>) => ({

@@ -5,11 +5,14 @@ import { checkId } from '../process/layout.ts';
 import type { LogSink } from '../runtime.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { followLog, type LogCursor, type LogFollower } from './follow-log.ts';
+import { followServiceLog } from './follow-service-log.ts';
 
 interface Logs {
   follow(options: {
     instanceId: string;
     services: readonly string[];
+    /** Its containers may be on other nodes of a Swarm. */
+    isService: boolean;
     memoryMb: number | null;
     log: LogSink;
   }): void;
@@ -28,7 +31,7 @@ export function createLogs(deps: DockerDeps): Logs {
   return {
     isFollowed: (instanceId) => followed.has(instanceId),
     isOurs: (instanceId) => cursors.has(instanceId),
-    follow({ instanceId, services, memoryMb, log }) {
+    follow({ instanceId, services, isService, memoryMb, log }) {
       if (followed.has(instanceId)) return;
       const lock = cursors.lock(instanceId);
       if (lock === null) return;
@@ -41,7 +44,7 @@ export function createLogs(deps: DockerDeps): Logs {
       };
       save();
       const all = services.map((service) =>
-        followLog(deps, {
+        (isService ? followServiceLog : followLog)(deps, {
           instanceId,
           service,
           memoryMb,

@@ -51,6 +51,8 @@ test('image IDs and names of the platform are rejected', () => {
   for (const name of ['4', '40c92ef49362', 'a'.repeat(64), `sha256:${'a'.repeat(64)}`, 'sha256:4'])
     expect([name, findImageProblem(name)]).toEqual([name, expect.stringContaining('ID of an image')]);
   expect(findImageProblem('localhost:1/svc/a:b')).toContain('platform');
+  const image = 'registry.example.com/svc/0198a2f6-7c1e-7000-8000-000000000001:tag';
+  expect(findImageProblem(image)).toContain('platform');
   for (const name of ['node:22', 'cafe:1', 'docker.io/library/cafe', 'busybox', 'scratch', 'x@sha256:ab'])
     expect([name, findImageProblem(name)]).toEqual([name, null]);
 });

@@ -132,13 +132,16 @@ function removeQuotes(text: string): string {
 }
 
 export const imageRegistry = 'localhost:1/';
+/** In any registry. */
+const appImage = /(?:^|\/)svc\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])/i;
 
 /**
  * An engine accepts the first letters of an image ID, by which an app could guess images of others: short IDs
  * are rejected.
  */
 export function findImageProblem(name: string): string | null {
-  if (name.toLowerCase().startsWith(imageRegistry)) return 'is a name of the platform’s images';
+  if (name.toLowerCase().startsWith(imageRegistry) || appImage.test(name))
+    return 'is a name of the platform’s images';
   if (/^[0-9a-f]{1,64}$/i.test(name) || /^[a-z0-9]+:[0-9a-f]{64}$|^sha\d+:/i.test(name))
     return 'could be the ID of an image; use a name with a tag';
   return null;

@@ -3,6 +3,7 @@ import { splitLines } from '../process/output.ts';
 import { timeLimitText } from '../process/run-command.ts';
 import type { RunJob, RunResult } from '../runtime.ts';
 import { type ComposeArtifact, type ImageArtifact, parseArtifact } from './artifacts.ts';
+import { ensureImage } from './build-image.ts';
 import { startComposeCommand } from './compose/start-compose.ts';
 import type { DockerDeps } from './docker-deps.ts';
 import { readFrames } from './engine.ts';
@@ -62,6 +63,7 @@ async function startContainer(
 ): Promise<string> {
   if (artifact.kind === 'compose') return startComposeCommand(deps, job, artifact);
   const name = instanceName(job.runId);
+  await ensureImage(deps, artifact, job.signal);
   const body = await commandSpec(deps, job, artifact);
   await deps.engine.send('POST', '/containers/create', { query: { name }, body });
   await deps.engine.send('POST', `/containers/${name}/start`);

@@ -5,6 +5,13 @@ import type { DockerDeps } from './docker-deps.ts';
 import { type ContainerDetail, EngineError, ignoreMissing, type ServiceSummary } from './engine.ts';
 import { instanceLabels, instanceName, labelNames } from './labels.ts';
 import { ensureNetwork, ensureServicesNetwork, extraHosts, machineName } from './networks.ts';
+import {
+  choosePublishedPort,
+  createSpreadNetwork,
+  isSpread,
+  placementConstraints,
+  waitUntilPlaced,
+} from './spread.ts';
 
 export const pidsMax = 1_024;
 /** About two minutes with the engine's back-off, which starts at 0.1 s and doubles. */
@@ -129,12 +136,44 @@ export async function startService(
   artifact: ImageArtifact,
 ): Promise<number> {
   const { engine } = deps;
+  if (isSpread(deps, artifact)) return startSpread(deps, job, artifact);
   // A Swarm reports a missing image only later, and keeps trying.
   await engine.json('GET', `/images/${artifact.imageId}/json`);
   const port = await choosePort(job);
   const network = await ensureServicesNetwork(deps);
+  const constraints = [`node.id==${deps.swarmNode}`];
+  return createService(deps, job, serviceSpec(deps, job, { artifact, port, network, constraints }), port);
+}
+
+/** One after the other: the place of one depends on those of the others. */
+async function startSpread(deps: DockerDeps, job: StartJob, artifact: ImageArtifact): Promise<number> {
+  const before = placing.get(deps.engine) ?? Promise.resolve();
+  const next = before
+    .catch(() => {})
+    .then(async () => {
+      const port = job.command === undefined ? await choosePublishedPort(deps) : 0;
+      const network = await createSpreadNetwork(deps, job);
+      const constraints = await placementConstraints(deps, job);
+      const spec = serviceSpec(deps, job, { artifact, port, network, constraints });
+      const labels = { ...spec.Labels, [labelNames.spread]: 'true' };
+      const mode = { ...spec.EndpointSpec, Mode: 'dnsrr' };
+      const created = await createService(deps, job, { ...spec, Labels: labels, EndpointSpec: mode }, port);
+      await waitUntilPlaced(deps, spec.Name);
+      return created;
+    });
+  placing.set(deps.engine, next);
+  return next;
+}
+
+const placing = new WeakMap<object, Promise<unknown>>();
+
+async function createService(
+  { engine }: DockerDeps,
+  job: StartJob,
+  body: ReturnType<typeof serviceSpec>,
+  port: number,
+): Promise<number> {
   try {
-    const body = serviceSpec(deps, job, { artifact, port, network });
     await engine.send('POST', '/services/create', { body, upTo: '1.44' });
     return port;
   } catch (error) {
@@ -148,7 +187,12 @@ export async function startService(
 function serviceSpec(
   deps: DockerDeps,
   job: StartJob,
-  { artifact, port, network }: { artifact: ImageArtifact; port: number; network: string },
+  {
+    artifact,
+    port,
+    network,
+    constraints,
+  }: { artifact: ImageArtifact; port: number; network: string; constraints: string[] },
 ) {
   const { command, place } = runSettings(artifact, job);
   const labels = instanceLabels(deps, job, { service: 'app', port });
@@ -176,7 +220,7 @@ function serviceSpec(
       },
       RestartPolicy: { Condition: 'on-failure', Delay: second, MaxAttempts: restartsMax },
       Networks: [{ Target: network }],
-      Placement: { Constraints: [`node.id==${deps.swarmNode}`] },
+      Placement: { Constraints: constraints },
       LogDriver: { Name: 'json-file', Options: { 'max-size': '10m', 'max-file': '2' } },
     },
     Mode: { Replicated: { Replicas: 1 } },

@@ -2,6 +2,7 @@ import { mkdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../../../../scripts/docker-base-image.ts';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { engineAddresses, startRegistry } from '../../../../../scripts/docker-swarm.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
 import type { IsolationWorld } from '../conformance-isolation.ts';
@@ -18,9 +19,15 @@ export interface DockerWorld extends IsolationWorld {
   servesOnMachine(): Promise<number>;
 }
 
-export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld> {
+/** `spread`: a Swarm whose nodes get images from a registry. */
+export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<DockerWorld> {
   const folder = temporaryFolder();
-  const engine = await startDockerEngine(join(folder.path, 'engine'), { swarm: kind === 'swarm' });
+  const engine = await startDockerEngine(join(folder.path, 'engine'), {
+    swarm: kind !== 'single',
+    registries: engineAddresses,
+  });
+  const registry =
+    kind === 'spread' ? await startRegistry(join(folder.path, 'registry'), engine.gateway.address) : null;
   const dataDir = join(folder.path, 'data');
   mkdirSync(dataDir);
   const optionsOf = (of: string): DockerRuntimeOptions => ({
@@ -29,6 +36,7 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
     address: engine.address,
     network: null,
     swarm: 'trusted-network' as const,
+    registry: registry?.name ?? null,
     imageKey: () => 'of-a-test',
     dataDir: of,
     installation: 'a-test',
@@ -51,7 +59,9 @@ export async function dockerWorld(kind: 'single' | 'swarm'): Promise<DockerWorld
     sample: processSample,
     whenClosed: 'kept',
     givesUp: 'late',
+    keepsImages: kind === 'spread',
     async close() {
+      await registry?.stop();
       await engine.stop();
       await folder.remove();
     },
@@ -64,7 +74,12 @@ async function addressesOf({ docker }: DockerEngine, instanceId: string): Promis
   const own = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{.Gateway}} {{end}}';
   const usual = '{{range .IPAM.Config}}{{.Gateway}}{{end}}';
   const container = (await docker('ps', '-q', '--filter', `label=svc.instance=${instanceId}`)).trim();
-  return [...(await inspect(own, container)).split(' '), await inspect(usual, 'bridge')].filter(Boolean);
+  const gateway = await inspect(
+    '{{range .IPAM.Config}}{{.Gateway}} {{end}}{{range .Containers}}{{.IPv4Address}} {{end}}',
+    'docker_gwbridge',
+  ).catch(() => '');
+  const found = [await inspect(own, container), await inspect(usual, 'bridge'), gateway].join(' ');
+  return found.split(' ').flatMap((address) => address.split('/')[0] || []);
 }
 
 const machinePort = 17_071;

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { lchown, lstat, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lchown, lstat, rm, stat, utimes } from 'node:fs/promises';
+import { isAbsolute, join, normalize } from 'node:path';
 import { writeDurably } from '../../os/durable-file.ts';
-import type { Artifact, BuildJob } from '../runtime.ts';
+import type { Artifact, BuildJob, StoredArtifact } from '../runtime.ts';
 import type { AppUser } from './app-users.ts';
 import { moveBuildCache } from './build-cache.ts';
 import { checkId, type Layout } from './layout.ts';
@@ -14,6 +14,8 @@ export interface ProcessArtifact {
   dir: string;
   startCommand: string;
   tools: readonly string[];
+  /** The path of the tree during the build. Null: earlier builds do not say. */
+  builtAt: string | null;
 }
 
 interface ArtifactNote {
@@ -21,17 +23,36 @@ interface ArtifactNote {
   node: string;
   state: 'building' | 'built';
   artifact?: ProcessArtifact;
+  /** About the size of the tree, if it was packed or unpacked. */
+  bytes?: number;
 }
 
 export function parseArtifact(artifact: Artifact): ProcessArtifact | null {
-  const { buildId, appId, dir, startCommand, tools = [] } = artifact;
+  const { buildId, appId, dir, startCommand, tools = [], builtAt = null } = artifact;
   if (typeof dir !== 'string' || typeof startCommand !== 'string') return null;
   if (!Array.isArray(tools)) return null;
-  return { buildId: checkId(buildId), appId: checkId(appId), dir, startCommand, tools };
+  if (builtAt !== null && !isTreePath(builtAt, checkId(buildId))) return null;
+  return { buildId: checkId(buildId), appId: checkId(appId), dir, startCommand, tools, builtAt };
 }
+
+/** It becomes a path in the sandbox of the app, where it must not cover anything. */
+const isTreePath = (path: unknown, buildId: string): path is string =>
+  typeof path === 'string' &&
+  isAbsolute(path) &&
+  normalize(path) === path &&
+  path.endsWith(`/runtime/artifacts/${buildId}`);
 
 export async function writeArtifactNote(layout: Layout, buildId: string, note: ArtifactNote): Promise<void> {
   writeDurably(notePath(layout, buildId), `${JSON.stringify(note)}\n`);
+}
+
+/** The time of the note is that of the last use. False if there is no finished build. */
+export async function touchNote(layout: Layout, buildId: string): Promise<boolean> {
+  const note = readNote(notePath(layout, buildId));
+  if (note?.state !== 'built') return false;
+  const now = new Date();
+  await utimes(notePath(layout, buildId), now, now);
+  return true;
 }
 
 export async function removeArtifact(layout: Layout, buildId: string): Promise<void> {
@@ -103,12 +124,29 @@ function listNotes(layout: Layout): { buildId: string; note: ArtifactNote }[] {
     .filter((name) => name.endsWith('.json'))
     .map((name) => ({
       buildId: name.slice(0, -'.json'.length),
-      note: JSON.parse(readFileSync(join(layout.artifacts, name), 'utf8')) as ArtifactNote,
-    }));
+      note: readNote(join(layout.artifacts, name)),
+    }))
+    .filter((found): found is { buildId: string; note: ArtifactNote } => found.note !== null);
 }
 
-export function listArtifacts(layout: Layout): { appId: string; artifact: Artifact }[] {
-  return listNotes(layout).flatMap(({ note: { appId, artifact } }) =>
-    artifact ? [{ appId, artifact: { ...artifact } }] : [],
+/** Null if another process has just removed it. */
+function readNote(path: string): ArtifactNote | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as ArtifactNote;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+export async function listArtifacts(layout: Layout): Promise<StoredArtifact[]> {
+  const found = await Promise.all(
+    listNotes(layout).map(async ({ buildId, note: { appId, artifact, bytes = 0 } }) => {
+      const facts = await stat(notePath(layout, buildId)).catch(() => null);
+      return artifact && facts
+        ? [{ appId, artifact: { ...artifact }, bytes, usedAt: facts.mtime.toISOString() }]
+        : [];
+    }),
   );
+  return found.flat();
 }

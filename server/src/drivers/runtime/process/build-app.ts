@@ -58,6 +58,7 @@ export async function buildApp(deps: ProcessDeps, job: BuildJob): Promise<Built>
       dir,
       startCommand: startCommand ?? '',
       tools: job.tools ?? [],
+      builtAt: await realpath(tree),
     };
     await writeArtifactNote(deps.layout, buildId, { appId, node: deps.node, state: 'built', artifact });
     return { artifact: { ...artifact }, digest, filesDir: null };

@@ -43,8 +43,9 @@ export interface Instance {
 export interface InstanceOptions {
   job: StartJob;
   newPort: () => Promise<number>;
-  /** The artifact, with `dir` in it. */
+  /** The artifact, and its path and that of the app's folder in the sandbox. */
   tree: string;
+  treeInside: string;
   dir: string;
   command: string;
   tools: readonly string[];
@@ -52,7 +53,7 @@ export interface InstanceOptions {
 }
 
 export async function startInstance(deps: ProcessDeps, options: InstanceOptions): Promise<Instance> {
-  const { job, tree, dir, command, tools } = options;
+  const { job, tree, treeInside, dir, command, tools } = options;
   const { times, users, node } = deps;
   const id = checkId(job.instanceId);
   const user = users.ofInstance(job.number);
@@ -105,7 +106,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     const preload = sandbox ? null : deps.layout.preload;
     const env = runEnvironment(visibleEnvironment(deps, tools), { job: job.env, folders, port, preload });
     const mounted = [
-      { path: tree, isWritable: false, changes },
+      { path: tree, inside: treeInside, isWritable: false, changes },
       { path: home, isWritable: true },
       ...toolFolders(deps.toolchainDir, tools).map((path) => ({ path, isWritable: false })),
     ];

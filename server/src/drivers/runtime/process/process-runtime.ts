@@ -1,7 +1,15 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
-import type { RunJob, RunResult, Runtime, StartedInstance, StartJob } from '../runtime.ts';
+import type {
+  Artifact,
+  RunJob,
+  RunResult,
+  Runtime,
+  StartedInstance,
+  StartJob,
+  UnpackedFile,
+} from '../runtime.ts';
 import { chooseAppUsers, findUnsupported, readOrChooseUserBase } from './app-users.ts';
 import { discardArtifact, listArtifacts, parseArtifact, removeUnfinishedBuilds } from './artifacts.ts';
 import { buildApp } from './build-app.ts';
@@ -12,8 +20,8 @@ import type { BaseEnvironment } from './environment.ts';
 import { type Instance, startInstance } from './instance.ts';
 import { type IsolationOptions, openIsolation } from './isolation.ts';
 import { claimNode, makeLayout } from './layout.ts';
+import { hasBuild, type PackedFile, packBuild, unpackBuild } from './packed-builds.ts';
 import { findFreePort } from './ports.ts';
-
 import { createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
 import { runCommand } from './run-command.ts';
 import { endRemains } from './run-folders.ts';
@@ -30,7 +38,11 @@ export interface ProcessRuntimeOptions {
   diskReserveMb?: number;
 }
 
-export type ProcessRuntime = Runtime & { readonly isSandboxed: boolean };
+export interface ProcessRuntime extends Runtime {
+  readonly isSandboxed: boolean;
+  packBuild(artifact: Artifact, file: Pick<PackedFile, 'path'> & Partial<PackedFile>): Promise<void>;
+  unpackBuild(artifact: Artifact, file: UnpackedFile & Partial<PackedFile>): Promise<void>;
+}
 
 const standardTimes: Times = {
   buildMsMax: buildMinutesMax * 60_000,
@@ -89,10 +101,12 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     const reason = isolation.findProblem();
     if (reason !== null) throw new Error(reason);
     const tree = await resolveFolder(layout.artifacts, artifact.buildId);
-    const dir = tree && (await resolveFolder(tree, artifact.dir));
-    if (!tree || !dir) throw new Error(`The artifact of build ${artifact.buildId} does not exist.`);
-    const { startCommand: command, tools } = artifact;
-    return { tree, dir, command, tools };
+    const folder = tree && (await resolveFolder(tree, artifact.dir));
+    if (!tree || !folder) throw new Error(`The artifact of build ${artifact.buildId} does not exist.`);
+    const { startCommand: command, tools, builtAt } = artifact;
+    // Output of builds often contains the path.
+    const treeInside = isolation.sandbox === null ? tree : (builtAt ?? tree);
+    return { tree, treeInside, dir: join(treeInside, relative(tree, folder)), command, tools };
   }
 
   async function begin(job: StartJob): Promise<Instance> {
@@ -112,11 +126,11 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const runs = new Map<string, { abort: AbortController; ended: Promise<unknown> }>();
 
   async function run(job: RunJob): Promise<RunResult> {
-    const { tree, dir, tools } = await findBuild(job);
+    const { command: _, ...build } = await findBuild(job);
     const abort = new AbortController();
     const signal = AbortSignal.any([job.signal, abort.signal]);
     const port = await findFreePort(isTaken);
-    const running = runCommand(deps, { job: { ...job, signal }, tree, dir, tools, port });
+    const running = runCommand(deps, { job: { ...job, signal }, ...build, port });
     runs.set(job.runId, { abort, ended: running.catch(() => {}) });
     return running.finally(() => runs.delete(job.runId));
   }
@@ -125,6 +139,24 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     const found = runs.get(id);
     found?.abort.abort(new Error('The run was stopped.'));
     await found?.ended;
+  }
+
+  /** Several servers may ask for the same build at once. */
+  const unpacking = new Map<string, Promise<void>>();
+
+  function requireArtifact(artifact: Artifact) {
+    const parsed = parseArtifact(artifact);
+    if (!parsed) throw new Error('This artifact has no files.');
+    return parsed;
+  }
+
+  async function unpack(
+    artifact: Artifact,
+    { openedBy = null, ...file }: UnpackedFile & Partial<PackedFile>,
+  ) {
+    const parsed = requireArtifact(artifact);
+    if (await hasBuild(deps, parsed)) return;
+    await unpackBuild(deps, parsed, { ...file, openedBy });
   }
 
   function forget(id: string): void {
@@ -182,7 +214,16 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       const parsed = parseArtifact(artifact);
       if (parsed) await discardArtifact(layout, parsed);
     },
-    artifacts: async () => listArtifacts(layout),
+    artifacts: () => listArtifacts(layout),
+    hasBuild: async (artifact) => hasBuild(deps, requireArtifact(artifact)),
+    packBuild: async (artifact, { path, openedBy = null }) =>
+      packBuild(deps, requireArtifact(artifact), { path, openedBy }),
+    unpackBuild(artifact, file) {
+      const { buildId } = requireArtifact(artifact);
+      const under = unpacking.get(buildId) ?? unpack(artifact, file).finally(() => unpacking.delete(buildId));
+      unpacking.set(buildId, under);
+      return under;
+    },
     check: () => checkRuntime({ ...deps, holds: deps.groups.holds }),
     async close() {
       await Promise.all([...runs.keys()].map(stopRun));

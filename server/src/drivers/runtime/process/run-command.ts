@@ -19,8 +19,9 @@ import { makeOwnFolder, removeTree } from './trees.ts';
 
 export interface CommandOptions {
   job: RunJob;
-  /** The artifact, with `dir` in it. */
+  /** The artifact, and its path and that of the app's folder in the sandbox. */
   tree: string;
+  treeInside: string;
   dir: string;
   tools: readonly string[];
   /** For `PORT`, which some programs require; nothing is routed to it. */
@@ -34,7 +35,7 @@ const outputMsMax = 2_000;
 
 /** As an instance runs: its own user, a private copy of the files, the same limits; gone when it ends. */
 export async function runCommand(deps: ProcessDeps, options: CommandOptions): Promise<RunResult> {
-  const { job, tree, dir, tools } = options;
+  const { job, tree, treeInside, dir, tools } = options;
   const { users, node } = deps;
   job.signal.throwIfAborted();
   const mark = checkId(job.runId);
@@ -81,7 +82,7 @@ export async function runCommand(deps: ProcessDeps, options: CommandOptions): Pr
         box: {
           user,
           folders: [
-            { path: tree, isWritable: false, changes },
+            { path: tree, inside: treeInside, isWritable: false, changes },
             { path: home, isWritable: true },
             ...toolFolders(deps.toolchainDir, tools).map((path) => ({ path, isWritable: false })),
           ],

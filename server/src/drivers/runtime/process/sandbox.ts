@@ -32,8 +32,8 @@ export interface ForwardOptions {
 
 export interface Box extends BoxNetwork {
   user: AppUser | null;
-  /** Folders that have the same path inside. */
-  folders: readonly (Source & { isWritable: boolean })[];
+  /** Folders that have the same path inside, unless another one is named. */
+  folders: readonly (Source & { isWritable: boolean; inside?: string })[];
   tmp: string;
 }
 
@@ -94,10 +94,10 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       '--bind',
       staged(box.tmp),
       '/tmp',
-      ...box.folders.flatMap(({ path, isWritable, changes }) => [
+      ...box.folders.flatMap(({ path, isWritable, changes, inside = path }) => [
         isWritable || changes ? '--bind' : '--ro-bind',
         staged(path, changes),
-        path,
+        inside,
       ]),
     ];
     return [

@@ -4,10 +4,13 @@ import { domainsTag } from '../../domains/domain-record.ts';
 /** How long a successful result is valid. */
 const heardMs = 1_000;
 const heardMax = 10_000;
+/** How long an address that did not answer at all is left out: each attempt takes the whole time limit. */
+const silentMs = 2_000;
 
 /** Checks that an address accepts connections before a request is sent, because a body can be sent only once. */
 export function createReachable({ connectMs }: { connectMs: number }) {
   const heard = new Map<string, number>();
+  const silent = new Map<string, number>();
 
   function note(address: string): void {
     if (heard.size >= heardMax) heard.clear();
@@ -21,31 +24,37 @@ export function createReachable({ connectMs }: { connectMs: number }) {
     async check(address: string, how: 'lately' | 'now'): Promise<boolean> {
       const at = heard.get(address);
       if (how === 'lately' && at !== undefined && performance.now() - at < heardMs) return true;
-      const isThere = await connects(address, connectMs);
-      if (isThere) note(address);
+      if (performance.now() - (silent.get(address) ?? Number.NEGATIVE_INFINITY) < silentMs) return false;
+      const answer = await connects(address, connectMs);
+      if (answer === 'none') {
+        if (silent.size >= heardMax) silent.clear();
+        silent.set(address, performance.now());
+      } else silent.delete(address);
+      if (answer === 'open') note(address);
       else heard.delete(address);
-      return isThere;
+      return answer === 'open';
     },
   };
 }
 
-async function connects(address: string, ms: number): Promise<boolean> {
+/** `none`: as of a machine that is gone. */
+async function connects(address: string, ms: number): Promise<'open' | 'refused' | 'none'> {
   const url = URL.parse(`http://${address}`);
-  if (!url) return false;
-  const end = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => end.resolve(false), ms);
+  if (!url) return 'refused';
+  const end = Promise.withResolvers<'open' | 'refused' | 'none'>();
+  const timer = setTimeout(() => end.resolve('none'), ms);
   Bun.connect({
     hostname: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port || 80),
     socket: {
       open(socket) {
-        end.resolve(true);
+        end.resolve('open');
         socket.end();
       },
-      connectError: () => end.resolve(false),
+      connectError: () => end.resolve('refused'),
       data: () => {},
     },
-  }).catch(() => end.resolve(false));
+  }).catch(() => end.resolve('refused'));
   try {
     return await end.promise;
   } finally {

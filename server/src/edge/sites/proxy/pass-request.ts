@@ -46,7 +46,11 @@ async function sendRequest(
   const { whole, request, site } = exchange;
   const { limits } = shared;
   const stop = new AbortController();
+  const isSafe = request.method === 'GET' || request.method === 'HEAD';
+  const sentAt = performance.now();
   let isOverdue = false;
+  let isLost = false;
+  let isAnswered = false;
   let hasEnded = false;
   let leave: (() => void) | null = null;
   const deadline = shared.deadlines.add({
@@ -55,6 +59,12 @@ async function sendRequest(
       isOverdue = true;
       stop.abort();
       end();
+    },
+    // A machine that is gone closes no connections: another instance gets the request.
+    async look() {
+      if (!isSafe || isAnswered || performance.now() - sentAt < limits.lostMs) return false;
+      isLost = !(await shared.reachable.check(address, 'lately')) && !isAnswered;
+      return isLost;
     },
   });
   const onGone = () => stop.abort();
@@ -93,13 +103,14 @@ async function sendRequest(
       } as RequestInit);
   } catch (error) {
     end();
-    if (isOverdue) return 'app_timeout';
     if (whole.request.signal.aborted) return 'app_unreachable';
-    const isSafe = method === 'GET' || method === 'HEAD';
+    if (isLost) return 'again';
+    if (isOverdue) return 'app_timeout';
     if (isSafe || (!body?.hasBegun() && isRefused(error))) return 'again';
     shared.log.info({ err: error, app: site.appId, path: request.path }, 'app did not respond');
     return 'app_unreachable';
   }
+  isAnswered = true;
   shared.reachable.note(address);
   deadline.touch(limits.idleMs);
   const keep = () => {

@@ -21,6 +21,8 @@ export interface ProxyInput {
 export const proxyLimits = {
   connectMs: 5_000,
   firstByteMs: 60_000,
+  /** After this time without a response, it is checked whether the address still takes connections. */
+  lostMs: 1_500,
   /** Between two chunks of a body, in either direction. */
   idleMs: 60_000,
   /** For event streams and WebSockets. */

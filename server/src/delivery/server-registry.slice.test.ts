@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { findUnshared, listServers, registerServer, type ServerConfig } from './server-registry.ts';
+
+let database: TestDatabase;
+const top = mkdtempSync(join(tmpdir(), 'svc-servers-'));
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(top, { recursive: true, force: true });
+});
+
+const bucket: ServerConfig['objectStore'] = {
+  kind: 's3',
+  bucket: 'one',
+  endpoint: 'https://s3.example.com',
+  region: 'us-east-1',
+  accessKeyId: 'a',
+  secretAccessKey: 'b',
+};
+
+async function register(name: string, config: Partial<ServerConfig> = {}) {
+  const logged: string[] = [];
+  const log = Object.assign(Object.create(silentLog), {
+    error: ({ hint }: { hint: string }) => logged.push(hint),
+  });
+  const dataDir = mkdtempSync(join(top, name));
+  const server = await registerServer(
+    { db: database.db, log },
+    { dataDir, objectStore: bucket, gitHost: { kind: 'built-in' }, runtime: { kind: 'process' }, ...config },
+  );
+  return { ...server, logged, dataDir };
+}
+
+test('servers are compared while they run, and each start says what they do not share', async () => {
+  const one = await register('one', { objectStore: { kind: 'file' } });
+  expect([one.logged, await listServers(database.db)]).toEqual([[], [expect.any(Object)]]);
+  const two = await register('two');
+  expect(two.logged).toEqual([
+    'Set SVC_OBJECT_STORE to the same bucket for all of them.',
+    expect.stringContaining('shared volume'),
+  ]);
+  await one.stop();
+  expect(findUnshared(await listServers(database.db))).toEqual([]);
+  await sql`update svc.servers set seen_at = now() - interval '2 minutes'`.execute(database.db);
+  expect(await listServers(database.db)).toEqual([]);
+  await two.stop();
+});
+
+test('a folder that several servers have mounted is one folder', async () => {
+  const one = await register('one');
+  const dataDir = mkdtempSync(join(top, 'two'));
+  symlinkSync(join(one.dataDir, 'git'), join(dataDir, 'git'));
+  const two = await register('unused', { dataDir });
+  expect(two.logged).toEqual([]);
+  await Promise.all([one.stop(), two.stop()]);
+});
+
+test('apps as processes on two machines, and two runtimes, are reported', () => {
+  const server = {
+    host: 'a',
+    data_dir: '/data',
+    network: '1',
+    runtime: 'process',
+    objects: 'bucket',
+    repositories: 'github',
+  };
+  const other = { ...server, host: 'b' };
+  const hints = (...servers: (typeof server)[]) => findUnshared(servers).map(({ hint }) => hint);
+  expect(hints(server, other)).toEqual([]);
+  expect(hints(server, { ...other, network: '2' })).toEqual([expect.stringContaining('Docker Swarm')]);
+  expect(hints(server, { ...other, network: '2', runtime: 'docker' })).toEqual([
+    expect.stringContaining('SVC_RUNTIME'),
+  ]);
+});
