@@ -2,6 +2,7 @@ import type { Flags } from '@svc/cli/framework/declaration.ts';
 import type { Program } from '@svc/cli/framework/program.ts';
 import { tenantRoles } from '@svc/contract/identity.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
+import { backupParts } from './backup/parts.ts';
 import { type AdminCommand, declare } from './command.ts';
 
 const loadScimTokens = () => import('./commands/scim-tokens.ts');
@@ -10,6 +11,11 @@ const loadKeys = () => import('./commands/keys.ts');
 const tenantFlag = { type: 'string', placeholder: 'tenant', required: true, summary: 'Slug or id' } as const;
 const userFlag = { ...tenantFlag, placeholder: 'user', summary: 'E-mail address or id' } as const;
 const fileFlag = { type: 'string', placeholder: 'file', required: true } as const;
+const excludeFlag = {
+  type: 'list',
+  values: backupParts,
+  summary: 'Leave out objects, raw databases of apps, or both',
+} as const;
 const tierFlag = { type: 'enum', values: resourceTiers } as const;
 const passwordFlag = { type: 'boolean', summary: 'Read the password from standard input' } as const;
 const nameFlag = { type: 'string', placeholder: 'name', summary: 'Display name' } as const;
@@ -198,8 +204,9 @@ const commands: readonly AdminCommand[] = [
     words: 'backup',
     summary: 'Write everything into one file, also while the server runs',
     description:
-      'The file contains all data and keys of the platform: encrypt it with --recipient, or protect it like the platform ' +
-      'itself. Keys that are encrypted with a master key stay so, and a restore needs the master key file.',
+      'The file contains all data and keys of the platform, the objects of its object store and the databases of apps: encrypt ' +
+      'it with --recipient, or protect it like the platform itself. Keys that are encrypted with a master key stay so, and a ' +
+      'restore needs the master key file.',
     flags: {
       to: { ...fileFlag, summary: 'File to write, such as svc-backup.tar.gz' },
       recipient: {
@@ -208,6 +215,7 @@ const commands: readonly AdminCommand[] = [
         placeholder: 'age1…',
         summary: 'Encrypt the file for this public key of age; may be repeated',
       },
+      exclude: excludeFlag,
     },
     load: async () => (await import('./commands/backup.ts')).runBackup,
   }),
@@ -221,6 +229,7 @@ const commands: readonly AdminCommand[] = [
         placeholder: 'file',
         summary: 'File with the secret key of age, for an encrypted backup',
       },
+      exclude: excludeFlag,
       yes: { type: 'boolean', summary: 'Replace existing data' },
     },
     load: async () => (await import('./commands/backup.ts')).runRestore,

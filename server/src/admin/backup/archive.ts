@@ -15,7 +15,7 @@ import { createGzip } from 'node:zlib';
 import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
 import { validationError } from '../../core/problem.ts';
-import { copyOut } from './copy-out.ts';
+import { type CopyOut, copyOut } from './copy-out.ts';
 import type { FileEntry } from './data-files.ts';
 import { type Manifest, schemaPath, tablePath } from './manifest.ts';
 import { dumpSchema, listAppSchemas, listTables, type TableFacts } from './snapshot.ts';
@@ -109,8 +109,7 @@ export async function* tableEntries(
 ): AsyncGenerator<FileEntry> {
   for (const table of (await listTables(client)).filter(includes)) {
     const sum = createHash('sha256');
-    const columns = table.columns.map(ident).join(', ');
-    const copy = copyOut(client, `copy ${qualifiedName(table)} (${columns}) to stdout`);
+    const copy = copyTable(client, table);
     let bytes = 0;
     let piece = 0;
     for await (const part of copy) {
@@ -122,6 +121,12 @@ export async function* tableEntries(
   }
 }
 
+export function copyTable(client: ClientBase, table: TableFacts): CopyOut {
+  // PostgreSQL rejects an empty list of columns.
+  const columns = table.columns.length > 0 ? ` (${table.columns.map(ident).join(', ')})` : '';
+  return copyOut(client, `copy ${qualifiedName(table)}${columns} to stdout`);
+}
+
 export async function readSequences(
   client: ClientBase,
   includes: (sequence: { schema: string }) => boolean,
@@ -130,8 +135,15 @@ export async function readSequences(
     `select n.nspname as schema, c.relname as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'S' order by 1, 2`,
   );
+  return await readSequenceStates(client, rows.filter(includes));
+}
+
+export async function readSequenceStates(
+  client: ClientBase,
+  sequences: readonly { schema: string; name: string }[],
+): Promise<Manifest['sequences']> {
   const found: Manifest['sequences'] = [];
-  for (const sequence of rows.filter(includes)) {
+  for (const sequence of sequences) {
     const state = await client.query<{ last_value: string; is_called: boolean }>(
       `select last_value::text, is_called from ${qualifiedName(sequence)}`,
     );

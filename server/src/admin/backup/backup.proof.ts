@@ -130,22 +130,40 @@ describe('a backup', () => {
     const keys = (await Array.fromAsync(restored.list(''))).map(({ key }) => key);
     expect(keys).toEqual(['blobs/a/x', 'blobs/b/x', 'blobs/c/x']);
     expect(await new Response((await restored.get('blobs/b/x'))?.body).text()).toBe('b'.repeat(1_000_000));
-    expect(existsSync(join(target.dataDir, 'objects', 'uploads'))).toBeFalse();
+    const inside = readdirSync(join(target.dataDir, 'objects'), { recursive: true, withFileTypes: true });
+    expect(inside.filter((entry) => entry.isFile()).length).toBe(3);
     expect((await target.run(['doctor'])).ok).toBeTrue();
   });
 
-  test('reports that it does not contain the objects of a bucket', async () => {
+  test('of a bucket that does not answer fails, and without objects says what is missing', async () => {
     const source = await installation();
     await source.run(['tenants', 'create', 'one']);
     const env = {
-      SVC_DATABASE_URL: source.url,
-      SVC_DATA_DIR: source.dataDir,
-      SVC_OBJECT_STORE: 's3://objects',
+      ...source.env,
+      SVC_OBJECT_STORE: 's3://objects?endpoint=http://127.0.0.1:1',
       AWS_ACCESS_KEY_ID: 'a',
       AWS_SECRET_ACCESS_KEY: 'b',
     };
-    const { json } = await admin(env, ['backup', '--to', join(folder, 'bucket.tar.gz')]);
-    expect(json.left_out).toEqual([expect.stringContaining('the bucket objects')]);
+    const file = join(folder, 'bucket.tar.gz');
+    expect((await admin(env, ['backup', '--to', file])).exit).toBe(13);
+    expect(readdirSync(folder).filter((name) => name.startsWith('bucket'))).toEqual([]);
+    const { json } = await admin(env, ['backup', '--to', file, '--exclude', 'objects']);
+    expect(json.left_out).toEqual(['objects of an unknown size, because of --exclude objects']);
+  });
+
+  test('that the disk has no room for leaves no file', async () => {
+    const source = await filled();
+    const disk = join(folder, 'small');
+    mkdirSync(disk);
+    const mounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=16k,mode=700', 'svc-test', disk]);
+    if (mounted.exitCode !== 0) return;
+    try {
+      const { exit, err } = await admin(source.env, ['backup', '--to', join(disk, 'full.tar.gz')]);
+      expect([exit, readdirSync(disk)]).toEqual([1, []]);
+      expect(err).toContain('ENOSPC');
+    } finally {
+      Bun.spawnSync(['umount', '-l', disk]);
+    }
   });
 
   test('grants the rights to the target’s row role, and rows work there', async () => {
@@ -181,7 +199,7 @@ describe('a backup', () => {
     expect((await query(target.url, facts))[0]!.open).toBeGreaterThan(0);
   });
 
-  test('lists raw databases, which it does not contain', async () => {
+  test('lists raw databases that it cannot read, and ends with 1', async () => {
     const source = await installation();
     await source.run(['migrate']);
     await query(
@@ -196,8 +214,13 @@ describe('a backup', () => {
          select id, tenant_id, 'svc_raw_' || repeat('0', 32), 'ready', false, '', 5, 'postgresql://localhost/', owner_id, now()
          from a`,
     );
-    const { left_out } = await source.run(['backup', '--to', join(folder, 'raw.tar.gz')]);
-    expect(left_out).toEqual([`database svc_raw_${'0'.repeat(32)} of app shop`]);
+    const file = join(folder, 'raw.tar.gz');
+    const name = `svc_raw_${'0'.repeat(32)}`;
+    const { exit, json } = await admin(source.env, ['backup', '--to', file]);
+    expect([exit, json.left_out]).toEqual([
+      1,
+      [`database ${name} of app shop, which cannot be read: database "${name}" does not exist`],
+    ]);
 
     await query(
       source.url,
@@ -206,7 +229,8 @@ describe('a backup', () => {
        insert into svc.platform_keys (name, value) values ('raw_db.installation', '"source"')`,
     );
     const target = await installation();
-    const restored = await target.run(['restore', '--from', await source.backup()]);
+    await admin(source.env, ['backup', '--to', file]);
+    const restored = await target.run(['restore', '--from', file]);
     expect(restored.raw_databases_of).toEqual(['shop']);
     for (const left of [
       'svc.raw_databases',

@@ -5,7 +5,7 @@ const excluded: readonly RegExp[] = [
   /^postgres$/,
   /^postgres\.(json|port|commands|new-.*)$/,
   /^run$/,
-  // Apps' own databases, which their owners back up.
+  // Apps' own databases, which are read from their server.
   /^raw$/,
   /^raw-db\.port$/,
   /^local-login\.json$/,
@@ -19,6 +19,9 @@ const excluded: readonly RegExp[] = [
   /\.(tar\.gz|tgz)$/,
   /\.partial-\d+$/,
 ];
+
+/** Objects are read through the object store, wherever they are. */
+export const objectsFolderName = 'objects';
 
 export function isBackedUp(topName: string): boolean {
   return !excluded.some((pattern) => pattern.test(topName));
@@ -38,7 +41,8 @@ export async function* dataFiles(
   dataDir: string,
   skipped: (path: string) => void,
 ): AsyncGenerator<FileEntry> {
-  const names = (await readdir(dataDir).catch(ifGone(() => []))).filter(isBackedUp).sort();
+  const found = await readdir(dataDir).catch(ifGone(() => []));
+  const names = found.filter((name) => isBackedUp(name) && name !== objectsFolderName).sort();
   for (const name of names) yield* walk(dataDir, name, skipped);
 }
 
@@ -53,7 +57,7 @@ async function* walk(root: string, path: string, skipped: (path: string) => void
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
     for (const entry of entries.sort(byBackupOrder(path))) {
       const inside = `${path}/${entry.name}`;
-      if (isGitLock(inside) || isUploadsFolder(inside)) continue;
+      if (isGitLock(inside)) continue;
       if (entry.isFile() || entry.isDirectory()) yield* walk(root, inside, skipped);
       else skipped(inside);
     }
@@ -93,10 +97,6 @@ function byBackupOrder(path: string): (a: { name: string }, b: { name: string })
 /** A lock file would stay for ever in a restored repository. */
 function isGitLock(path: string): boolean {
   return path.endsWith('.lock') && /\.git\//.test(path);
-}
-
-function isUploadsFolder(path: string): boolean {
-  return path === 'objects/uploads';
 }
 
 function ifGone<T>(otherwise: () => T): (error: NodeJS.ErrnoException) => T {

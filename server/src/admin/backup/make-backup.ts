@@ -1,14 +1,27 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { formatBytes } from '@svc/cli/output/progress.ts';
 import pg, { type ClientBase } from 'pg';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { anchorsPath } from '../../core/audit-verify.ts';
 import { fail } from '../../core/problem.ts';
+import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import type { RawServerAccess } from '../raw-server.ts';
 import { hasTable, readAppliedMigrations } from '../system.ts';
 import { readSequences, schemaEntries, tableEntries, tarBytes, tarEntry, writeArchive } from './archive.ts';
 import { dataFiles, type FileEntry, type Handle, readExactly } from './data-files.ts';
 import { fileHashInput, filesFolder, type Manifest, manifestFormat, manifestPath } from './manifest.ts';
+import { measureObjects, objectEntries } from './objects.ts';
+import type { BackupPart } from './parts.ts';
+import {
+  describeRawDatabase,
+  listRawDatabases,
+  measureRawDatabases,
+  RawDatabaseError,
+  type RawDatabaseRef,
+  rawDatabaseEntries,
+} from './raw/raw-entries.ts';
 import { controlSchema, isSameDatabase, openSnapshot } from './snapshot.ts';
 
 interface BackupInput {
@@ -16,14 +29,19 @@ interface BackupInput {
   rowsUrl: string;
   dataDatabaseUrl: string | undefined;
   dataDir: string;
+  store: ObjectStore;
+  /** Null: apps have no server for their own databases yet. */
+  rawServer: RawServerAccess | null;
+  excluded: readonly BackupPart[];
   file: string;
   encrypt: Parameters<typeof writeArchive>[0]['encrypt'];
-  elsewhere: readonly string[];
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;
 }
 
-export async function makeBackup(input: BackupInput): Promise<{ manifest: Manifest; bytes: number }> {
+export async function makeBackup(
+  input: BackupInput,
+): Promise<{ manifest: Manifest; bytes: number; unreadable: string[] }> {
   // Opened before the snapshot, which then contains every anchored entry.
   const anchors = await openAnchors(input.dataDir);
   const control = await openSnapshot(input.controlUrl);
@@ -31,9 +49,10 @@ export async function makeBackup(input: BackupInput): Promise<{ manifest: Manife
     const apps = await openApps(control, input);
     try {
       const manifest = await createManifest(control, apps);
-      manifest.left_out.push(...input.elsewhere);
-      const entries = backupEntries({ ...input, control, apps, anchors, manifest });
-      return { manifest, bytes: await writeArchive(input, tarBytes(entries)) };
+      const unreadable: string[] = [];
+      const progress = createProgress(input.note);
+      const entries = backupEntries({ ...input, control, apps, anchors, manifest, unreadable, progress });
+      return { manifest, bytes: await writeArchive(input, tarBytes(entries)), unreadable };
     } finally {
       if (apps !== control) await apps.end().catch(() => {});
     }
@@ -94,6 +113,8 @@ async function createManifest(control: ClientBase, apps: ClientBase): Promise<Ma
     sequences: [],
     schemas: [],
     files: { count: 0, bytes: 0, sha256: '' },
+    objects: { count: 0, bytes: 0, sha256: createHash('sha256').digest('hex') },
+    raw_databases: [],
     left_out: [],
     master_key: await findMasterKey(control),
   };
@@ -113,6 +134,22 @@ interface Sources extends BackupInput {
   apps: ClientBase;
   anchors: Anchors;
   manifest: Manifest;
+  unreadable: string[];
+  progress(bytes: number): void;
+}
+
+const progressMsMin = 10_000;
+
+/** A line every ten seconds, for backups that take longer. */
+function createProgress(note: (line: string) => void): (bytes: number) => void {
+  let read = 0;
+  let notedAt = performance.now();
+  return (bytes) => {
+    read += bytes;
+    if (performance.now() - notedAt < progressMsMin) return;
+    notedAt = performance.now();
+    note(`Read ${formatBytes(read)} so far.`);
+  };
 }
 
 async function* backupEntries(sources: Sources): AsyncGenerator<FileEntry> {
@@ -122,19 +159,87 @@ async function* backupEntries(sources: Sources): AsyncGenerator<FileEntry> {
   const isControl = ({ schema }: { schema: string }) => schema === controlSchema;
   const isApp = ({ schema }: { schema: string }) => schema.startsWith('app_');
   yield* schemaEntries(apps, { rowsRole, at, manifest });
-  yield* tableEntries(control, { includes: isControl, at, manifest });
-  yield* tableEntries(apps, { includes: isApp, at, manifest });
+  yield* measured(tableEntries(control, { includes: isControl, at, manifest }), sources);
+  yield* measured(tableEntries(apps, { includes: isApp, at, manifest }), sources);
   manifest.sequences.push(
     ...(await readSequences(control, isControl)),
     ...(await readSequences(apps, isApp)),
   );
-  manifest.left_out.push(...(await listExcludedRawDatabases(control)));
-  // Files come last: a file exists before the row that names it.
+  const bytes = manifest.tables.reduce((sum, table) => sum + table.bytes, 0);
+  sources.note(`Tables: ${manifest.tables.length}, ${formatBytes(bytes)}.`);
+  const databases = await listRawDatabases(control);
+  // A snapshot that stays open while objects are read would hold back VACUUM.
+  for (const client of new Set([control, apps])) await client.query('rollback');
+  yield* rawEntries(sources, databases);
+  // Objects and files come last: they exist before the rows that name them.
+  yield* storedObjects(sources);
   yield* fileEntries(sources);
   yield tarEntry(manifestPath, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`), at);
 }
 
-async function* fileEntries({ dataDir, anchors, manifest, note }: Sources): AsyncGenerator<FileEntry> {
+async function* measured(
+  entries: AsyncIterable<FileEntry>,
+  { progress }: Sources,
+): AsyncGenerator<FileEntry> {
+  for await (const entry of entries) {
+    progress(entry.size);
+    yield entry;
+  }
+}
+
+async function* rawEntries(
+  sources: Sources,
+  databases: readonly RawDatabaseRef[],
+): AsyncGenerator<FileEntry> {
+  const { manifest, rawServer: server, note } = sources;
+  const sizes = await measureRawDatabases(server, databases);
+  for (const ref of databases) {
+    const described = describeRawDatabase(ref, sizes.get(ref.database));
+    if (sources.excluded.includes('raw-databases')) {
+      manifest.left_out.push(`${described}, because of --exclude raw-databases`);
+      continue;
+    }
+    try {
+      if (!server) throw new RawDatabaseError('its server does not exist');
+      yield* rawDatabaseEntries(ref, {
+        server,
+        at: new Date(manifest.created_at),
+        manifest,
+        progress: sources.progress,
+      });
+      note(`Raw database of app ${ref.app}: ${formatBytes(manifest.raw_databases.at(-1)?.bytes ?? 0)}.`);
+    } catch (error) {
+      if (!(error instanceof RawDatabaseError)) throw error;
+      const problem = `${described}, which cannot be read: ${error.message}`;
+      manifest.left_out.push(problem);
+      sources.unreadable.push(problem);
+    }
+  }
+}
+
+async function* storedObjects({
+  store,
+  manifest,
+  excluded,
+  note,
+  progress,
+}: Sources): AsyncGenerator<FileEntry> {
+  if (!excluded.includes('objects')) {
+    yield* objectEntries(store, { manifest, progress });
+    return note(`Objects: ${manifest.objects.count}, ${formatBytes(manifest.objects.bytes)}.`);
+  }
+  const found = await measureObjects(store).catch(() => null);
+  const what = found ? `${found.count} objects (${formatBytes(found.bytes)})` : 'objects of an unknown size';
+  if (found?.count !== 0) manifest.left_out.push(`${what}, because of --exclude objects`);
+}
+
+async function* fileEntries({
+  dataDir,
+  anchors,
+  manifest,
+  note,
+  progress,
+}: Sources): AsyncGenerator<FileEntry> {
   const sum = createHash('sha256');
   const skipped = (path: string) => {
     manifest.left_out.push(`${path} in the data dir`);
@@ -148,6 +253,7 @@ async function* fileEntries({ dataDir, anchors, manifest, note }: Sources): Asyn
     sum.update(fileHashInput(file));
     manifest.files.count += file.kind === 'file' ? 1 : 0;
     manifest.files.bytes += file.size;
+    progress(file.size);
     yield { ...file, path: `${filesFolder}/${file.path}`, content: hashContent(file.content, sum) };
   }
   manifest.files.sha256 = sum.digest('hex');
@@ -162,13 +268,4 @@ async function* hashContent(content: FileEntry['content'], sum: Hash): AsyncGene
     sum.update(chunk);
     yield chunk;
   }
-}
-
-async function listExcludedRawDatabases(control: ClientBase): Promise<string[]> {
-  if (!(await hasTable(control, 'svc.raw_databases'))) return [];
-  const { rows } = await control.query<{ what: string }>(
-    `select format('database %s of app %s', r.database, a.slug) as what
-     from svc.raw_databases r join svc.apps a on a.id = r.app_id where r.state <> 'dropping' order by 1`,
-  );
-  return rows.map(({ what }) => what);
 }

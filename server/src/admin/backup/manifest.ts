@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { damagedError } from '../restore/tar-reader.ts';
 
-export const manifestFormat = 1;
+/** 2 since objects and raw databases are included. */
+export const manifestFormat = 2;
 export const manifestPath = 'manifest.json';
 
 export function tablePath(table: { schema: string; name: string }, piece: number): string {
@@ -17,6 +19,17 @@ export function parseTablePath(path: string): { schema: string; name: string; pi
 
 export const schemasFolder = 'schemas';
 export const filesFolder = 'files';
+export const objectsFolder = 'objects';
+
+export function rawPath(database: string, inside: string): string {
+  return `raw/${database}/${inside}`;
+}
+
+/** Of an entry of a raw database: its name, and the path inside. */
+export function parseRawPath(path: string): { database: string; inside: string } | null {
+  const [, database, inside] = /^raw\/(svc_raw_[0-9a-f]{32})\/(.+)$/.exec(path) ?? [];
+  return database !== undefined && inside !== undefined ? { database, inside } : null;
+}
 
 export function schemaPath(schema: string): string {
   return `${schemasFolder}/${encodeURIComponent(schema)}.json`;
@@ -32,8 +45,10 @@ export function tableKey(table: { schema: string; name: string }): string {
 
 const namedShape = z.object({ schema: z.string(), name: z.string() });
 const countShape = z.int().nonnegative();
+const filesShape = z.object({ count: countShape, bytes: countShape, sha256: z.string() });
+const emptySha256 = createHash('sha256').digest('hex');
 const manifestShape = z.object({
-  format: z.literal(manifestFormat),
+  format: z.union([z.literal(1), z.literal(manifestFormat)]),
   created_at: z.string(),
   product_version: z.string(),
   postgres_version: z.string(),
@@ -49,7 +64,20 @@ const manifestShape = z.object({
   ),
   sequences: z.array(namedShape.extend({ last_value: z.string().regex(/^-?\d+$/), is_called: z.boolean() })),
   schemas: z.array(z.object({ name: z.string().startsWith('app_'), sha256: z.string() })),
-  files: z.object({ count: countShape, bytes: countShape, sha256: z.string() }),
+  files: filesShape,
+  objects: filesShape.default({ count: 0, bytes: 0, sha256: emptySha256 }),
+  raw_databases: z
+    .array(
+      z.object({
+        database: z.string().regex(/^svc_raw_[0-9a-f]{32}$/),
+        app: z.string(),
+        tables: countShape,
+        rows: countShape,
+        bytes: countShape,
+        sha256: z.string(),
+      }),
+    )
+    .default([]),
   left_out: z.array(z.string()),
   master_key: z.string().nullable().default(null),
 });

@@ -35,14 +35,18 @@ export async function openSnapshot(url: string): Promise<pg.Client> {
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.query(copySettings);
-    for (let attempt = 1; !(await tryBegin(client)); attempt++) {
-      if (attempt === attemptsMax) throw new Error('Tables are being created and dropped; try again.');
-    }
+    await beginSnapshot(client, listTables);
     return client;
   } catch (error) {
     await client.end().catch(() => {});
     throw error;
+  }
+}
+
+export async function beginSnapshot(client: ClientBase, list: typeof listTables): Promise<void> {
+  await client.query(copySettings);
+  for (let attempt = 1; !(await tryBegin(client, list)); attempt++) {
+    if (attempt === attemptsMax) throw new Error('Tables are being created and dropped; try again.');
   }
 }
 
@@ -54,8 +58,8 @@ export const copySettings = `
   set idle_in_transaction_session_timeout = 0; set check_function_bodies = off`;
 
 /** Locks before the snapshot, so that its tables cannot be dropped or altered. */
-async function tryBegin(client: ClientBase): Promise<boolean> {
-  const names = (await listTables(client)).map((table) => `${ident(table.schema)}.${ident(table.name)}`);
+async function tryBegin(client: ClientBase, list: typeof listTables): Promise<boolean> {
+  const names = (await list(client)).map((table) => `${ident(table.schema)}.${ident(table.name)}`);
   await client.query('begin isolation level repeatable read, read only');
   if (names.length === 0) return true;
   try {

@@ -88,7 +88,7 @@ async function checkDatabases(client: ClientBase, expected: ExpectedDatabases): 
   if (orphans.length > 0) {
     return warning(
       `Without an app, as after a restore: ${orphans.map(({ name }) => name).join(', ')}.`,
-      'Save what is needed with pg_dump, then drop each with its role.',
+      'Save what is needed with pg_dump, then drop each, and its role if no other database needs it.',
     );
   }
   return ok(`Apps with their own database: ${expected.made.length}. All exist.`);
@@ -97,6 +97,6 @@ async function checkDatabases(client: ClientBase, expected: ExpectedDatabases): 
 function missingProblem(names: readonly string[]): Finding {
   return problem(
     `Missing on the server: ${names.join(', ')}.`,
-    'Restore them from a backup of that server, or ask the owners to disable and enable them.',
+    'Restore them with svc-admin restore or from a backup of that server, or ask the owners to disable and enable them.',
   );
 }

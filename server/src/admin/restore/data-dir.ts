@@ -22,8 +22,10 @@ export function stageFiles(dataDir: string, now: Date) {
       if (entry.kind === 'folder') mkdirSync(path, { recursive: true, mode: entry.mode & 0o777 });
       else await writeFile(path, entry);
     },
-    exchange: () =>
-      exchange(dataDir, folder, join(dataDir, `replaced-${now.toISOString().replaceAll(':', '-')}`)),
+    exchange: (keeps: (name: string) => boolean) => {
+      const replaced = join(dataDir, `replaced-${now.toISOString().replaceAll(':', '-')}`);
+      return exchange(dataDir, { staged: folder, replaced, keeps });
+    },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -44,8 +46,7 @@ async function writeFile(path: string, entry: FileEntry): Promise<void> {
 /** Deletes nothing, so that a restore into the wrong folder can be undone. */
 function exchange(
   dataDir: string,
-  staged: string,
-  replaced: string,
+  { staged, replaced, keeps }: { staged: string; replaced: string; keeps(name: string): boolean },
 ): { undo(): void; keptIn: string | null } {
   const moved: [string, string][] = [];
   const move = (from: string, to: string) => {
@@ -57,10 +58,13 @@ function exchange(
     rmSync(replaced, { recursive: true, force: true });
   };
   try {
-    const present = readdirSync(dataDir).filter(isBackedUp);
+    const added = readdirSync(staged);
+    const present = readdirSync(dataDir).filter(
+      (name) => isBackedUp(name) && (added.includes(name) || !keeps(name)),
+    );
     if (present.length > 0) mkdirSync(replaced, { mode: 0o700 });
     for (const name of present) move(join(dataDir, name), join(replaced, name));
-    for (const name of readdirSync(staged)) move(join(staged, name), join(dataDir, name));
+    for (const name of added) move(join(staged, name), join(dataDir, name));
     syncToDisk(dataDir);
     return { undo, keptIn: present.length > 0 ? replaced : null };
   } catch (error) {

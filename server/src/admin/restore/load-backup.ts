@@ -1,19 +1,34 @@
-import { once } from 'node:events';
-import { type ClientBase, type Connection, escapeIdentifier as ident } from 'pg';
+import { type ClientBase, escapeIdentifier as ident } from 'pg';
+import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { qualifiedName } from '../backup/archive.ts';
-import { CopyQuery } from '../backup/copy-out.ts';
 import type { FileEntry } from '../backup/data-files.ts';
-import { filesFolder, type Manifest, parseTablePath, schemasFolder, tableKey } from '../backup/manifest.ts';
+import {
+  filesFolder,
+  type Manifest,
+  objectsFolder,
+  parseRawPath,
+  parseTablePath,
+  schemasFolder,
+  tableKey,
+} from '../backup/manifest.ts';
 import { controlSchema, type SchemaDump } from '../backup/snapshot.ts';
+import { copyInto, Entries } from './copy-in.ts';
 import type { StagedFiles } from './data-dir.ts';
+import { loadRawDatabase } from './load-raw-database.ts';
+import type { RestoredRawDatabases } from './raw-databases.ts';
 import { damagedError } from './tar-reader.ts';
-import { type BackupSource, readBackup, readWhole } from './verify-backup.ts';
+import { type BackupSource, objectKey, readBackup, readWhole } from './verify-backup.ts';
 
 interface Target {
   control: ClientBase;
   apps: ClientBase;
   rowsRole: string;
   files: StagedFiles;
+  /** Null: objects are excluded. */
+  objects: ObjectStore | null;
+  /** Null: raw databases are excluded. */
+  raw: RestoredRawDatabases | null;
+  note(line: string): void;
 }
 
 export async function loadBackup(source: BackupSource, manifest: Manifest, target: Target): Promise<void> {
@@ -29,11 +44,17 @@ export async function loadBackup(source: BackupSource, manifest: Manifest, targe
         await loadTable(entries, manifest, target);
         continue;
       }
+      if (target.raw && parseRawPath(entry.path)) {
+        await loadRawDatabase(entries, target.raw, target.note);
+        continue;
+      }
       if (entry.path.startsWith(`${schemasFolder}/`)) {
         const dump = JSON.parse((await readWhole(entry.content)).toString()) as SchemaDump;
         for (const statement of dump.beforeRows) await runStatement(apps, statement);
         dumps.push(dump);
       } else if (entry.path.startsWith(`${filesFolder}/`)) await target.files.add(entry);
+      else if (target.objects && entry.path.startsWith(`${objectsFolder}/`))
+        await target.objects.put(objectKey(entry), chunksOf(entry), { bytesMax: entry.size });
       entries.advance();
     }
   } finally {
@@ -46,21 +67,15 @@ export async function loadBackup(source: BackupSource, manifest: Manifest, targe
   }
 }
 
+async function* chunksOf({ content }: FileEntry): AsyncGenerator<Uint8Array> {
+  yield* content;
+}
+
 async function loadTable(entries: Entries, manifest: Manifest, target: Target): Promise<void> {
   const first = parseTablePath((await entries.peek())?.path ?? '');
   const table = first && manifest.tables.find((listed) => tableKey(listed) === tableKey(first));
   if (!table) throw damagedError('a table is not in the manifest');
-  async function* pieces() {
-    for (let entry = await entries.peek(); entry; entry = await entries.peek()) {
-      const of = parseTablePath(entry.path);
-      if (!of || !table || tableKey(of) !== tableKey(table)) return;
-      yield* entry.content;
-      entries.advance();
-    }
-  }
-  const sql = `copy ${qualifiedName(table)} (${table.columns.map(ident).join(', ')}) from stdin`;
-  const query = clientFor(table.schema, target).query(new CopyInQuery(sql, pieces()));
-  const rows = await query.done;
+  const rows = await copyInto(clientFor(table.schema, target), { entries, table, parse: parseTablePath });
   if (rows !== table.rows) throw damagedError(`${tableKey(table)} has ${rows} rows, not ${table.rows}`);
 }
 
@@ -89,73 +104,4 @@ async function runStatement(client: ClientBase, statement: string): Promise<void
 
 function clientFor(schema: string, { control, apps }: Target): ClientBase {
   return schema === controlSchema ? control : apps;
-}
-
-class Entries {
-  readonly #source: AsyncGenerator<FileEntry>;
-  #ahead: Promise<FileEntry | null> | null = null;
-
-  constructor(source: AsyncGenerator<FileEntry>) {
-    this.#source = source;
-  }
-
-  peek(): Promise<FileEntry | null> {
-    this.#ahead ??= this.#source.next().then((next) => (next.done ? null : next.value));
-    return this.#ahead;
-  }
-
-  advance(): void {
-    this.#ahead = null;
-  }
-
-  async close(): Promise<void> {
-    await this.#source.return(undefined);
-  }
-}
-
-type CopyConnection = Connection & {
-  sendCopyFromChunk(chunk: Uint8Array): void;
-  endCopyFrom(): void;
-  sendCopyFail(reason: string): void;
-};
-
-class CopyInQuery extends CopyQuery {
-  readonly #result = Promise.withResolvers<number>();
-  readonly done = this.#result.promise;
-  readonly #pieces: AsyncIterable<Uint8Array>;
-  #sourceError: Error | null = null;
-  #ended = false;
-
-  constructor(sql: string, pieces: AsyncIterable<Uint8Array>) {
-    super(sql);
-    this.#pieces = pieces;
-  }
-
-  handleCopyInResponse(connection: CopyConnection): void {
-    this.#send(connection).catch((error: unknown) => {
-      this.#sourceError = error instanceof Error ? error : new Error(String(error));
-      connection.sendCopyFail('The rows could not be read.');
-    });
-  }
-
-  handleReadyForQuery(): void {
-    this.#ended = true;
-    this.#result.resolve(this.rows);
-  }
-
-  handleError(error: Error): void {
-    this.#ended = true;
-    this.#result.reject(this.#sourceError ?? error);
-  }
-
-  async #send(connection: CopyConnection): Promise<void> {
-    for await (const piece of this.#pieces) {
-      if (this.#ended) return;
-      connection.sendCopyFromChunk(piece);
-      if (!connection.stream.writableNeedDrain) continue;
-      // A lost connection never drains.
-      await Promise.race([once(connection.stream, 'drain'), this.done.catch(() => {})]);
-    }
-    if (!this.#ended) connection.endCopyFrom();
-  }
 }

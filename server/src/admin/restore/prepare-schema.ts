@@ -43,13 +43,22 @@ export async function suspendReferences(client: ClientBase): Promise<() => Promi
   };
 }
 
-/** Apps' own databases are not in a backup, and those on the server may belong to another system: forget them all. */
-export async function forgetRawDatabases(control: ClientBase): Promise<string[]> {
+/**
+ * Those that were restored get the password of their row from the server, at its next start. Others on the server may belong to
+ * another system: forget them. Returns the apps that lost theirs.
+ */
+export async function adoptRawDatabases(control: ClientBase, restored: readonly string[]): Promise<string[]> {
   if (!(await hasTable(control, 'svc.raw_databases'))) return [];
   await control.query(`delete from svc.outbox where topic = 'rawDb.settle' and done_at is null`);
   const { rows } = await control.query<{ slug: string }>(
-    `with gone as (delete from svc.raw_databases returning app_id, state)
+    `with gone as (delete from svc.raw_databases where database <> all ($1) returning app_id, state)
      select a.slug from gone join svc.apps a on a.id = gone.app_id where gone.state <> 'dropping' order by 1`,
+    [restored],
+  );
+  await control.query(
+    `insert into svc.outbox (id, topic, payload, created_at)
+     select gen_random_uuid(), 'rawDb.settle', jsonb_build_object('tenant_id', tenant_id, 'database', database), now()
+     from svc.raw_databases`,
   );
   return rows.map(({ slug }) => slug);
 }
@@ -71,4 +80,13 @@ export async function restoreRowsLogin(client: ClientBase, keys: readonly Key[])
   await client.query('delete from svc.platform_keys where name = any($1)', [localKeyNames]);
   const insert = 'insert into svc.platform_keys (name, value, created_at) values ($1, $2, $3)';
   for (const { name, value, created_at } of keys) await client.query(insert, [name, value, created_at]);
+}
+
+/** The id that marks raw databases of this system. Null if it never had any. */
+export async function readInstallation(control: ClientBase): Promise<string | null> {
+  const { rows } = await control.query<{ value: string }>(
+    'select value from svc.platform_keys where name = $1',
+    [installationKey],
+  );
+  return rows[0] ? (JSON.parse(rows[0].value) as string) : null;
 }

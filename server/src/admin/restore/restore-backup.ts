@@ -7,21 +7,28 @@ import type { Db } from '../../core/db.ts';
 import { type Migration, migrate, withSchemaLock } from '../../core/migrate.ts';
 import { fail } from '../../core/problem.ts';
 import { dataSchemaSql } from '../../data/rows/data-schema.ts';
+import { withClient } from '../../drivers/database/connect.ts';
 import type { Database } from '../../drivers/database/database.ts';
+import { type ObjectStoreConfig, openObjectStore } from '../../drivers/object-store/open-object-store.ts';
 import { migrationsDirectory } from '../../migrations-directory.ts';
+import { objectsFolderName } from '../backup/data-files.ts';
 import type { Manifest } from '../backup/manifest.ts';
+import type { BackupPart } from '../backup/parts.ts';
 import { controlSchema, copySettings, isSameDatabase, listAppSchemas } from '../backup/snapshot.ts';
-import { openAdminDatabase } from '../system.ts';
+import type { RawServerAccess } from '../raw-server.ts';
+import { adminUrl, openAdminDatabase } from '../system.ts';
 import { type StagedFiles, stageFiles } from './data-dir.ts';
 import { loadBackup } from './load-backup.ts';
 import {
+  adoptRawDatabases,
   dropAppSchemas,
-  forgetRawDatabases,
+  readInstallation,
   readRowsLogin,
   rebuildControlSchema,
   restoreRowsLogin,
   suspendReferences,
 } from './prepare-schema.ts';
+import { type RestoredRawDatabases, restoreRawDatabases } from './raw-databases.ts';
 import type { BackupSource } from './verify-backup.ts';
 
 interface RestoreInput {
@@ -32,6 +39,10 @@ interface RestoreInput {
   manifest: Manifest;
   migrations: readonly Migration[];
   mode: 'into-empty' | 'replace';
+  excluded: readonly BackupPart[];
+  objectStore: ObjectStoreConfig;
+  /** Of apps' own databases; null if the backup has none, or they are excluded. */
+  rawServer: RawServerAccess | null;
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;
 }
@@ -41,6 +52,8 @@ interface Restored {
   migrated: string[];
   filesKeptIn: string | null;
   rawDatabasesOf: string[];
+  /** Previous databases of apps, under new names. */
+  rawDatabasesKept: string[];
 }
 
 export async function restoreBackup(input: RestoreInput): Promise<Restored> {
@@ -72,27 +85,54 @@ async function restoreInTransaction(
   control: PoolClient,
   apps: PoolClient,
 ): Promise<Omit<Restored, 'migrated'>> {
-  const clients = new Set([control, apps]);
   // Checked again under the lock, which prevents a server from starting.
   await rejectRunningServer(control);
   if (input.mode === 'into-empty') await rejectDataLoss(control, apps);
+  return await withRawDatabases(input, control, (raw) => restoreParts(input, { control, apps, raw }));
+}
+
+async function withRawDatabases<T>(
+  { rawServer, manifest }: RestoreInput,
+  control: ClientBase,
+  work: (raw: RestoredRawDatabases | null) => Promise<T>,
+): Promise<T> {
+  if (!rawServer) return await work(null);
+  const { url } = rawServer;
+  const names = manifest.raw_databases.map(({ database }) => database);
+  return await withClient(adminUrl(url), async (admin) => {
+    const installation = await readInstallation(control);
+    const raw = await restoreRawDatabases(admin, { url, installation, names, now: new Date() });
+    return await work(raw).finally(() => raw.remove());
+  });
+}
+
+async function restoreParts(
+  input: RestoreInput,
+  { control, apps, raw }: { control: PoolClient; apps: PoolClient; raw: RestoredRawDatabases | null },
+): Promise<Omit<Restored, 'migrated'>> {
+  const clients = new Set([control, apps]);
   const files = stageFiles(input.dataDir, new Date());
   let undoFiles = () => {};
+  let undoDatabases = async () => {};
   const forget = input.onInterrupt(() => {
     undoFiles();
     files.remove();
   });
   try {
     for (const client of clients) await client.query('begin');
-    const loaded = await loadInto(input, { control, apps, files });
-    const { undo, keptIn } = files.exchange();
+    const loaded = await loadInto(input, { control, apps, files, raw });
+    const databases = await raw?.exchange();
+    if (databases) undoDatabases = databases.undo;
+    const { undo, keptIn } = files.exchange((name) => name === objectsFolderName && keepsObjects(input));
     undoFiles = undo;
     if (apps !== control) await apps.query('commit');
     await control.query('commit');
     undoFiles = () => {};
-    return { ...loaded, filesKeptIn: keptIn };
+    undoDatabases = async () => {};
+    return { ...loaded, filesKeptIn: keptIn, rawDatabasesKept: databases?.renamed ?? [] };
   } catch (error) {
     undoFiles();
+    await undoDatabases();
     for (const client of clients) await client.query('rollback').catch(() => {});
     throw error;
   } finally {
@@ -101,9 +141,19 @@ async function restoreInTransaction(
   }
 }
 
+/** Objects of the data dir that the backup does not replace stay. */
+function keepsObjects({ excluded, objectStore }: RestoreInput): boolean {
+  return excluded.includes('objects') || objectStore.kind !== 'file';
+}
+
 async function loadInto(
-  { database, source, manifest, migrations }: RestoreInput,
-  { control, apps, files }: { control: PoolClient; apps: PoolClient; files: StagedFiles },
+  { database, source, manifest, migrations, excluded, objectStore, note }: RestoreInput,
+  {
+    control,
+    apps,
+    files,
+    raw,
+  }: { control: PoolClient; apps: PoolClient; files: StagedFiles; raw: RestoredRawDatabases | null },
 ): Promise<Pick<Restored, 'auditBreaks' | 'rawDatabasesOf'>> {
   await control.query(
     "set statement_timeout = 0; set lock_timeout = '30s'; set idle_in_transaction_session_timeout = 0",
@@ -122,11 +172,18 @@ async function loadInto(
   for (const client of new Set([control, apps])) await client.query(copySettings);
   const resumeReferences = await suspendReferences(control);
   const rowsRole = new pg.Client({ connectionString: database.rowsUrl }).user ?? '';
-  await loadBackup(source, manifest, { control, apps, rowsRole, files });
+  // Objects of the data dir are exchanged with its other files; those of a bucket are written at once, and no row names them yet.
+  const objects = excluded.includes('objects')
+    ? null
+    : openObjectStore({ objectStore, dataDir: files.folder });
+  await loadBackup(source, manifest, { control, apps, rowsRole, files, objects, raw, note });
   await restoreRowsLogin(control, rowsLogin);
   await resumeReferences();
   return {
-    rawDatabasesOf: await forgetRawDatabases(control),
+    rawDatabasesOf: await adoptRawDatabases(
+      control,
+      raw ? manifest.raw_databases.map(({ database }) => database) : [],
+    ),
     auditBreaks: await findAuditBreaks(dbOnConnection(control), readAnchors(anchorsPath(files.folder))),
   };
 }

@@ -88,7 +88,7 @@ describe('a damaged backup is refused before anything changes', () => {
       'a later format',
       (file) =>
         altered(file, (path, text) =>
-          path === 'manifest.json' ? replaced(text, '"format": 1', '"format": 2') : text,
+          path === 'manifest.json' ? replaced(text, '"format": 2', '"format": 99') : text,
         ),
     ],
   ];

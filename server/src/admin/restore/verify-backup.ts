@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Migration } from '../../core/migrate.ts';
 import { Failure, fail, validationError } from '../../core/problem.ts';
+import { isKey } from '../../drivers/object-store/object-store.ts';
 import { type FileEntry, isBackedUp } from '../backup/data-files.ts';
 import { decryptBytes, isEncrypted } from '../backup/encryption.ts';
 import {
@@ -11,7 +12,9 @@ import {
   filesFolder,
   type Manifest,
   manifestPath,
+  objectsFolder,
   parseManifest,
+  parseRawPath,
   parseTablePath,
   schemaPath,
   tableKey,
@@ -30,11 +33,14 @@ export async function verifyBackup(
 ): Promise<Manifest> {
   const sums = new Map<string, Hash>();
   const pieces = new Map<string, number>();
-  const files = { count: 0, bytes: 0, sum: createHash('sha256') };
+  const files = newTotals();
+  const objects = newTotals();
+  const raw = new Map<string, Hash>();
   let manifest: Manifest | null = null;
   for await (const entry of readBackup(source)) {
     if (manifest) throw damagedError('it has data after the manifest');
     const table = parseTablePath(entry.path);
+    const rawDatabase = parseRawPath(entry.path);
     if (entry.path === manifestPath) {
       manifest = parseManifest(await readWhole(entry.content));
     } else if (table) {
@@ -43,13 +49,19 @@ export async function verifyBackup(
       pieces.set(tableKey(table), expected + 1);
       await addHash(sums, tableKey(table), entry);
     } else if (entry.path.startsWith(`${filesFolder}/`)) {
-      await addFileHash(files, entry);
+      await addFileHash(files, { ...entry, path: dataPath(entry) });
+    } else if (entry.path.startsWith(`${objectsFolder}/`)) {
+      await addFileHash(objects, { ...entry, path: objectKey(entry) });
+    } else if (rawDatabase) {
+      const sum = raw.get(rawDatabase.database) ?? createHash('sha256');
+      raw.set(rawDatabase.database, sum.update(fileHashInput(entry)));
+      for await (const chunk of entry.content) sum.update(chunk);
     } else {
       await addHash(sums, entry.path, entry);
     }
   }
   if (!manifest) throw damagedError('it has no manifest');
-  compareHashes(manifest, sums, { ...files, sha256: files.sum.digest('hex') });
+  compareHashes(manifest, sums, { files, objects, raw });
   checkMigrations(manifest, migrations);
   return manifest;
 }
@@ -62,23 +74,40 @@ export function dataPath(entry: Pick<FileEntry, 'path'>): string {
   return path;
 }
 
+export function objectKey({ path }: Pick<FileEntry, 'path'>): string {
+  const key = path.slice(objectsFolder.length + 1);
+  if (!isKey(key)) throw damagedError(`${path} is not a valid path`);
+  return key;
+}
+
+interface Totals {
+  count: number;
+  bytes: number;
+  sum: Hash;
+}
+
+function newTotals(): Totals {
+  return { count: 0, bytes: 0, sum: createHash('sha256') };
+}
+
 async function addHash(sums: Map<string, Hash>, key: string, { content }: FileEntry): Promise<void> {
   const sum = sums.get(key) ?? createHash('sha256');
   sums.set(key, sum);
   for await (const chunk of content) sum.update(chunk);
 }
 
-async function addFileHash(
-  files: { count: number; bytes: number; sum: Hash },
-  entry: FileEntry,
-): Promise<void> {
-  files.sum.update(fileHashInput({ ...entry, path: dataPath(entry) }));
+async function addFileHash(files: Totals, entry: FileEntry): Promise<void> {
+  files.sum.update(fileHashInput(entry));
   files.count += entry.kind === 'file' ? 1 : 0;
   files.bytes += entry.size;
   for await (const chunk of entry.content) files.sum.update(chunk);
 }
 
-function compareHashes(manifest: Manifest, sums: Map<string, Hash>, files: Manifest['files']): void {
+function compareHashes(
+  manifest: Manifest,
+  sums: Map<string, Hash>,
+  { files, objects, raw }: { files: Totals; objects: Totals; raw: Map<string, Hash> },
+): void {
   const found = new Map([...sums].map(([key, sum]) => [key, sum.digest('hex')]));
   const expected = [
     ...manifest.tables.map((table) => ({ ...table, key: tableKey(table), empty: table.rows === 0 })),
@@ -92,9 +121,14 @@ function compareHashes(manifest: Manifest, sums: Map<string, Hash>, files: Manif
   }
   const [unknown] = found.keys();
   if (unknown !== undefined) throw damagedError(`${unknown} is not in its list`);
-  if (files.sha256 !== manifest.files.sha256 || files.count !== manifest.files.count) {
-    throw damagedError('its files are not as they were written');
-  }
+  const isEqual = ({ count, sum }: Totals, listed: Manifest['files']) =>
+    count === listed.count && sum.digest('hex') === listed.sha256;
+  if (!isEqual(files, manifest.files)) throw damagedError('its files are not as they were written');
+  if (!isEqual(objects, manifest.objects)) throw damagedError('its objects are not as they were written');
+  for (const { database, sha256 } of manifest.raw_databases)
+    if (raw.get(database)?.digest('hex') !== sha256)
+      throw damagedError(`${database} is not as it was written`);
+  if (raw.size !== manifest.raw_databases.length) throw damagedError('a raw database is not in its list');
 }
 
 /** The rows fit the schema they were read from, so this version must know the same migrations. */

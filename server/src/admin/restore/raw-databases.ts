@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto';
+import { type Client, escapeIdentifier as ident, escapeLiteral as literal } from 'pg';
+import { sqlState } from '../../core/db.ts';
+import { fail } from '../../core/problem.ts';
+import { withClient } from '../../drivers/database/connect.ts';
+import { scramVerifier } from '../../drivers/database/passwords.ts';
+import { closeDatabase, dropDatabase, isForeign, joinRole } from '../../drivers/raw-database/databases.ts';
+import { inDatabase, rawUrl } from '../../drivers/raw-database/raw-url.ts';
+import {
+  describeServerProblem,
+  findServerProblem,
+  revokePublicConnect,
+} from '../../drivers/raw-database/server.ts';
+import type { Definitions } from '../backup/raw/dump-definitions.ts';
+import { adminUrl } from '../system.ts';
+
+/** Of the database and of the role that loads it, until the restored one takes its place. */
+const loadingName = (name: string) => `${name}_restoring`;
+const withoutFlag = 'or restore with --exclude raw-databases';
+
+export interface RestoredRawDatabases {
+  /** A database that no app has used, and a login that owns all in it: functions of the app run with no other rights. */
+  create(name: string): Promise<{ url: string }>;
+  finish(name: string, definitions: Definitions): Promise<void>;
+  /** Puts the loaded databases in the place of those with the same name, which are renamed. */
+  exchange(): Promise<{ undo(): Promise<void>; renamed: string[] }>;
+  /** Drops what was loaded and not exchanged. */
+  remove(): Promise<void>;
+}
+
+export async function restoreRawDatabases(
+  admin: Client,
+  {
+    url,
+    installation,
+    names,
+    now,
+  }: { url: string; installation: string | null; names: readonly string[]; now: Date },
+): Promise<RestoredRawDatabases> {
+  await requireServer(admin);
+  for (const name of names) await requireReplaceable(admin, name, installation);
+  const loaded = new Set<string>();
+  const madeRoles = new Set<string>();
+  return {
+    create: async (name) => {
+      const password = randomBytes(24).toString('base64url');
+      // What a killed restore left.
+      await dropLoading(admin, name);
+      loaded.add(name);
+      if (!(await roleExists(admin, name))) {
+        await admin.query(`create role ${ident(name)} nologin`);
+        madeRoles.add(name);
+      }
+      await joinRole(admin, ident(name));
+      await createLoading(admin, name, password);
+      const loading = loadingName(name);
+      await withClient(inDatabase(url, loading), (client) =>
+        client.query(`alter schema public owner to ${ident(loading)}`),
+      );
+      return { url: rawUrl(url, { user: loading, password, database: loading }) };
+    },
+    finish: async (name, definitions) => {
+      const loading = ident(loadingName(name));
+      await withClient(adminUrl(inDatabase(url, loadingName(name))), async (client) => {
+        await client.query(`set search_path = pg_catalog; reassign owned by ${loading} to ${ident(name)}`);
+        await client.query(`drop owned by ${loading}`);
+        // Nothing in here runs a function of the app.
+        await client.query(`set role ${ident(name)}`);
+        await runAccess(client, definitions, loading);
+      });
+      await admin.query(`drop role ${loading}`);
+      await admin.query(`grant connect, create, temporary on database ${loading} to ${ident(name)}`);
+    },
+    exchange: () => exchange(admin, [...loaded], now),
+    remove: async () => {
+      for (const name of loaded) {
+        await dropLoading(admin, name);
+        if (madeRoles.has(name) && !(await databaseExists(admin, name)))
+          await admin.query(`drop role if exists ${ident(name)}`);
+      }
+    },
+  };
+}
+
+async function requireServer(admin: Client): Promise<void> {
+  await revokePublicConnect(admin);
+  const problem = await findServerProblem(admin);
+  if (!problem) return;
+  throw fail('invalid_state_transition', {
+    detail: `${describeServerProblem(problem)} Or restore with --exclude raw-databases.`,
+  });
+}
+
+async function requireReplaceable(admin: Client, name: string, installation: string | null): Promise<void> {
+  if (!(await databaseExists(admin, name))) return;
+  if (installation !== null && !(await isForeign(admin, name, installation))) return;
+  throw fail('invalid_state_transition', {
+    detail:
+      `The server of apps' own databases has a database ${name} of another installation: set SVC_RAW_DATABASE_URL to another ` +
+      `server, drop it with its role if it is not needed, ${withoutFlag}.`,
+  });
+}
+
+async function createLoading(admin: Client, name: string, password: string): Promise<void> {
+  const loading = ident(loadingName(name));
+  await admin.query(`create role ${loading} nologin`);
+  await joinRole(admin, loading);
+  await admin.query(`create database ${loading} template template0 allow_connections false`);
+  await admin.query(`revoke all on database ${loading} from public`);
+  await admin.query(`grant connect, create, temporary on database ${loading} to ${loading}`);
+  await admin.query(`alter database ${loading} allow_connections true`);
+  await admin.query(
+    `alter role ${loading} login connection limit 2 password ${literal(scramVerifier(password))}`,
+  );
+}
+
+async function runAccess(client: Client, definitions: Definitions, database: string): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  // MAINTAIN exists since PostgreSQL 17.
+  const isOld = (rows[0]?.version ?? 0) < 170_000;
+  for (const statement of definitions.access) {
+    if (isOld && /^grant MAINTAIN\b/.test(statement)) continue;
+    await runDefinition(client, statement.replace(':database', database), definitions);
+  }
+}
+
+const missingStates = ['42P01', '42704', '42883', '42703', '3F000'];
+
+export async function runDefinition(
+  client: Client,
+  statement: string,
+  { isPartial }: Definitions,
+): Promise<void> {
+  try {
+    await client.query(statement);
+  } catch (cause) {
+    if (isPartial && missingStates.includes(sqlState(cause) ?? '')) return;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `The database rejected "${statement}": ${reason} (To leave raw databases out: --exclude raw-databases.)`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+async function exchange(
+  admin: Client,
+  names: readonly string[],
+  now: Date,
+): Promise<{ undo(): Promise<void>; renamed: string[] }> {
+  const done: [string, string][] = [];
+  const renamed: string[] = [];
+  const closed: string[] = [];
+  const rename = async (from: string, to: string) => {
+    await admin.query(`alter database ${ident(from)} rename to ${ident(to)}`);
+    done.push([from, to]);
+  };
+  const undo = async () => {
+    for (const [from, to] of done.splice(0).reverse())
+      await admin.query(`alter database ${ident(to)} rename to ${ident(from)}`);
+    for (const name of closed.splice(0)) await admin.query(`alter role ${ident(name)} login`);
+  };
+  try {
+    for (const name of names) {
+      if (await databaseExists(admin, name)) {
+        if (await canLogIn(admin, name)) closed.push(name);
+        await closeDatabase(admin, name);
+        const replaced = `${name}_until_${Math.floor(now.getTime() / 1000)}`;
+        await rename(name, replaced);
+        renamed.push(replaced);
+      }
+      await rename(loadingName(name), name);
+      // A role with a limit is complete: the server gives it its password, and touches nothing in the database.
+      await admin.query(`alter role ${ident(name)} connection limit 1`);
+    }
+    return { undo, renamed };
+  } catch (error) {
+    await undo();
+    throw error;
+  }
+}
+
+async function dropLoading(admin: Client, name: string): Promise<void> {
+  await dropDatabase(admin, loadingName(name));
+}
+
+async function canLogIn(admin: Client, name: string): Promise<boolean> {
+  return (
+    (await admin.query('select from pg_roles where rolname = $1 and rolcanlogin', [name])).rowCount !== 0
+  );
+}
+
+async function roleExists(admin: Client, name: string): Promise<boolean> {
+  return (await admin.query('select from pg_roles where rolname = $1', [name])).rowCount !== 0;
+}
+
+async function databaseExists(admin: Client, name: string): Promise<boolean> {
+  return (await admin.query('select from pg_database where datname = $1', [name])).rowCount !== 0;
+}
