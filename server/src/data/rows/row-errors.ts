@@ -36,7 +36,7 @@ export function rowError(cause: unknown, table: RowTable, line?: number): Failur
 
 /** A check that this server did not know of when it checked the row. */
 function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
-  const constraint = cause instanceof Error && 'constraint' in cause ? String(cause.constraint) : '';
+  const constraint = errorName(cause, 'constraint');
   const [, number, name] = /^k(\d+)_([a-z_]+)$/.exec(constraint) ?? [];
   const column = catalogue.columns.find(({ physical }) => physical === `c${number}`);
   if (!column) return null;
@@ -53,9 +53,7 @@ function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Fai
 
 /** A row that refers to none, or one that others refer to. */
 function referenceError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
-  const of = (field: 'constraint' | 'table') =>
-    cause instanceof Error && field in cause ? String((cause as Error & Record<string, unknown>)[field]) : '';
-  const [constraint, physical] = [of('constraint'), of('table')];
+  const [constraint, physical] = [errorName(cause, 'constraint'), errorName(cause, 'table')];
   const isWritten = cause instanceof Error && cause.message.startsWith('insert or update');
   const column = catalogue.columns.find((each) => each.physical === constraint.replace(/^f/, 'c'));
   if (physical === catalogue.table && isWritten && column?.ref) {
@@ -99,8 +97,19 @@ export function isTableOutdated(error: unknown): boolean {
 }
 
 function conflictColumns(error: unknown, table: RowTable): string[] {
-  const constraint = error instanceof Error && 'constraint' in error ? error.constraint : null;
+  const constraint = errorName(error, 'constraint');
   const index = table.catalogue.unique.find(({ physical }) => physical === constraint);
   if (index) return index.columns.map(({ name }) => name);
-  return typeof constraint === 'string' && constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
+  return constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
+}
+
+/** The workers of Citus append the number of the shard to the names of tables, indexes and constraints. */
+const shardName = /^([a-z]_[0-9a-f]{32}|f\d+|k\d+_[a-z_]*[a-z])_\d+$/;
+
+function errorName(error: unknown, field: 'constraint' | 'table'): string {
+  if (!(error instanceof Error)) return '';
+  return String((error as Error & Partial<Record<typeof field, unknown>>)[field] ?? '').replace(
+    shardName,
+    '$1',
+  );
 }

@@ -222,7 +222,8 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   const changed = columns.filter((column, at) => present[at] === '1' && !fixed.includes(column));
   const sets = changed.map(({ physical }) => `${ident(physical)} = excluded.${ident(physical)}`);
   const updatedAt = columns.find(({ role }) => role === 'updated_at');
-  if (updatedAt) sets.push(`${ident(updatedAt.physical)} = now()`);
+  // The time of the transaction, as the new row has it: Citus refuses functions here that are not immutable.
+  if (updatedAt) sets.push(`${ident(updatedAt.physical)} = excluded.${ident(updatedAt.physical)}`);
   sets.push(`${versionColumn} = t.${versionColumn} + 1`);
   let action = 'do nothing';
   if (upsert.resolution === 'merge') {

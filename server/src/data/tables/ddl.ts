@@ -66,10 +66,7 @@ export function dropSchemaSql(appId: string): Statement[] {
   return [{ text: `drop schema if exists ${ident(physicalSchemaName(appId))} cascade` }];
 }
 
-/**
- * `current_setting` is evaluated once, so PostgreSQL does not rewrite the table. The row path writes later
- * defaults.
- */
+/** A constant is evaluated once, so PostgreSQL does not rewrite the table. The row path writes later defaults. */
 export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const on = `alter table ${qualifiedTable(table)}`;
   const name = ident(physicalColumnName(column.number));
@@ -83,11 +80,9 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const drop = { text: `${on} alter column ${name} drop default` };
   switch (value.kind) {
     case 'literal':
+      // Not a setting of the session, which the workers of Citus do not have.
       return [
-        { text: `select set_config('svc.column_default', $1, true)`, values: [value.text] },
-        {
-          text: `${add} default (current_setting('svc.column_default')::${describeColumnType(column.type).sql})`,
-        },
+        { text: `${add} default ${codedLiteral(value.text)}::${describeColumnType(column.type).sql}` },
         drop,
         ...checks,
       ];
