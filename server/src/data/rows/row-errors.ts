@@ -6,7 +6,7 @@ import { physicalTableName } from '../tables/catalogue.ts';
 import type { RowTable } from './row-table.ts';
 
 export function rowError(cause: unknown, table: RowTable, line?: number): Failure | null {
-  const code = sqlState(cause);
+  const code = errorCode(cause);
   if (code === null) return null;
   if (code === '23505') {
     const columns = conflictColumns(cause, table);
@@ -103,13 +103,24 @@ function conflictColumns(error: unknown, table: RowTable): string[] {
   return constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
 }
 
-/** The workers of Citus append the number of the shard to the names of tables, indexes and constraints. */
-const shardName = /^([a-z]_[0-9a-f]{32}|f\d+|k\d+_[a-z_]*[a-z])_\d+$/;
+/**
+ * Of an error on a worker, Citus passes on the message only, in which the number of the shard follows the names of tables,
+ * indexes and constraints; of COPY not even the code. The table that an error is about comes last.
+ */
+const shardNames = {
+  table: /"(t_[0-9a-f]{32})_\d+"/g,
+  constraint: /"([ip]_[0-9a-f]{32}|f\d+|k\d+_[a-z_]*[a-z])_\d+"/g,
+};
+const constraintCodes: Readonly<Record<string, string>> = { i: '23505', p: '23505', f: '23503', k: '23514' };
 
 function errorName(error: unknown, field: 'constraint' | 'table'): string {
   if (!(error instanceof Error)) return '';
-  return String((error as Error & Partial<Record<typeof field, unknown>>)[field] ?? '').replace(
-    shardName,
-    '$1',
-  );
+  const name = (error as Error & Partial<Record<typeof field, unknown>>)[field];
+  if (typeof name === 'string') return name;
+  return [...error.message.matchAll(shardNames[field])].at(-1)?.[1] ?? '';
+}
+
+function errorCode(error: unknown): string | null {
+  const code = sqlState(error);
+  return code === 'XX000' ? (constraintCodes[errorName(error, 'constraint').charAt(0)] ?? code) : code;
 }

@@ -6,7 +6,7 @@ import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import { isAlways } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
-import { conditionSql, newRow } from './condition-sql.ts';
+import { conditionSql, constantValues, newRow } from './condition-sql.ts';
 import type { RowsCtx } from './context.ts';
 import { LineReader, linesError } from './json-lines.ts';
 import { isGiven, newVersion, type RowInput } from './parse-row.ts';
@@ -236,8 +236,9 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
     if (!isAlways(allowed)) {
       const next = (column: CatalogueColumn) =>
         changed.includes(column) ? `excluded.${ident(column.physical)}` : columnRef(column);
-      const before = conditionSql(allowed, values, { column: columnRef, old: columnRef, new: next });
-      const after = conditionSql(allowed, values, { column: next, old: columnRef, new: next });
+      const constants = constantValues();
+      const before = conditionSql(allowed, constants, { column: columnRef, old: columnRef, new: next });
+      const after = conditionSql(allowed, constants, { column: next, old: columnRef, new: next });
       action += ` where ${before} and ${after}`;
     }
   }

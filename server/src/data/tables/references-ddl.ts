@@ -51,11 +51,16 @@ export const dropKeySql = (table: TableId, number: number): Statement[] => [
   },
 ];
 
+/** Citus refuses to look for a trigger too. */
 export function dropForeignKeySql(table: TableId, number: number): Statement[] {
-  const trigger = ident(physicalTriggerName(number));
+  const [on, trigger] = [qualifiedTable(table), physicalTriggerName(number)];
   return [
     ...dropKeySql(table, number),
-    { text: `drop trigger if exists ${trigger} on ${qualifiedTable(table)}` },
+    {
+      text:
+        `do $$ begin if exists (select from pg_trigger where tgrelid = to_regclass(${literal(on)}) and tgname = ${literal(trigger)})` +
+        ` then drop trigger ${ident(trigger)} on ${on}; end if; end $$`,
+    },
   ];
 }
 
