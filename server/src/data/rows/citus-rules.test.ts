@@ -287,3 +287,13 @@ test.each([
   expect(failure?.code).toBe(expected);
   expect(failure?.errors?.map((each) => each.column)).toEqual([column]);
 });
+
+test('an error of COPY on a worker, which has no code, is explained too', () => {
+  const explained = (message: string) =>
+    rowError(Object.assign(new Error(message), { severity: 'ERROR', code: 'XX000' }), table, 7)?.code;
+  expect(explained(`duplicate key value violates unique constraint "i_${'0'.repeat(32)}_102008"`)).toBe(
+    'unique_violation',
+  );
+  expect(explained('row is too big: size 16264, maximum size 8160')).toBe('validation_failed');
+  expect(explained('cache lookup failed')).toBeUndefined();
+});

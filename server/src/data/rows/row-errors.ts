@@ -122,5 +122,7 @@ function errorName(error: unknown, field: 'constraint' | 'table'): string {
 
 function errorCode(error: unknown): string | null {
   const code = sqlState(error);
-  return code === 'XX000' ? (constraintCodes[errorName(error, 'constraint').charAt(0)] ?? code) : code;
+  if (code !== 'XX000' || !(error instanceof Error)) return code;
+  if (/^(row is too big|index row)/.test(error.message)) return '54000';
+  return constraintCodes[errorName(error, 'constraint').charAt(0)] ?? code;
 }

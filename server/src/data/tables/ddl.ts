@@ -19,6 +19,7 @@ import {
   versionColumn,
 } from './catalogue.ts';
 import { createLogSql, createTriggersSql, dropLogSql, isLogged } from './change-log.ts';
+import { refuseOnCitusSql } from './citus.ts';
 import { addForeignKeySql, addKeySql, dropForeignKeySql, dropKeySql } from './references-ddl.ts';
 import type { IndexPlan } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
@@ -304,6 +305,7 @@ function fileColumnSql(target: string, { number, type }: Pick<ColumnRow, 'number
   });
   const isGone = `old.${column} is not null`;
   return [
+    refuseOnCitusSql('Columns of files'),
     { text: `create index on ${target} ((${column} ->> 'id'))` },
     trigger('delete', '', isGone),
     trigger('update', ` of ${column}`, `${isGone} and old.${column} is distinct from new.${column}`),

@@ -9,6 +9,7 @@ import {
   type TableId,
   versionColumn,
 } from './catalogue.ts';
+import { requireTriggersSql } from './citus.ts';
 import type { Statement } from './ddl.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
@@ -70,6 +71,7 @@ function touchSql(table: TableId & Pick<TableRow, 'columns'>, number: number): S
   const updatedAt = table.columns.find(({ role }) => role === 'updated_at');
   const name = ident(physicalColumnName(number));
   return [
+    requireTriggersSql('on_delete=set_null'),
     {
       text:
         `create or replace function ${touch}() returns trigger language plpgsql as $$ begin` +
