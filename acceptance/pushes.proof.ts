@@ -1,17 +1,19 @@
 import { expect, test } from 'bun:test';
 import { partsOf, startSupervised } from './suites/supervised-apps.ts';
+import { run } from './support/commands.ts';
 import { queryDatabase } from './support/database.ts';
 import { git, mustGit, newEmptyRepository, pageFiles, remoteOf } from './support/git.ts';
 import { newApp, newTenant, type Tenant } from './support/people.ts';
-import { folderOf } from './support/server.ts';
+import { newRandom, type Random } from './support/random.ts';
+import { folderOf, type RunningServer } from './support/server.ts';
 import { keepAsking, mapConcurrently, until } from './support/until.ts';
 
 const pushesMin = 500;
-const appsAtOnce = 6;
-const pushesBetweenRestarts = 40;
+const appsCount = 5;
+const pushesBetweenRestarts = 60;
+const commitsCount = 2 * pushesMin;
 
 interface Pushed {
-  appId: string;
   commit: string;
   output: string;
   /** Before and after the push. */
@@ -19,10 +21,11 @@ interface Pushed {
 }
 
 test('each accepted push has its deployment or a reason, also beside connect, disconnect and restarts', async () => {
+  const random = newRandom();
   const server = await startSupervised();
   const tenant = await newTenant(server);
-  const seen = { accepted: [] as Pushed[], failed: 0, restarts: 0 };
-  const apps = await mapConcurrently([...Array(appsAtOnce).keys()], () => newCopy(tenant));
+  const seen = { accepted: 0, failed: 0, restarts: 0 };
+  const apps = await mapConcurrently([...Array(appsCount).keys()], () => newCopy(tenant));
   const isReady = () =>
     fetch(`${server.baseUrl}/readyz`).then(
       ({ ok }) => ok,
@@ -30,59 +33,71 @@ test('each accepted push has its deployment or a reason, also beside connect, di
     );
   const restarting = keepAsking(
     async () => {
-      if (seen.accepted.length < pushesBetweenRestarts * (seen.restarts + 1)) return;
+      if (seen.accepted < pushesBetweenRestarts * (seen.restarts + 1)) return;
       const { server: pid } = partsOf(server);
       if (seen.restarts++ % 2 === 0) server.signal('SIGHUP');
       else process.kill(pid, 'SIGKILL');
       await until('the server answers', isReady, 60_000);
     },
-    { pauseMs: 200 },
+    { pauseMs: 100 },
   );
-  await mapConcurrently(apps, (app) => pushAround(tenant, app, { seen, isReady }), appsAtOnce);
+  const walks = apps.map((app) => pushAround(tenant, app, { seen, random, isReady }));
+  await Promise.all(walks);
   await restarting.stop();
+  for (const app of apps) await pushLast(tenant, app);
 
   const told = ({ output }: Pushed) => /Deployment #\d+ of|Not deployed/.test(output);
-  const rows = () =>
-    queryDatabase(
-      server,
-      'select app_id, commit_sha, outcome, deployment_id from svc.git_pushes where tenant_id = $1',
-      [tenant.id],
-    );
-  // A push that was not recorded at once is recorded with the next one of its repository, or by a job.
-  const withoutTrace = async () => {
-    const known = new Set((await rows()).map((row) => `${row.app_id} ${row.commit_sha}`));
-    return seen.accepted.filter(
-      (push, at) =>
-        push.wasConnected &&
-        !told(push) &&
-        !seen.accepted.some(
-          (later, index) =>
-            index >= at && later.appId === push.appId && known.has(`${later.appId} ${later.commit}`),
-        ),
-    );
-  };
+  const pushed = apps.flatMap((app) => app.pushed.map((push) => ({ ...push, app })));
+  console.log(
+    `seed ${random.seed}: ${pushed.length} pushes accepted, ${pushed.filter((push) => !told(push)).length} of them without an answer, ${seen.failed} refused or cut off, ${seen.restarts} restarts`,
+  );
+  // What a push was told is there.
+  const deployments = await rowsOf(server, tenant, 'select app_id, seq from svc.deployments');
+  const known = new Set(deployments.map(({ app_id, seq }) => `${app_id} ${seq}`));
+  const missing = pushed.flatMap(({ app, commit, output }) =>
+    [...output.matchAll(/Deployment #(\d+) of/g)].flatMap(([, seq]) =>
+      known.has(`${app.appId} ${seq}`) ? [] : [`${commit}: ${output}`],
+    ),
+  );
+  expect(missing).toEqual([]);
+  // A push whose answer was lost is recorded with the next one of its repository, or by a job.
+  const recorded = await rowsOf(server, tenant, 'select app_id, commit_sha from svc.git_pushes');
+  const commits = new Set(recorded.map(({ app_id, commit_sha }) => `${app_id} ${commit_sha}`));
+  const lost = pushed.filter(
+    (push) =>
+      push.wasConnected &&
+      !told(push) &&
+      !push.app.pushed
+        .slice(push.app.pushed.findIndex(({ commit }) => commit === push.commit))
+        .some(({ commit }) => commits.has(`${push.app.appId} ${commit}`)),
+  );
+  expect(lost).toEqual([]);
+  // The last commit of each app is live, and nothing hangs.
   const isOver = async () =>
     (
-      await queryDatabase(
+      await rowsOf(
         server,
-        `select count(*)::int as open from svc.deployments where tenant_id = $1
-        and state not in ('live', 'superseded', 'failed', 'canceled', 'skipped')`,
-        [tenant.id],
+        tenant,
+        'select id from svc.deployments',
+        "and state not in ('live', 'superseded', 'failed', 'canceled', 'skipped')",
       )
-    )[0]?.open === 0;
-  await until('every push has a trace', async () => (await withoutTrace()).length === 0, 120_000).catch(
-    () => {},
+    ).length === 0;
+  await until('every deployment has ended', isOver, 120_000);
+  const live = await rowsOf(
+    server,
+    tenant,
+    'select app_id, commit_sha from svc.deployments',
+    "and state = 'live'",
   );
-  await until('every deployment has ended', isOver, 300_000);
-  const deployments = (await rows()).filter(({ outcome }) => outcome === 'deployed');
-  console.log(
-    `${seen.accepted.length} pushes accepted, ${seen.accepted.filter((push) => !told(push)).length} of them without an answer, ${seen.failed} refused or cut off, ${seen.restarts} restarts, ${deployments.length} deployments`,
+  expect(new Map(live.map(({ app_id, commit_sha }) => [app_id, commit_sha]))).toEqual(
+    new Map(apps.map(({ appId, pushed }) => [appId, pushed.at(-1)?.commit])),
   );
-  expect(await withoutTrace()).toEqual([]);
-  expect(deployments.filter(({ deployment_id }) => deployment_id === null)).toEqual([]);
-  expect(seen.accepted.length).toBeGreaterThanOrEqual(pushesMin);
+  expect(pushed.length).toBeGreaterThanOrEqual(pushesMin);
   expect(await server.stop()).toBe(0);
 });
+
+const rowsOf = (server: RunningServer, { id }: Tenant, select: string, more = '') =>
+  queryDatabase(server, `${select} where tenant_id = $1 ${more}`, [id]);
 
 type Copy = Awaited<ReturnType<typeof newCopy>>;
 
@@ -90,30 +105,61 @@ async function newCopy(tenant: Tenant) {
   const { member } = tenant;
   const { id: appId, base } = await newApp(tenant, { owner: member }, { deploy_method: 'static' });
   const repo = await newEmptyRepository(tenant, member);
-  const folder = folderOf(pageFiles);
+  const folder = folderOf({});
   await mustGit(['init', '-q', '-b', 'main'], folder);
-  await mustGit(['add', '-A'], folder);
-  return { appId, base, repo, folder, remote: remoteOf(tenant, member, repo) };
+  // All commits at once: a commit takes git as long as a push.
+  const history = [...Array(commitsCount).keys()].map((at) => commitText(at));
+  const made = await run(['git', 'fast-import', '--quiet'], { cwd: folder, stdin: history.join('') });
+  if (made.code !== 0) throw new Error(`git fast-import ended with ${made.code}: ${made.stderr}`);
+  const commits = (await mustGit(['rev-list', '--reverse', 'main'], folder)).split('\n');
+  return {
+    appId,
+    base,
+    repo,
+    folder,
+    remote: remoteOf(tenant, member, repo),
+    commits,
+    pushed: [] as Pushed[],
+  };
 }
 
-/** Commits and pushes, and now and then connects or disconnects at the same moment. */
+function commitText(at: number): string {
+  const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`;
+  const [[name, content]] = Object.entries(pageFiles) as [[string, string]];
+  const file = at === 0 ? `M 100644 inline ${name}\n${data(content)}` : '';
+  return `commit refs/heads/main\ncommitter Someone <someone@example.test> ${1_700_000_000 + at} +0000\n${data(`Change ${at}`)}${file}\n`;
+}
+
+async function push({ folder, remote, commits, pushed }: Copy, isConnected: () => boolean): Promise<boolean> {
+  const commit = commits.shift() ?? '';
+  const { code, stderr } = await git(['push', remote, `${commit}:refs/heads/main`], folder);
+  if (code === 0) pushed.push({ commit, output: stderr, wasConnected: isConnected() });
+  return code === 0;
+}
+
+const connect = ({ member }: Tenant, { base, repo }: Copy) => member.call('POST', `${base}/git`, { repo });
+
+/** Pushes, and now and then connects or disconnects at the same moment. */
 async function pushAround(
-  { member }: Tenant,
-  { appId, base, repo, folder, remote }: Copy,
-  { seen, isReady }: { seen: { accepted: Pushed[]; failed: number }; isReady: () => Promise<boolean> },
+  tenant: Tenant,
+  app: Copy,
+  options: {
+    seen: { accepted: number; failed: number };
+    random: Random;
+    isReady: () => Promise<boolean>;
+  },
 ): Promise<void> {
+  const { member } = tenant;
+  const { seen, random, isReady } = options;
   let isConnected = false;
-  while (seen.accepted.length < pushesMin) {
-    await mustGit(['commit', '-q', '--allow-empty', '-m', 'A change'], folder);
-    const commit = await mustGit(['rev-parse', 'HEAD'], folder);
-    const wasConnected = isConnected;
+  while (seen.accepted < pushesMin) {
+    let wasConnected = isConnected;
     const change = async () => {
-      if (Math.random() < 0.7) return true;
-      const call = isConnected
-        ? member.call('DELETE', `${base}/git`)
-        : member.call('POST', `${base}/git`, { repo });
+      if (random.chance(0.7)) return;
+      wasConnected = false;
+      const call = isConnected ? member.call('DELETE', `${app.base}/git`) : connect(tenant, app);
       await call.catch(() => null);
-      const status = () => member.call('GET', `${base}/git`).catch(() => null);
+      const status = () => member.call('GET', `${app.base}/git`).catch(() => null);
       const { body } = await until(
         'the server says whether it is connected',
         async () => {
@@ -123,14 +169,19 @@ async function pushAround(
         60_000,
       );
       isConnected = body.connected;
-      return false;
     };
-    const [pushed, isSame] = await Promise.all([git(['push', remote, 'main'], folder), change()]);
-    if (pushed.code === 0)
-      seen.accepted.push({ appId, commit, output: pushed.stderr, wasConnected: wasConnected && isSame });
+    const [isAccepted] = await Promise.all([push(app, () => wasConnected), change()]);
+    if (isAccepted) seen.accepted++;
     else {
       seen.failed++;
       await until('the server answers', isReady, 60_000);
     }
   }
+}
+
+/** With the app connected: its output names the deployment. */
+async function pushLast(tenant: Tenant, app: Copy): Promise<void> {
+  await until('the app is connected', async () => (await connect(tenant, app)).status < 300, 60_000);
+  await until('a push is accepted', () => push(app, () => true), 60_000);
+  expect(app.pushed.at(-1)?.output).toMatch(/Deployment #\d+ of/);
 }

@@ -145,6 +145,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     SVC_CONNECTOR_NETWORKS: '127.0.0.0/8',
     // Downloaded once for all runs on this machine.
     SVC_TOOLCHAIN_DIR: toolchainDir(),
+    // The tables of all apps on Citus (docs/guides/citus.md).
+    ...(process.env.SVC_TEST_CITUS_URL && { SVC_DATA_DATABASE_URL: process.env.SVC_TEST_CITUS_URL }),
     ...options.env,
   } as Record<string, string>;
   if (env.SVC_DATABASE_URL) databases.set(dataDir, env.SVC_DATABASE_URL);

@@ -74,10 +74,15 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
   return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text');
 }
 
+/** Of an exception whose text is for the caller. */
+export const refusalState = 'SV001';
+
 /** Maps a database error to a Failure. Its text goes only to the log, because it may contain row values. */
 export function databaseError(error: unknown): Failure | null {
   const code = sqlState(error);
   if (code === null) return isConnectionError(error) ? fail('unavailable', {}, { cause: error }) : null;
+  if (code === refusalState && error instanceof Error)
+    return fail('runtime_unsupported', { detail: error.message }, { cause: error });
   if (code === '57014') return fail('query_timeout', {}, { cause: error });
   if (code === '22021' || code === '22P05') return fail('validation_failed', {}, { cause: error });
   if (code === '23505') return fail('unique_violation', {}, { cause: error });

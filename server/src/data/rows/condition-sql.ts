@@ -2,6 +2,7 @@ import { arrayText } from '@svc/contract/column-values.ts';
 import { describeColumnType } from '@svc/contract/columns.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import type { PlannedCondition, PlannedTest } from '../tables/conditions.ts';
+import { codedLiteral } from '../tables/ddl.ts';
 import { type Dialect, postgresDialect } from './dialect.ts';
 import { mysqlDialect } from './dialect-mysql.ts';
 import { columnRef, type RowTable } from './row-table.ts';
@@ -16,6 +17,19 @@ export const dialectOf = ({ dialect = postgresDialect }: Values) => dialect;
 
 export function valuesFor({ catalogue: { foreign } }: Pick<RowTable, 'catalogue'>): Values {
   return foreign ? Object.assign([], { dialect: dialects[foreign.kind] }) : [];
+}
+
+/**
+ * Values that stand in the statement as constants, written as code points. For the conditions of `do update`: Citus does not
+ * send bound values there to its workers.
+ */
+export function constantValues(): Values {
+  const values: Values = [];
+  const typed = (placeholder: string, sqlType: string) => {
+    const value = values[Number(placeholder.slice(1)) - 1] ?? null;
+    return `${value === null ? 'null' : codedLiteral(value)}::${sqlType}`;
+  };
+  return Object.assign(values, { dialect: { ...postgresDialect, typed } });
 }
 
 /** How conditions refer to values of a row, and of the row before and after a change. */
@@ -123,6 +137,5 @@ export function bindArray(
   items: readonly (string | null)[],
   column: CatalogueColumn,
 ): string {
-  values.push(arrayText(items));
-  return `$${values.length}::${sqlTypeOf(column)}[]`;
+  return bindAs(values, arrayText(items), `${sqlTypeOf(column)}[]`);
 }

@@ -21,6 +21,8 @@ export async function createDataSchema(options: {
 }
 
 export const dataSchemaSql = `
+  -- With Citus, this schema is on the coordinator. Elsewhere, the setting means nothing.
+  set local citus.enable_schema_based_sharding to off;
   create schema if not exists svc_data;
   create table if not exists svc_data.idempotency_keys (
     caller_id    text not null,
@@ -60,7 +62,8 @@ export const dataSchemaSql = `
       on conflict (file_id) do update set released_at = excluded.released_at;
     end if;
     return null;
-  end $$`;
+  end $$;
+  set local citus.enable_schema_based_sharding to default`;
 
 const grantsSql = (role: string) => `
   grant usage on schema svc_data to ${role};

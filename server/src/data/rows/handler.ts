@@ -95,6 +95,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
       }
       const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
       const opened: RowsPath[] = [];
+      const ownRows = ({ app, table }: TableAccess) => deps.rowDb.of(app.id, table.catalogue.tenantId);
       const contextOf = (access: TableAccess, of: RowsPath): RowsCtx => ({
         app: access.app,
         table: access.table,
@@ -102,8 +103,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         access: access.access,
         refusal: access.refusal,
         caller,
-        rowDb: access.rowDb ?? deps.rowDb.of(access.app.id),
-        ownDb: deps.rowDb.of(access.app.id),
+        rowDb: access.rowDb ?? ownRows(access),
+        ownDb: ownRows(access),
         writeDb: access.writeDb,
         cursors,
         body,

@@ -6,7 +6,7 @@ import { physicalTableName } from '../tables/catalogue.ts';
 import type { RowTable } from './row-table.ts';
 
 export function rowError(cause: unknown, table: RowTable, line?: number): Failure | null {
-  const code = sqlState(cause);
+  const code = errorCode(cause);
   if (code === null) return null;
   if (code === '23505') {
     const columns = conflictColumns(cause, table);
@@ -36,7 +36,7 @@ export function rowError(cause: unknown, table: RowTable, line?: number): Failur
 
 /** A check that this server did not know of when it checked the row. */
 function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
-  const constraint = cause instanceof Error && 'constraint' in cause ? String(cause.constraint) : '';
+  const constraint = errorName(cause, 'constraint');
   const [, number, name] = /^k(\d+)_([a-z_]+)$/.exec(constraint) ?? [];
   const column = catalogue.columns.find(({ physical }) => physical === `c${number}`);
   if (!column) return null;
@@ -53,9 +53,7 @@ function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Fai
 
 /** A row that refers to none, or one that others refer to. */
 function referenceError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
-  const of = (field: 'constraint' | 'table') =>
-    cause instanceof Error && field in cause ? String((cause as Error & Record<string, unknown>)[field]) : '';
-  const [constraint, physical] = [of('constraint'), of('table')];
+  const [constraint, physical] = [errorName(cause, 'constraint'), errorName(cause, 'table')];
   const isWritten = cause instanceof Error && cause.message.startsWith('insert or update');
   const column = catalogue.columns.find((each) => each.physical === constraint.replace(/^f/, 'c'));
   if (physical === catalogue.table && isWritten && column?.ref) {
@@ -99,8 +97,32 @@ export function isTableOutdated(error: unknown): boolean {
 }
 
 function conflictColumns(error: unknown, table: RowTable): string[] {
-  const constraint = error instanceof Error && 'constraint' in error ? error.constraint : null;
+  const constraint = errorName(error, 'constraint');
   const index = table.catalogue.unique.find(({ physical }) => physical === constraint);
   if (index) return index.columns.map(({ name }) => name);
-  return typeof constraint === 'string' && constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
+  return constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
+}
+
+/**
+ * Of an error on a worker, Citus passes on the message only, in which the number of the shard follows the names of tables,
+ * indexes and constraints; of COPY not even the code. The table that an error is about comes last.
+ */
+const shardNames = {
+  table: /"(t_[0-9a-f]{32})_\d+"/g,
+  constraint: /"([ip]_[0-9a-f]{32}|f\d+|k\d+_[a-z_]*[a-z])_\d+"/g,
+};
+const constraintCodes: Readonly<Record<string, string>> = { i: '23505', p: '23505', f: '23503', k: '23514' };
+
+function errorName(error: unknown, field: 'constraint' | 'table'): string {
+  if (!(error instanceof Error)) return '';
+  const name = (error as Error & Partial<Record<typeof field, unknown>>)[field];
+  if (typeof name === 'string') return name;
+  return [...error.message.matchAll(shardNames[field])].at(-1)?.[1] ?? '';
+}
+
+function errorCode(error: unknown): string | null {
+  const code = sqlState(error);
+  if (code !== 'XX000' || !(error instanceof Error)) return code;
+  if (/^(row is too big|index row)/.test(error.message)) return '54000';
+  return constraintCodes[errorName(error, 'constraint').charAt(0)] ?? code;
 }

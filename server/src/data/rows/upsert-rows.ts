@@ -6,7 +6,7 @@ import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import { isAlways } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
-import { conditionSql, newRow } from './condition-sql.ts';
+import { conditionSql, constantValues, newRow } from './condition-sql.ts';
 import type { RowsCtx } from './context.ts';
 import { LineReader, linesError } from './json-lines.ts';
 import { isGiven, newVersion, type RowInput } from './parse-row.ts';
@@ -222,7 +222,8 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   const changed = columns.filter((column, at) => present[at] === '1' && !fixed.includes(column));
   const sets = changed.map(({ physical }) => `${ident(physical)} = excluded.${ident(physical)}`);
   const updatedAt = columns.find(({ role }) => role === 'updated_at');
-  if (updatedAt) sets.push(`${ident(updatedAt.physical)} = now()`);
+  // The time of the transaction, as the new row has it: Citus refuses functions here that are not immutable.
+  if (updatedAt) sets.push(`${ident(updatedAt.physical)} = excluded.${ident(updatedAt.physical)}`);
   sets.push(`${versionColumn} = t.${versionColumn} + 1`);
   let action = 'do nothing';
   if (upsert.resolution === 'merge') {
@@ -235,8 +236,9 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
     if (!isAlways(allowed)) {
       const next = (column: CatalogueColumn) =>
         changed.includes(column) ? `excluded.${ident(column.physical)}` : columnRef(column);
-      const before = conditionSql(allowed, values, { column: columnRef, old: columnRef, new: next });
-      const after = conditionSql(allowed, values, { column: next, old: columnRef, new: next });
+      const constants = constantValues();
+      const before = conditionSql(allowed, constants, { column: columnRef, old: columnRef, new: next });
+      const after = conditionSql(allowed, constants, { column: next, old: columnRef, new: next });
       action += ` where ${before} and ${after}`;
     }
   }

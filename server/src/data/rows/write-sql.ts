@@ -30,8 +30,8 @@ export function insertSql(
           values,
           newRow(({ physical }) => `x.${ident(physical)}`),
         )}`;
-  const text = `insert into ${table.from} as t (${names.join(', ')}) ${row}${returningSql(table, returning, values)}`;
-  return { text, values };
+  const insert = `insert into ${table.from} as t (${names.join(', ')}) ${row}`;
+  return { text: returningSql(insert, table, returning, values), values };
 }
 
 export interface GuardedRow {
@@ -82,10 +82,8 @@ export function updateSql(
   // An empty update keeps the version.
   sets.push(`${versionColumn} = t.${versionColumn}${sets.length === 0 ? '' : ' + 1'}`);
   const conditions = guardedWhere(row, version, values, nextValue(changed, values));
-  const text =
-    `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}` +
-    returningSql(table, table.all, values, row);
-  return { text, values };
+  const update = `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}`;
+  return { text: returningSql(update, table, table.all, values, row), values };
 }
 
 function nextValue(changed: readonly InsertedColumn[], values: Values) {
@@ -98,9 +96,8 @@ function nextValue(changed: readonly InsertedColumn[], values: Values) {
 export function deleteSql(table: RowTable, row: GuardedRow, version: string | null): Statement {
   const values = valuesFor(table);
   const conditions = guardedWhere(row, version, values);
-  const returning = returningSql(table, table.all, values, row);
-  const text = `delete from ${table.from} as t${whereClause(conditions)}${returning}`;
-  return { text, values };
+  const statement = `delete from ${table.from} as t${whereClause(conditions)}`;
+  return { text: returningSql(statement, table, table.all, values, row), values };
 }
 
 function valueSql(value: InsertedColumn['value'], column: CatalogueColumn, values: Values): string {
@@ -123,8 +120,12 @@ function guardedWhere(
   return conditions;
 }
 
-/** The columns as the caller sees them, the id, the version, and whether they see the row at all. */
+/**
+ * The columns as the caller sees them, the id, the version, and whether they see the row at all. Masks are applied outside the
+ * change: Citus refuses functions in `returning` that are not immutable.
+ */
 function returningSql(
+  change: string,
   table: RowTable,
   output: Output,
   values: Values,
@@ -135,7 +136,10 @@ function returningSql(
   const items = columns === null ? output.sql : output.columns.map(({ column }) => seen(column)).join(', ');
   const isVisible = isAlways(rows) ? `'true'` : `(${conditionSql(rows, values)})::text`;
   const id = returnsId ? [`${columnRef(table.catalogue.idColumn)}::text`] : [];
-  return ` returning ${[...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible, ...id].join(', ')}`;
+  const list = [...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible, ...id].join(', ');
+  return columns === null
+    ? `${change} returning ${list}`
+    : `with t as (${change} returning t.*) select ${list} from t`;
 }
 
 function seenColumn(table: RowTable, values: Values) {

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import type { Db } from '../../core/db.ts';
 import { inSchema, physicalColumnName, physicalLogName, qualifiedTable, type TableId } from './catalogue.ts';
+import { refuseOnCitusSql } from './citus.ts';
 import type { Statement } from './ddl.ts';
 import type { TableRow } from './store.ts';
 
@@ -53,6 +54,7 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
       return null;
     end`;
   return [
+    refuseOnCitusSql('Change feed, history and trash'),
     {
       text: `create table ${log} (
         seq int8 generated always as identity,

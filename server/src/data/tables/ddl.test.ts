@@ -48,12 +48,12 @@ test('a table is created with generated names only', () => {
   ]);
 });
 
-test('the default of a new column is a parameter', () => {
+test('the default of a new column is a constant without the characters of the user', () => {
   const add = `alter table ${name} drop column if exists "c3", add column "c3"`;
   const drop = { text: `alter table ${name} alter column "c3" drop default` };
+  const coded = [...hostile].map((char) => `\\+0000${char.charCodeAt(0).toString(16)}`).join('');
   expect(addColumnSql(table, column(3, { default_text: hostile }))).toEqual([
-    { text: `select set_config('svc.column_default', $1, true)`, values: [hostile] },
-    { text: `${add} text collate "C" not null default (current_setting('svc.column_default')::text)` },
+    { text: `${add} text collate "C" not null default U&'${coded}'::text` },
     drop,
   ]);
   expect(

@@ -19,6 +19,7 @@ import {
   versionColumn,
 } from './catalogue.ts';
 import { createLogSql, createTriggersSql, dropLogSql, isLogged } from './change-log.ts';
+import { refuseOnCitusSql } from './citus.ts';
 import { addForeignKeySql, addKeySql, dropForeignKeySql, dropKeySql } from './references-ddl.ts';
 import type { IndexPlan } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
@@ -66,10 +67,7 @@ export function dropSchemaSql(appId: string): Statement[] {
   return [{ text: `drop schema if exists ${ident(physicalSchemaName(appId))} cascade` }];
 }
 
-/**
- * `current_setting` is evaluated once, so PostgreSQL does not rewrite the table. The row path writes later
- * defaults.
- */
+/** A constant is evaluated once, so PostgreSQL does not rewrite the table. The row path writes later defaults. */
 export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const on = `alter table ${qualifiedTable(table)}`;
   const name = ident(physicalColumnName(column.number));
@@ -83,11 +81,9 @@ export function addColumnSql(table: TableId, column: ColumnRow): Statement[] {
   const drop = { text: `${on} alter column ${name} drop default` };
   switch (value.kind) {
     case 'literal':
+      // Not a setting of the session, which the workers of Citus do not have.
       return [
-        { text: `select set_config('svc.column_default', $1, true)`, values: [value.text] },
-        {
-          text: `${add} default (current_setting('svc.column_default')::${describeColumnType(column.type).sql})`,
-        },
+        { text: `${add} default ${codedLiteral(value.text)}::${describeColumnType(column.type).sql}` },
         drop,
         ...checks,
       ];
@@ -115,7 +111,7 @@ export interface PhysicalCheck {
 type CheckedColumn = Pick<ColumnRow, 'number' | 'type' | 'checks'>;
 
 /** Texts of people are not in statements as they are, like in `values`, which definitions cannot have. */
-const codedLiteral = (text: string) =>
+export const codedLiteral = (text: string) =>
   `U&'${[...text].map((char) => `\\+${(char.codePointAt(0) ?? 0).toString(16).padStart(6, '0')}`).join('')}'`;
 
 /** The row path checks first and gives the reasons; these hold for a server that does not know of a check yet. */
@@ -137,12 +133,11 @@ export function physicalChecks({ number, type, checks }: CheckedColumn): Physica
   );
 }
 
-/** Without a look at the rows, which the caller has checked. */
+/** Without a look at the rows, which the caller has checked. Citus adds one constraint at a time. */
 function addChecksSql(table: TableId, column: CheckedColumn): Statement[] {
-  const checks = physicalChecks(column).map(
-    ({ name, condition }) => `add constraint ${ident(name)} check (${condition}) not valid`,
-  );
-  return checks.length === 0 ? [] : [{ text: `alter table ${qualifiedTable(table)} ${checks.join(', ')}` }];
+  return physicalChecks(column).map(({ name, condition }) => ({
+    text: `alter table ${qualifiedTable(table)} add constraint ${ident(name)} check (${condition}) not valid`,
+  }));
 }
 
 export function replaceChecksSql(table: TableId, column: CheckedColumn): Statement[] {
@@ -225,18 +220,23 @@ export function copyTableSql(
   const overriding = numbered.length === 0 ? '' : ' overriding system value';
   return [
     ...physicalTableSql(table, copyName, role),
-    { text: `insert into ${copy} (${names})${overriding} select ${values} from ${qualifiedTable(table)}` },
-    ...numbered.map((column) => ({
-      text: `select setval(${numbersOf(copy, column)}, ${nextNumber(table, copy, column)}, false)`,
-    })),
+    {
+      // With a volatile function, Citus does not send the whole statement to a worker, which 13.2 sometimes writes wrongly.
+      text: `insert into ${copy} (${names})${overriding} select ${values} from ${qualifiedTable(table)} where random() >= 0`,
+    },
+    ...numbered.map((column) => ({ text: continueNumbersSql(table, copy, column) })),
     ...indexes.map(({ id, plan }) => ({ text: createIndexSql(copy, copyName(physicalIndexName(id)), plan) })),
   ];
 }
 
-/** Without a sequence, the column had another type. */
-const nextNumber = (table: TableRow, copy: string, column: ColumnRow) =>
-  `coalesce(nextval(${numbersOf(qualifiedTable(table), column)}), ` +
-  `(select greatest(max(${ident(physicalColumnName(column.number))}), 0) + 1 from ${copy}), 1)`;
+/**
+ * Without a sequence, the column had another type. In two statements: with Citus, one that reads a table runs on a worker,
+ * the sequence is on the coordinator.
+ */
+const continueNumbersSql = (table: TableRow, copy: string, column: ColumnRow) =>
+  `do $$ declare highest int8; begin select max(${ident(physicalColumnName(column.number))}) into highest from ${copy};` +
+  ` perform setval(${numbersOf(copy, column)}, coalesce(nextval(${numbersOf(qualifiedTable(table), column)}),` +
+  ' greatest(highest, 0) + 1, 1), false); end $$';
 
 const numbersOf = (table: string, { number }: ColumnRow) =>
   `pg_get_serial_sequence(${literal(table)}, ${literal(physicalColumnName(number))})`;
@@ -305,6 +305,7 @@ function fileColumnSql(target: string, { number, type }: Pick<ColumnRow, 'number
   });
   const isGone = `old.${column} is not null`;
   return [
+    refuseOnCitusSql('Columns of files'),
     { text: `create index on ${target} ((${column} ->> 'id'))` },
     trigger('delete', '', isGone),
     trigger('update', ` of ${column}`, `${isGone} and old.${column} is distinct from new.${column}`),

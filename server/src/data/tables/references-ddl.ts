@@ -9,6 +9,7 @@ import {
   type TableId,
   versionColumn,
 } from './catalogue.ts';
+import { requireTriggersSql } from './citus.ts';
 import type { Statement } from './ddl.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
@@ -51,11 +52,16 @@ export const dropKeySql = (table: TableId, number: number): Statement[] => [
   },
 ];
 
+/** Citus refuses to look for a trigger too. */
 export function dropForeignKeySql(table: TableId, number: number): Statement[] {
-  const trigger = ident(physicalTriggerName(number));
+  const [on, trigger] = [qualifiedTable(table), physicalTriggerName(number)];
   return [
     ...dropKeySql(table, number),
-    { text: `drop trigger if exists ${trigger} on ${qualifiedTable(table)}` },
+    {
+      text:
+        `do $$ begin if exists (select from pg_trigger where tgrelid = to_regclass(${literal(on)}) and tgname = ${literal(trigger)})` +
+        ` then drop trigger ${ident(trigger)} on ${on}; end if; end $$`,
+    },
   ];
 }
 
@@ -65,6 +71,7 @@ function touchSql(table: TableId & Pick<TableRow, 'columns'>, number: number): S
   const updatedAt = table.columns.find(({ role }) => role === 'updated_at');
   const name = ident(physicalColumnName(number));
   return [
+    requireTriggersSql('on_delete=set_null'),
     {
       text:
         `create or replace function ${touch}() returns trigger language plpgsql as $$ begin` +

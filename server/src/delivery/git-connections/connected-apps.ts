@@ -2,7 +2,7 @@ import { type AppRow, findAppRow, listOwnedAppIds } from '../../apps/record/find
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { appTag } from '../../core/tags.ts';
-import type { ConnectedApps, PushMessage, PushReport, ReceivedPush } from '../git-host/deps.ts';
+import type { ConnectedApps, MissedPush, PushMessage, PushReport, ReceivedPush } from '../git-host/deps.ts';
 import { type LogWaits, readLastLines } from '../logs/read-lines.ts';
 import {
   type ConnectionRow,
@@ -12,7 +12,7 @@ import {
 } from './connection-store.ts';
 import { connectRepository } from './connections.ts';
 import type { GitDeps, PushDeployments, PushedDeployment, PushPreviews } from './deps.ts';
-import { findPushRow } from './push-store.ts';
+import { findPushRow, hasPushOfCommit } from './push-store.ts';
 import {
   deploymentText,
   findPushedApp,
@@ -72,6 +72,7 @@ export function createConnectedApps(deps: ConnectedAppsDeps): ConnectedApps {
     },
 
     receivePush: (push) => receivePush(deps, push),
+    recordMissed: (push) => recordMissed(deps, push),
   };
 }
 
@@ -127,13 +128,33 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
   };
 }
 
+/** Apps that were connected later are deployed on demand only. */
+async function recordMissed(
+  deps: ConnectedAppsDeps,
+  { owner, repo, refs, pushedAt }: MissedPush,
+): Promise<void> {
+  const { db, gitHost } = deps;
+  for (const connection of await listConnectionRowsOfRepo(db, { host: gitHost.webUrl, repoId: repo.id })) {
+    const { tenant_id: tenantId, app_id: appId, branch: name, connected_at } = connection;
+    const commit = refs[`refs/heads/${name}`];
+    if (commit === undefined || connected_at > pushedAt) continue;
+    if (await hasPushOfCommit(db, { tenantId, appId }, commit)) continue;
+    const branches = [{ name, commit, isDeleted: false, deliveryId: Bun.randomUUIDv7() }];
+    await recordBranches(
+      deps,
+      { owner, repo, accountId: 0, branches, requestId: Bun.randomUUIDv7() },
+      connection,
+    );
+  }
+}
+
 const joinLines = (lines: readonly string[]) =>
   lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
 
 /** A delivery to the webhook may be quicker; each is recorded once. */
 async function recordBranches(
   deps: ConnectedAppsDeps,
-  { owner, repo, accountId, branches, requestId }: ReceivedPush,
+  { owner, repo, accountId, branches, requestId }: Omit<ReceivedPush, 'userId'>,
   connection: ConnectionRow,
 ): Promise<(PushFacts & { app: AppRow })[]> {
   const { tenant_id: tenantId, app_id: appId, branch: connectedBranch } = connection;

@@ -52,6 +52,11 @@ export async function isPushOfCommit(
   return found !== undefined;
 }
 
+export async function hasPushOfCommit(db: Db, app: AppRef, commit: string): Promise<boolean> {
+  const found = selectPushes(db, app).select('delivery_id').where('commit_sha', '=', commit);
+  return (await found.limit(1).executeTakeFirst()) !== undefined;
+}
+
 function selectPushes(db: Db, { tenantId, appId }: AppRef) {
   return db
     .withTables<Tables>()

@@ -37,6 +37,8 @@ export interface ConnectedApps {
   connectNewRepo(ctx: MutationCtx, connection: NewRepoConnection): Promise<void>;
   /** Deploys what was pushed, at once; the webhook repeats it if the server ends before that. */
   receivePush(push: ReceivedPush): Promise<PushReport>;
+  /** Deploys connected branches whose newest commit is not recorded: the server of the push ended before that. */
+  recordMissed(push: MissedPush): Promise<void>;
 }
 
 export interface OwnedApp {
@@ -62,6 +64,12 @@ export interface ReceivedPush {
   accountId: number;
   branches: readonly { name: string; commit: string; isDeleted: boolean; deliveryId: string }[];
   requestId: string;
+}
+
+export interface MissedPush extends Pick<ReceivedPush, 'owner' | 'repo'> {
+  /** The newest commits by ref. */
+  refs: Readonly<Record<string, string>>;
+  pushedAt: Date;
 }
 
 export interface PushReport {

@@ -3,6 +3,7 @@ import type { Job } from '../../core/jobs.ts';
 import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
+import { findTenant } from '../../people/tenants/tenants.ts';
 import { createHookDeliveries } from './deliver-hooks.ts';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
 import { createDeviceFlow } from './device-flow.ts';
@@ -19,7 +20,7 @@ import {
   parseSmartHttpPath,
 } from './paths.ts';
 import { notifyPushes } from './pushes.ts';
-import { listRepoFolders, listUnfinishedPushes } from './repos-store.ts';
+import { findRepoWithRefs, listRepoFolders, listUnfinishedPushes, markPushFinished } from './repos-store.ts';
 import { openRepositoryFolders } from './repository-folders.ts';
 
 import { createRestApi } from './rest-api.ts';
@@ -107,11 +108,28 @@ export async function notifyUnfinishedPushes(deps: GitHostDeps): Promise<void> {
   for (const { id, push_begun_at } of await listUnfinishedPushes(deps.db, new Date(now - pushMsMin))) {
     const isOver = push_begun_at.getTime() < now - pushMsMax;
     const startedAt = isOver ? push_begun_at : new Date(0);
-    await notifyPushes(deps, { repoId: id, pusher, startedAt }).catch((error: unknown) => {
+    try {
+      await notifyPushes(deps, { repoId: id, pusher });
+      await recordMissedPush(deps, id, push_begun_at);
+      await markPushFinished(deps.db, id, startedAt);
+    } catch (error) {
       failure = error;
-    });
+    }
   }
   if (failure !== undefined) throw failure;
+}
+
+/** Of a push whose changes are known, but for which its server recorded no deployment. */
+async function recordMissedPush(
+  { db, connectedApps }: GitHostDeps,
+  id: number,
+  begunAt: Date,
+): Promise<void> {
+  const repo = await findRepoWithRefs(db, id);
+  if (!repo?.pushed_at || repo.pushed_at < begunAt) return;
+  const owner = await findTenant({ db }, { ref: repo.tenant_id });
+  if (!owner) return;
+  await connectedApps.recordMissed({ owner, repo, refs: repo.refs, pushedAt: repo.pushed_at });
 }
 
 async function cleanUpGitHost(deps: GitHostDeps): Promise<void> {

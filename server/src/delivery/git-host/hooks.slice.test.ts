@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { verify } from '@octokit/webhooks-methods';
 import { sql } from 'kysely';
+import { newApp } from '../../apps/record/testing.ts';
 import { until } from '../testing.ts';
 import { notifyUnfinishedPushes } from './git-host.ts';
-import { commitFiles, git, hostToken, installationToken, useGitHost } from './testing.ts';
+import { commitFiles, connectApp, git, hostToken, installationToken, useGitHost } from './testing.ts';
 
 const env = useGitHost();
 /** Only the platform's app may manage hooks. */
@@ -256,4 +257,30 @@ test('a push that a crash left unreported is reported by the job', async () => {
   await notifyUnfinishedPushes(env.host.deps);
   expect(receiver.pushes()).toHaveLength(2);
   receiver.stop();
+});
+
+test('a push that was not recorded for its app, which has no hook yet, is deployed by the job once', async () => {
+  const { db } = env.database;
+  const repo = await newRepo();
+  const app = await newApp(db, env.tenant, env.member);
+  await connectApp(env, repo.id, app.id);
+  const recorded = async () =>
+    (await sql<{ outcome: string }>`select outcome from svc.git_pushes where app_id = ${app.id}`.execute(db))
+      .rows;
+  // The changes are known, the deployment is not: a crash between the two leaves the same.
+  await sql`create function refuse_push() returns trigger language plpgsql as
+    $$begin raise exception 'no push is recorded'; end$$`.execute(db);
+  await sql`create trigger refuse_push before insert on svc.git_pushes
+    for each row execute function refuse_push()`.execute(db);
+  await git(repo.copy, 'push', '--quiet', repo.url(), 'main');
+  await sql`drop function refuse_push cascade`.execute(db);
+  expect(await recorded()).toEqual([]);
+  await sql`update svc.git_host_repos set push_begun_at = pushed_at - interval '1 second' where id = ${repo.id}`.execute(
+    db,
+  );
+  env.host.skip(120);
+  for (const _ of [1, 2]) {
+    await notifyUnfinishedPushes(env.host.deps);
+    expect(await recorded()).toEqual([{ outcome: 'deployed' }]);
+  }
 });

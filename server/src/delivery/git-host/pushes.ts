@@ -7,7 +7,7 @@ import type { GitHostDeps } from './deps.ts';
 import type { PushCommit, PushEvent } from './github-types.ts';
 import { insertDelivery, listHookRows } from './hooks-store.ts';
 import { type GitCommit, isAncestor, readCommits, readRefs } from './read-repository.ts';
-import { lockRepoForUpdate, markPushFinished, type Refs, type RepoRow, saveRefs } from './repos-store.ts';
+import { lockRepoForUpdate, type Refs, type RepoRow, saveRefs } from './repos-store.ts';
 import { botJson, organizationJson, repositoryJson, userJson } from './responses.ts';
 
 const reportedChangesMax = 20;
@@ -18,7 +18,7 @@ const reportedChangesMax = 20;
  */
 export async function notifyPushes(
   deps: Pick<GitHostDeps, 'db' | 'git' | 'folders' | 'urls' | 'baseUrl' | 'app' | 'now' | 'wakeDeliveries'>,
-  { repoId, pusher, startedAt }: { repoId: number; pusher: Pusher; startedAt: Date },
+  { repoId, pusher }: { repoId: number; pusher: Pusher },
 ): Promise<RefChange[]> {
   const tx = await deps.db.startTransaction().execute();
   let changes: RefChange[] = [];
@@ -28,7 +28,6 @@ export async function notifyPushes(
       const refs = await readRefs(deps.git, deps.folders.path(repo.folder));
       changes = diffRefs(repo.refs, refs);
       if (changes.length > 0) await recordChanges(deps, tx, { repo, refs, changes, pusher });
-      await markPushFinished(tx, repoId, startedAt);
     }
     await tx.commit().execute();
   } catch (error) {

@@ -52,6 +52,15 @@ export async function findRepoRowById(db: Db, id: number): Promise<RepoRow | und
     .executeTakeFirst();
 }
 
+export async function findRepoWithRefs(db: Db, id: number): Promise<(RepoRow & { refs: Refs }) | undefined> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('git_host_repos')
+    .select([...columns, 'refs'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
 export async function insertRepoRow(tx: Tx, row: Omit<RepoRow, 'id' | 'pushed_at' | 'default_branch'>) {
   const { rows } = await sql<RepoRow>`
     insert into svc.git_host_repos (tenant_id, name, folder, is_private, description, created_by, created_at)

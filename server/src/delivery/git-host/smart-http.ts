@@ -8,7 +8,7 @@ import { callHttpBackend, isCompressed, prepend, requestBody } from './http-back
 import type { SmartHttpPath } from './paths.ts';
 import { type PushHead, readPushHead } from './push-head.ts';
 import { noCommit, notifyPushes, type RefChange } from './pushes.ts';
-import { markPushStarted, type RepoRow } from './repos-store.ts';
+import { markPushFinished, markPushStarted, type RepoRow } from './repos-store.ts';
 import { resolveRepository } from './repository-access.ts';
 import { repositoryFolderName } from './repository-folders.ts';
 import { createConcurrencyLimit } from './transfer-limits.ts';
@@ -94,8 +94,9 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
       const keepOpen = setInterval(extendTimeout, keepOpenMs);
       // The push has succeeded even if this fails; the job `gitHost.tellPushes` then notifies later.
       try {
-        const changes = await notifyPushes(deps, { repoId: repo.id, pusher, startedAt });
+        const changes = await notifyPushes(deps, { repoId: repo.id, pusher });
         const report = await receivePush(deps, call, { repo, changes, accountId: pusher.id });
+        await markPushFinished(deps.db, repo.id, startedAt);
         const options = head?.options ?? [];
         return pushMessages(call, { report, options, created: opened.created, waits, signal });
       } catch (error) {

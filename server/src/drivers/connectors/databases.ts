@@ -131,7 +131,7 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
         pool.use('', work);
       const result =
         shared && mode === 'read' && kind !== 'write'
-          ? shared.run({ kind, text, values, receive }, runAlone)
+          ? shared.run({ kind, text, values, receive }, { runAlone })
           : runAlone((connection) => connection.query(text, values, receive?.()));
       return result.catch(throwForRows);
     },

@@ -73,10 +73,23 @@ export function createPool<C extends Pooled>(options: PoolOptions<C>) {
     }
   }
 
+  /** The first of those who use the fewest connections. */
+  function nextWaiter(): Waiter<C> | undefined {
+    let best: Waiter<C> | undefined;
+    let fewest = options.perAppMax;
+    for (const waiter of waiting) {
+      const used = inUse.get(waiter.app) ?? 0;
+      if (used >= fewest) continue;
+      [best, fewest] = [waiter, used];
+      if (used === 0) break;
+    }
+    return best;
+  }
+
   function release(app: string, connection: C): void {
     count(app, -1);
-    const at = waiting.findIndex((waiter) => hasRoom(waiter.app));
-    const [next] = at < 0 ? [] : waiting.splice(at, 1);
+    const next = nextWaiter();
+    if (next) waiting.splice(waiting.indexOf(next), 1);
     if (closed) connection.close();
     else if (next) {
       count(next.app, 1);

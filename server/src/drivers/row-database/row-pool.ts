@@ -1,9 +1,11 @@
 import { type Connection, connect, type OnRow, type QueryResult, type Values } from './connection.ts';
 import { createPool } from './connection-pool.ts';
 import { createSharedStatements } from './shared-statements.ts';
+import { createTenantLimit } from './tenant-limit.ts';
 
 export interface RowPool {
-  of(app: string): AppRows;
+  /** Statements of one tenant do not delay those of others. */
+  of(app: string, tenant?: string): AppRows;
   close(): void;
 }
 
@@ -64,6 +66,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     waitMsMax: options.waitMsMax ?? 5_000,
     open: (onClose) => open(onClose, options.statementMsMax, options.transactionStatementMsMax + 2_000),
   });
+  const tenantLimit = createTenantLimit();
   const transaction = <T>(
     app: string,
     work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>,
@@ -83,9 +86,15 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     });
 
   return {
-    of: (app) => ({
+    of: (app, tenant = app) => ({
       run: (kind, text, values, receive) =>
-        shared.run({ kind, text, values, receive }, (work) => pool.use(app, work)),
+        shared.run(
+          { kind, text, values, receive },
+          {
+            share: (work) => tenantLimit.run(tenant, work),
+            runAlone: (work) => pool.use(app, work),
+          },
+        ),
       transaction: (work) => transaction(app, work),
     }),
     close() {

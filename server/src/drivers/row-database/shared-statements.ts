@@ -17,6 +17,12 @@ interface Statement {
   receive?: (() => OnRow) | undefined;
 }
 
+interface Places {
+  /** Runs the work when the caller has a place on the shared connections. */
+  share?: <T>(work: () => Promise<T>) => Promise<T>;
+  runAlone: (work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>) => Promise<QueryResult>;
+}
+
 /**
  * A statement uses a shared, pipelined connection only while statements with the same text have been fast. A
  * slow one is cancelled, and `runAlone` runs it again.
@@ -54,15 +60,10 @@ export function createSharedStatements(options: {
   }
 
   return {
-    async run(
-      statement: Statement,
-      runAlone: (
-        work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>,
-      ) => Promise<QueryResult>,
-    ): Promise<QueryResult> {
+    async run(statement: Statement, { share, runAlone }: Places): Promise<QueryResult> {
       const { kind, text, values, receive } = statement;
       if (isSmall(values) && durations.isFast(text, kind)) {
-        const result = await runShared(statement);
+        const result = await (share ? share(() => runShared(statement)) : runShared(statement));
         if (result !== 'too slow') return result;
       }
       return runAlone(async (connection) => {
