@@ -66,8 +66,10 @@ export function askAllTheTime(address: string) {
 export function partsOf({ pid }: RunningServer): { server: number; agent: number } {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
   const find = (program: string) =>
-    Number(children.find((child) => commandOf(child).endsWith(`/${program}`)) ?? Number.NaN);
-  return { server: find('main.ts'), agent: find('agent.ts') };
+    Number(
+      children.find((child) => commandOf(child).match(new RegExp(`/${program}\\.[jt]s$`))) ?? Number.NaN,
+    );
+  return { server: find('main'), agent: find('agent') };
 }
 
 const read = (path: string) => {

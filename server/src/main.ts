@@ -34,7 +34,7 @@ let stop: (() => Promise<void>) | null = null;
 let stopNow = () => {};
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
 
-try {
+async function start(): Promise<void> {
   // The port is opened first, so that nothing is set up when it is in use.
   let platform: Platform | null = null;
   const handlers = {
@@ -108,12 +108,14 @@ try {
   started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
   // A stop signal arrived during the start.
   if (signalledAt !== null) await stopAndExit();
-} catch (error) {
+}
+
+start().catch((error: unknown) => {
   if (!(error instanceof ReportedError))
     console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
   log.debug({ err: error }, 'start');
   process.exit(1);
-}
+});
 
 /** A log may be readable by others: the password is printed on a terminal only. */
 function deliverPassword(password: string): string {

@@ -19,4 +19,4 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 process.on('SIGHUP', () => supervisor.restartServer());
 
-process.exit(await supervisor.ended);
+void supervisor.ended.then((code) => process.exit(code));

@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import type { Subprocess } from 'bun';
 import type { Environment } from '../config/values.ts';
 import type { Asked, ServerMessage } from '../drivers/supervisor/messages.ts';
+import { findProgram, type Program, renewBundle } from './bundle.ts';
 
 export interface Part {
   /** With `ready: false`, an end before it was ready. */
@@ -16,7 +16,7 @@ export interface Part {
  * between the two closes with the supervisor, and the part ends by that.
  */
 export function startPart(options: {
-  program: string;
+  program: Program;
   /** A program that starts it, with its arguments. */
   through?: readonly string[];
   env: Environment;
@@ -24,12 +24,7 @@ export function startPart(options: {
 }): Part {
   let isReady = false;
   const child: Subprocess = Bun.spawn(
-    [
-      ...(options.through ?? []),
-      process.execPath,
-      '--no-env-file',
-      join(import.meta.dir, '..', options.program),
-    ],
+    [...(options.through ?? []), process.execPath, '--no-env-file', findProgram(options.program)],
     {
       env: options.env,
       stdin: 'ignore',
@@ -41,7 +36,10 @@ export function startPart(options: {
     },
   );
   async function receive(message: ServerMessage): Promise<void> {
-    if ('ready' in message) isReady = true;
+    if ('ready' in message) {
+      isReady = true;
+      if (options.program === 'main.ts') renewBundle();
+    }
     if (!('question' in message)) return;
     const { question, ask } = message;
     const reply = await options.onAsk?.(ask).then(

@@ -51,12 +51,6 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
       serverUser,
     };
     const env = { ...ownEnv, [supervisedVariable]: JSON.stringify(supervised) };
-    const database = openDatabase({ ...config, log: (line) => log.info(line) });
-    if (supervised.agentSocket)
-      void keepRunning('the agent', () => {
-        agent = startPart({ program: 'agent.ts', env });
-        return agent;
-      });
     const through = serverUser
       ? asServerUser(
           serverUser,
@@ -67,6 +61,13 @@ export function createSupervisor(config: Config, log: Logger, ownEnv: Environmen
       server = startPart({ program: 'main.ts', env, through, onAsk: (what) => answer(what, database) });
       return server;
     });
+    // After the server, which takes longest to load.
+    const database = openDatabase({ ...config, log: (line) => log.info(line) });
+    if (supervised.agentSocket)
+      void keepRunning('the agent', () => {
+        agent = startPart({ program: 'agent.ts', env });
+        return agent;
+      });
     opened = await database;
     void opened.exited.then(() => {
       log.error('PostgreSQL exited unexpectedly; stopping, so that a restart can repair it');
