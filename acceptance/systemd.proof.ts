@@ -109,8 +109,9 @@ describe.skipIf(bootProblem !== null || !hasNginx)('systemd with the unit and ng
   });
 
   test('reloads the server and nothing else', async () => {
-    const agents = async () => (await machine.run('pgrep', '-f', 'server/src/(agent|supervise).ts')).stdout;
-    const servers = async () => (await machine.run('pgrep', '-f', 'server/src/main.ts')).stdout.trim();
+    const agents = async () =>
+      (await machine.run('pgrep', '-f', 'server/src/start.ts|/agent[.][jt]s$')).stdout;
+    const servers = async () => (await machine.run('pgrep', '-f', '/main[.][jt]s$')).stdout.trim();
     const [agentsBefore, before] = [await agents(), await servers()];
     expect((await machine.run('systemctl', 'reload', 'svc')).code).toBe(0);
     await until(

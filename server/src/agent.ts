@@ -8,25 +8,32 @@ import { createProcessRuntime } from './drivers/runtime/process/process-runtime.
 const config = readConfigOrExit(process.env);
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
 const { dataDir, supervised } = config;
-if (!supervised?.agentSocket) throw new Error('The agent is started by npm start.');
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 
-const agent = await serveAgent({
-  runtime: await createProcessRuntime({ ...config.runtime, dataDir, log }),
-  socketPath: supervised.agentSocket,
-  workFolder: join(dataDir, 'runtime', 'work'),
-  serverUser: supervised.serverUser,
-  log,
-});
-process.send?.({ ready: true });
-let isClosing = false;
-const close = async () => {
-  if (isClosing) return;
-  isClosing = true;
-  await agent.close().catch((error: unknown) => {
-    log.error({ err: error }, 'the agent could not stop cleanly');
-    process.exit(1);
+async function start(): Promise<void> {
+  if (!supervised?.agentSocket) throw new Error('The agent is started by npm start.');
+  const agent = await serveAgent({
+    runtime: await createProcessRuntime({ ...config.runtime, dataDir, log }),
+    socketPath: supervised.agentSocket,
+    workFolder: join(dataDir, 'runtime', 'work'),
+    serverUser: supervised.serverUser,
+    log,
   });
-  process.exit(0);
-};
-for (const event of ['SIGTERM', 'disconnect']) process.on(event, () => void close());
+  process.send?.({ ready: true });
+  let isClosing = false;
+  const close = async () => {
+    if (isClosing) return;
+    isClosing = true;
+    await agent.close().catch((error: unknown) => {
+      log.error({ err: error }, 'the agent could not stop cleanly');
+      process.exit(1);
+    });
+    process.exit(0);
+  };
+  for (const event of ['SIGTERM', 'disconnect']) process.on(event, () => void close());
+}
+
+start().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -28,13 +28,14 @@ import {
 } from './config/services.ts';
 import { type Environment, readChoice, readPort } from './config/values.ts';
 import { ConfigError } from './core/config-error.ts';
+import { projectRoot } from './core/project-root.ts';
 import { type Supervised, supervisedVariable } from './drivers/supervisor/messages.ts';
 
 /** All settings from environment variables, read and checked once before anything starts. */
 export type Config = ReturnType<typeof readConfig>;
 
 /** Relative to the installation, not to the current folder, so that tools find the data of their server. */
-const dataDirDefault = join(import.meta.dir, '..', '..', '.svc');
+const dataDirDefault = join(projectRoot, '.svc');
 
 export function readConfigOrExit(env: Environment) {
   return exitOnConfigError(() => readConfig(env));

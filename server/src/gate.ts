@@ -18,4 +18,4 @@ const gate = createRawGate({
   upstream: async () => upstreamAddress(await supervisor.rawServer.url()),
 });
 process.on('SIGTERM', () => void gate.close().finally(() => process.exit(0)));
-process.send?.({ ready: true, port: await gate.port() });
+void gate.port().then((port) => process.send?.({ ready: true, port }));

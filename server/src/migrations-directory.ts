@@ -1,3 +1,4 @@
 import { join } from 'node:path';
+import { projectRoot } from './core/project-root.ts';
 
-export const migrationsDirectory = join(import.meta.dir, '..', 'migrations');
+export const migrationsDirectory = join(projectRoot, 'server', 'migrations');

@@ -72,18 +72,17 @@ export async function startPlatform(
     const db = withMasterKey(control.db, config.masterKeyFile);
     const rows = openRowDatabase(config, database, log);
     onStop(rows.close);
-
     const effects: Record<string, EffectHandler> = { 'audit.anchor': anchorEffect(config.dataDir) };
     const jobs: Job[] = [
       { name: 'idempotency.forget', cron: '7 * * * *', run: () => deleteExpiredKeys(db) },
       { name: 'outbox.forget', cron: '17 3 * * *', run: () => deleteFinishedEffects(db) },
       retireKeysJob(() => services),
     ];
-    const outbox = createOutbox({ url, db, log, effects, jobs, queues: { mail: mailTopics } });
+    const queues = { mail: mailTopics };
+    const outbox = createOutbox({ url, db, log, effects, jobs, queues, connectsEarly: true });
     const invalidation = listenForChanges({ url, log });
-    await invalidation.start();
     onStop(invalidation.stop);
-
+    const [keys] = await Promise.all([openKeys({ db, invalidation, log, onStop }), invalidation.start()]);
     const services = {
       config,
       log,
@@ -97,7 +96,7 @@ export async function startPlatform(
       invalidation,
       onCommitted: invalidation.notify,
       objects: openObjectStore(config),
-      ...(await openKeys({ db, invalidation, log, onStop })),
+      ...keys,
       now: () => new Date(),
       events: collectEvents(config),
       callerLimit: createCallerLimit(config.rateLimits, { exchange: supervisor?.counts }),
@@ -109,10 +108,11 @@ export async function startPlatform(
       Object.assign(effects, module.effects?.(services));
       jobs.push(...(module.jobs?.(services) ?? []));
     }
-    await outbox.start();
+    const outboxStarted = outbox.start();
     onStop(outbox.stop);
     const seeded = config.seed === 'demo' ? await seed(services) : null;
     for (const module of modules) await module.start?.(services);
+    await outboxStarted;
 
     const routes = modules.flatMap((module) => module.routes?.(services) ?? []);
     const api = createApi({ ...services, checkAnswers: config.checkAnswers }, routes);

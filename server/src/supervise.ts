@@ -22,4 +22,4 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 process.on('SIGHUP', () => supervisor.replaceWorkers());
 
-process.exit(await supervisor.ended);
+void supervisor.ended.then((code) => process.exit(code));

@@ -22,6 +22,8 @@ export function createOutbox(options: {
   queues?: OutboxQueues;
   jobs: readonly Job[];
   jobPollSeconds?: number;
+  /** Connects at once, while the rest of the server starts. */
+  connectsEarly?: boolean;
 }): Outbox {
   const { db, log } = options;
   const boss = new PgBoss({
@@ -36,6 +38,9 @@ export function createOutbox(options: {
   boss.on('error', (error) => {
     if (!isStopped) log.warn({ err: error }, 'job queue error');
   });
+  const connected = options.connectsEarly ? boss.start() : null;
+  connected?.catch(() => {});
+  let starting: Promise<void> | null = null;
   let runningJobs: Awaited<ReturnType<typeof startJobs>> | null = null;
   const namedQueues = Object.entries(options.queues ?? {}).map(([name, topics]) => ({
     queue: `${defaultQueue}.${name}`,
@@ -117,8 +122,19 @@ export function createOutbox(options: {
     });
   }
 
+  async function startWorkers(): Promise<void> {
+    await (connected ?? boss.start());
+    const wakeJob = { name: 'outbox.wake', cron: '* * * * *', run: () => wakeOpenRows(staleSeconds) };
+    const jobs = [wakeJob, ...options.jobs];
+    [runningJobs] = await Promise.all([
+      startJobs(boss, { jobs, log, pollSeconds: options.jobPollSeconds }),
+      Promise.all(queues.map(startWorker)).then(() => wakeOpenRows(0)),
+    ]);
+  }
+
   return {
     async add(tx, at, effects) {
+      await starting;
       await rowsOnlyOutbox.add(tx, at, effects);
       const inTransaction = {
         executeSql: async (text: string, values: unknown[] = []) => {
@@ -130,18 +146,14 @@ export function createOutbox(options: {
         await boss.send(queueForTopic(topic), { id }, { db: inTransaction });
       }
     },
-    async start() {
-      await boss.start();
-      for (const queue of queues) await startWorker(queue);
-      await wakeOpenRows(0);
-      const wakeJob = { name: 'outbox.wake', cron: '* * * * *', run: () => wakeOpenRows(staleSeconds) };
-      runningJobs = await startJobs(boss, {
-        jobs: [wakeJob, ...options.jobs],
-        log,
-        pollSeconds: options.jobPollSeconds,
-      });
+    start() {
+      starting ??= startWorkers();
+      // The caller may do other work before it waits.
+      starting.catch(() => {});
+      return starting;
     },
     async stop() {
+      await starting?.catch(() => {});
       await runningJobs?.stop();
       await boss.stop({ graceful: true, timeout: 5_000 });
       isStopped = true;

@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import type { Subprocess } from 'bun';
 import type { Environment } from '../config/values.ts';
 import type { Asked, ServerMessage, SupervisorMessage } from '../drivers/supervisor/messages.ts';
+import { findProgram, type Program, renewBundle } from './bundle.ts';
 
 export interface Part {
   pid: number;
@@ -24,7 +24,7 @@ export interface Part {
  * between the two closes with the supervisor, and the part ends by that.
  */
 export function startPart(options: {
-  program: string;
+  program: Program;
   /** A program that starts it, with its arguments. */
   through?: readonly string[];
   env: Environment;
@@ -38,12 +38,7 @@ export function startPart(options: {
   const answers = new Map<number, (text: string | null) => void>();
   const ready = Promise.withResolvers<{ port: number } | null>();
   const child: Subprocess = Bun.spawn(
-    [
-      ...(options.through ?? []),
-      process.execPath,
-      '--no-env-file',
-      join(import.meta.dir, '..', options.program),
-    ],
+    [...(options.through ?? []), process.execPath, '--no-env-file', findProgram(options.program)],
     {
       env: options.env,
       stdio: ['ignore', 'inherit', 'inherit', ...(options.descriptors ?? [])],
@@ -56,6 +51,7 @@ export function startPart(options: {
     if ('ready' in message) {
       isReady = true;
       ready.resolve({ port: message.port ?? 0 });
+      if (options.program === 'main.ts') renewBundle();
     } else if ('answer' in message) answers.get(message.answer)?.(message.text);
     else if ('question' in message) {
       const { question, ask } = message;

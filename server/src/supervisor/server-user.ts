@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
+import { projectRoot } from '../core/project-root.ts';
 import { clusterFolder } from '../drivers/database/cluster.ts';
 import { findClosedFolder, findClusterUser, type Ids } from '../drivers/database/programs.ts';
 
@@ -30,7 +31,7 @@ export function chooseServerUser(
   // The socket of Docker gives every right of root.
   if (process.getuid?.() !== 0 || runtime.kind === 'docker') return null;
   const user = findClusterUser(clusterFolder(dataDir));
-  const mustEnter = [dataDir, join(import.meta.dir, '..'), dirname(realpathSync(process.execPath))];
+  const mustEnter = [dataDir, join(projectRoot, 'server', 'src'), dirname(realpathSync(process.execPath))];
   const closed = mustEnter.map((folder) => findClosedFolder(realpathSync(folder), user)).find(Boolean);
   if (closed) {
     log.warn({ folder: closed }, 'the server runs as root, because its own user cannot enter this folder');

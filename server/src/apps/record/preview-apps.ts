@@ -1,7 +1,8 @@
+import { sql } from 'kysely';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
-import { findPreviewApps, renameHost } from './preview-store.ts';
 import { type AppRow, insertAppRow } from './store.ts';
 
 export const previewSeparator = '--';
@@ -63,4 +64,20 @@ export async function invalidateWithPreviews(
 ): Promise<void> {
   ctx.invalidate(appTag(appId));
   for (const preview of await findPreviewApps(ctx.db, appId)) ctx.invalidate(appTag(preview.id));
+}
+
+interface PreviewApp {
+  id: string;
+  slug: string;
+  subdomain: string | null;
+}
+
+async function findPreviewApps(db: Db, parentId: string): Promise<PreviewApp[]> {
+  const { rows } = await sql<PreviewApp>`
+    select id, slug, subdomain from svc.apps where preview_of = ${parentId} order by id`.execute(db);
+  return rows;
+}
+
+async function renameHost(tx: Tx, { id }: PreviewApp, subdomain: string): Promise<void> {
+  await sql`update svc.apps set subdomain = ${subdomain} where id = ${id}`.execute(tx);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createTable } from '@svc/contract/tables.shapes.ts';
 import type { Template } from '@svc/contract/templates.shapes.ts';
 import { z } from 'zod';
+import { projectRoot } from '../../core/project-root.ts';
 import type { TemplateValues } from './template-source.ts';
 
 /** Ids never change: runs and apps refer to them. */
@@ -36,10 +37,9 @@ export const builtInTemplates: readonly (z.output<typeof Template> & { alias: st
   (template) => ({ ...template, built_in: true, repo: null, ref: null }),
 );
 
-const root = join(import.meta.dir, '..', '..', '..', '..');
-const templatesDirectory = join(root, 'templates');
-const sdkDirectory = join(root, 'sdk', 'src');
-const contractDirectory = join(root, 'contract', 'src');
+const templatesDirectory = join(projectRoot, 'templates');
+const sdkDirectory = join(projectRoot, 'sdk', 'src');
+const contractDirectory = join(projectRoot, 'contract', 'src');
 const descriptionName = 'template.json';
 
 const Description = z.strictObject({

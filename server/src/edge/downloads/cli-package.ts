@@ -1,11 +1,11 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Glob } from 'bun';
 import cli from '../../../../cli/package.json' with { type: 'json' };
 import contract from '../../../../contract/package.json' with { type: 'json' };
 import platform from '../../../../package.json' with { type: 'json' };
+import { projectRoot } from '../../core/project-root.ts';
 import { type PackedFiles, packTarball } from './tarball.ts';
 
-const repository = resolve(import.meta.dir, '..', '..', '..', '..');
 const encoder = new TextEncoder();
 /** Packages of this repository that the command line imports. */
 const bundled = ['@svc/contract', '@svc/sdk'] as const;
@@ -15,11 +15,11 @@ export async function packCli(): Promise<Uint8Array<ArrayBuffer>> {
   const files: PackedFiles = new Map();
   const add = (name: string, bytes: Uint8Array, mode = 0o644) => files.set(name, { bytes, mode });
   const addSources = async (from: string, to: string) => {
-    const sources = [...new Glob('src/**/*.ts').scanSync(join(repository, from))].sort();
+    const sources = [...new Glob('src/**/*.ts').scanSync(join(projectRoot, from))].sort();
     for (const path of sources.filter((path) => !/\.test\.ts$|\/testing\.ts$/.test(path)))
-      add(`${to}/${path}`, await Bun.file(join(repository, from, path)).bytes());
+      add(`${to}/${path}`, await Bun.file(join(projectRoot, from, path)).bytes());
     // npm takes the dependencies of what is bundled for bundled, too.
-    const { dependencies: _, ...rest } = await Bun.file(join(repository, from, 'package.json')).json();
+    const { dependencies: _, ...rest } = await Bun.file(join(projectRoot, from, 'package.json')).json();
     add(`${to}/package.json`, encoder.encode(JSON.stringify(rest)));
   };
   add('package.json', encoder.encode(JSON.stringify(manifest, null, 2)));

@@ -1,10 +1,11 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Glob } from 'bun';
 import platform from '../../../../package.json' with { type: 'json' };
 import sdk from '../../../../sdk/package.json' with { type: 'json' };
+import { projectRoot } from '../../core/project-root.ts';
 import { type PackedFiles, packTarball } from './tarball.ts';
 
-const folder = resolve(import.meta.dir, '..', '..', '..', '..', 'sdk');
+const folder = join(projectRoot, 'sdk');
 
 export interface SdkPackage {
   tarball: Uint8Array<ArrayBuffer>;

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { explorerPrefix } from '@svc/contract/console-paths.ts';
 import { fail } from '../../core/problem.ts';
+import { projectRoot } from '../../core/project-root.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 
 /** One file with everything that the explorer needs: nothing is loaded from elsewhere. */
-const scriptFile = join(import.meta.dir, '../../../vendor/scalar/api-reference-1.72.1.js.gz');
+const scriptFile = join(projectRoot, 'server/vendor/scalar/api-reference-1.72.1.js.gz');
 const scriptPath = `${explorerPrefix}reference.js`;
 const startPath = `${explorerPrefix}start.js`;
 

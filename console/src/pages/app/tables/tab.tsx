@@ -11,10 +11,10 @@ import { EmptyState, LinkTo, SmallLink } from '../../../components/page-layout.t
 import { Loading, QueryView } from '../../../components/query-view.tsx';
 import { BoldText, Heading } from '../../../components/text.tsx';
 import { useApp } from '../use-app.tsx';
-import { RowsView } from './data/rows-view.tsx';
-import { NewTable } from './new-table.tsx';
 import { TableList } from './table-list.tsx';
 import { isChangeable, TableProvider, useTable, withValueTypes } from './use-table.ts';
+
+const NewTable = lazy(async () => ({ default: (await import('./new-table.tsx')).NewTable }));
 
 export default function TablesTab() {
   const { part } = useParams<{ part?: string }>();
@@ -36,7 +36,10 @@ export default function TablesTab() {
 }
 
 const views = {
-  data: { label: 'Data', page: RowsView },
+  data: {
+    label: 'Data',
+    page: lazy(async () => ({ default: (await import('./data/rows-view.tsx')).RowsView })),
+  },
   schema: {
     label: 'Schema',
     page: lazy(async () => ({ default: (await import('./schema-view.tsx')).SchemaView })),

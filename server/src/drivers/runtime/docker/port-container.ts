@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { projectRoot } from '../../../core/project-root.ts';
 import { splitLines } from '../process/output.ts';
 import type { LogSink } from '../runtime.ts';
 import type { DockerDeps } from './docker-deps.ts';
@@ -22,7 +23,7 @@ let bundled: Promise<string> | null = null;
 /** The search is the same as for apps without containers. */
 function helperScript(): Promise<string> {
   bundled ??= Bun.build({
-    entrypoints: [join(import.meta.dir, 'port-helper.ts')],
+    entrypoints: [join(projectRoot, 'server/src/drivers/runtime/docker/port-helper.ts')],
     target: 'node',
     format: 'esm',
     minify: { whitespace: true, syntax: true },

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { projectRoot } from '../../../core/project-root.ts';
 import { type Lock, tryLock } from '../../os/lock-file.ts';
 import { writeSandboxFiles } from './sandbox.ts';
 
@@ -22,7 +23,8 @@ export function makeLayout(dataDir: string): Layout {
   makeFolder(join(top, 'sandbox'), 0o711);
   writeSandboxFiles(join(top, 'sandbox'));
   writeAtomically(join(top, 'package.json'), emptyPackageJson);
-  writeAtomically(join(top, 'loopback.cjs'), readFileSync(join(import.meta.dir, 'loopback.cjs'), 'utf8'));
+  const preload = readFileSync(join(projectRoot, 'server/src/drivers/runtime/process/loopback.cjs'), 'utf8');
+  writeAtomically(join(top, 'loopback.cjs'), preload);
   return {
     work: join(top, 'work'),
     artifacts: join(top, 'artifacts'),

@@ -1,6 +1,5 @@
 import { Checkbox, Group, Pill, Popover, Stack, TextInput } from '@mantine/core';
 import { indexesPerTableMax } from '@svc/contract/columns.ts';
-import type { RawRow } from '@svc/contract/json.ts';
 import { searchCharsMax } from '@svc/contract/search.ts';
 import { listIndexes } from '@svc/contract/tables.ts';
 import {
@@ -14,16 +13,12 @@ import {
   IconTrash,
   IconUpload,
 } from '@tabler/icons-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useEndpoint } from '../../../../api/use-endpoint.ts';
 import { ActionButton, CopyIconButton } from '../../../../components/buttons.tsx';
 import { SecondaryButton, SmallButton } from '../../../../components/text.tsx';
-import { ExportDialog } from '../export/export-dialog.tsx';
-import { ImportDialog } from '../import/import-dialog.tsx';
 import { RowCount } from '../table-list.tsx';
 import { useTable } from '../use-table.ts';
-import { DeleteDialog } from './delete-dialog.tsx';
-import { FilterDialog } from './filter-dialog.tsx';
 import {
   filterLabel,
   formatFilter,
@@ -32,26 +27,15 @@ import {
   listSearch,
   visibleColumns,
 } from './grid-query.ts';
-import { HistoryDialog, TrashDialog } from './history-dialogs.tsx';
-import { InsertDialog } from './insert-dialog.tsx';
 import { LiveSwitch } from './live-switch.tsx';
-import { MatchingDialog } from './matching-dialog.tsx';
+import type { RowDialog, RowDialogProps } from './row-dialogs.tsx';
 
-interface DataToolsProps {
-  query: GridQuery;
-  setQuery: (change: Partial<GridQuery>) => void;
-  rows: readonly RawRow[];
-  selected: ReadonlySet<string>;
-  onDeleted: (ids: readonly string[]) => void;
-  onStored: () => void;
-}
+const OpenRowDialog = lazy(async () => ({ default: (await import('./row-dialogs.tsx')).OpenRowDialog }));
 
-export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored }: DataToolsProps) {
+export function DataTools(props: RowDialogProps) {
+  const { query, setQuery, selected, onStored } = props;
   const { table, whyNotWrite } = useTable();
-  const [opened, setOpened] = useState<
-    'filter' | 'insert' | 'import' | 'export' | 'delete' | 'matching' | 'history' | 'trash' | null
-  >(null);
-  const close = () => setOpened(null);
+  const [opened, setOpened] = useState<RowDialog | null>(null);
   const filtered = String(listSearch({ ...query, sort: [] }, null));
   return (
     <Group justify="space-between" gap="xs">
@@ -101,30 +85,10 @@ export function DataTools({ query, setQuery, rows, selected, onDeleted, onStored
           Insert row
         </ActionButton>
       </Group>
-      {opened === 'filter' && (
-        <FilterDialog
-          columns={table.columns}
-          filters={query.filters}
-          onApply={(filters) => {
-            setQuery({ filters });
-            close();
-          }}
-          onClose={close}
-        />
-      )}
-      {opened === 'insert' && <InsertDialog onClose={close} onStored={onStored} />}
-      {opened === 'import' && <ImportDialog onClose={close} onStored={onStored} />}
-      {opened === 'export' && <ExportDialog query={query} onClose={close} />}
-      {opened === 'matching' && <MatchingDialog query={query} onClose={close} onStored={onStored} />}
-      {opened === 'history' && <HistoryDialog id={[...selected][0] ?? ''} onClose={close} />}
-      {opened === 'trash' && <TrashDialog onClose={close} onStored={onStored} />}
-      {opened === 'delete' && (
-        <DeleteDialog
-          rows={rows.filter((row) => selected.has(row.get('id') ?? ''))}
-          ids={[...selected]}
-          onClose={close}
-          onDeleted={onDeleted}
-        />
+      {opened !== null && (
+        <Suspense>
+          <OpenRowDialog {...props} dialog={opened} onClose={() => setOpened(null)} />
+        </Suspense>
       )}
     </Group>
   );
