@@ -1,9 +1,10 @@
 import type { DockerDeps } from './docker-deps.ts';
-import { type Engine, ignoreMissing } from './engine.ts';
+import { type Engine, ignoreMissing, type ServiceSummary, type TaskSummary } from './engine.ts';
 import { listContainers, listServices, resumeWaiting } from './instances.ts';
 import { filters, instanceName, labelNames } from './labels.ts';
 
 const goneMsMax = 30_000;
+const taskMsMax = 5_000;
 
 /** Containers of a Swarm are stopped first too, because the Swarm would remove them with their logs. */
 export async function removeInstance(
@@ -22,12 +23,15 @@ export async function removeInstance(
     ),
   );
   await options.afterEnd();
-  for (const { ID } of await listServices(deps, instanceId))
-    await ignoreMissing(engine.send('DELETE', `/services/${ID}`));
-  const deadline = Date.now() + goneMsMax;
+  const services = await listServices(deps, instanceId);
+  for (const { ID } of services) await ignoreMissing(engine.send('DELETE', `/services/${ID}`));
+  const startedAt = Date.now();
+  const deadline = startedAt + goneMsMax;
   for (;;) {
     const left = await listContainers(engine, instanceId);
-    if (left.length === 0) break;
+    // A restart that had begun creates a container even now.
+    const isOver = Date.now() - startedAt > taskMsMax || !(await hasTask(deps, services));
+    if (left.length === 0 && isOver) break;
     for (const { Id } of left)
       await ignoreMissing(engine.send('DELETE', `/containers/${Id}`, { query: { force: 1, v: 1 } })).catch(
         (error: unknown) => {
@@ -40,6 +44,18 @@ export async function removeInstance(
   await removeNetworks(deps, instanceId);
   await removeVolumes(deps, instanceId);
   await resumeWaiting(deps, containers);
+}
+
+/** On this node: on others, the Swarm removes what is left. */
+async function hasTask(
+  { engine, swarmNode }: DockerDeps,
+  services: readonly ServiceSummary[],
+): Promise<boolean> {
+  if (services.length === 0) return false;
+  const tasks = await engine.json<TaskSummary[]>('GET', '/tasks');
+  return tasks.some(
+    ({ ServiceID, NodeID }) => NodeID === swarmNode && services.some(({ ID }) => ID === ServiceID),
+  );
 }
 
 /** Only a build in review has volumes of its own. */
