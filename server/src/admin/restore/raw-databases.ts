@@ -61,15 +61,23 @@ export async function restoreRawDatabases(
     },
     finish: async (name, definitions) => {
       const loading = ident(loadingName(name));
+      await admin.query(`grant connect, create, temporary on database ${loading} to ${ident(name)}`);
       await withClient(adminUrl(inDatabase(url, loadingName(name))), async (client) => {
-        await client.query(`set search_path = pg_catalog; reassign owned by ${loading} to ${ident(name)}`);
+        await client.query('set search_path = pg_catalog');
+        // Schemas first: a new owner of a table needs the right to create in its schema.
+        const schemas = await client.query<{ name: string }>(
+          'select nspname as name from pg_namespace where pg_get_userbyid(nspowner) = $1',
+          [loadingName(name)],
+        );
+        for (const schema of schemas.rows)
+          await client.query(`alter schema ${ident(schema.name)} owner to ${ident(name)}`);
+        await client.query(`reassign owned by ${loading} to ${ident(name)}`);
         await client.query(`drop owned by ${loading}`);
         // Nothing in here runs a function of the app.
         await client.query(`set role ${ident(name)}`);
         await runAccess(client, definitions, loading);
       });
       await admin.query(`drop role ${loading}`);
-      await admin.query(`grant connect, create, temporary on database ${loading} to ${ident(name)}`);
     },
     exchange: () => exchange(admin, [...loaded], now),
     remove: async () => {
