@@ -85,7 +85,8 @@ export async function startServer(): Promise<void> {
     const now = performance.now();
     if (signalledAt === null) {
       signalledAt = now;
-      return askToStop('soon');
+      askToStop('soon');
+      return;
     }
     if (now - signalledAt < sameSignalMs) return;
     stopNow();
