@@ -29,7 +29,7 @@ export async function nameGrants<T>(ctx: Ctx, answer: T, whose: 'mine' | 'all'):
       subject_name: nameOf(grant.subject_id) ?? (whose === 'mine' ? 'you' : undefined),
       connector_name: nameOf(grant.connector_id),
       preset_name: nameOf(grant.preset_id),
-      policy_names: (grant.policy_ids as string[]).map((id) => nameOf(id) ?? id),
+      policy_names: ((grant.policy_ids ?? []) as string[]).map((id) => nameOf(id) ?? id),
       granted_by_name: nameOf(grant.granted_by),
     });
   });

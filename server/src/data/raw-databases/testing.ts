@@ -50,7 +50,11 @@ export function useRawDatabases() {
   // Hooks run in the order of their registration: the roles must go before the test database.
   afterAll(async () => {
     const raw = rawDatabasesAt(database);
-    for (const name of await databasesOnServer()) await raw.withLock(name, (database) => database.drop());
+    const all = await databasesOnServer();
+    // A restore keeps the database that it replaces, and the role of the app has rights there.
+    const replaced = all.filter((name) => name.includes('_until_'));
+    for (const name of replaced) await query(database.adminUrl, `drop database "${name}" with (force)`);
+    for (const name of all.filter((each) => !replaced.includes(each))) await raw.withLock(name, (database) => database.drop());
   });
   const database = useTestDatabase();
 
