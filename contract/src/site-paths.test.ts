@@ -84,6 +84,7 @@ describe('two paths of a release clash', () => {
   const clashes: [string, string, string][] = [
     ['when only their case differs', 'a/Index.html', 'a/index.html'],
     ['when one spells ß as SS', 'straße.html', 'STRASSE.html'],
+    ['when one spells ß as ẞ', 'straße.html', 'STRAẞE.html'],
     ['when they are the same in another form of Unicode', 'caf\u00e9', 'cafe\u0301'],
     ['when one is a file and the other a folder of that name', 'a', 'a/b.html'],
     ['when a folder and a file differ in case only', 'Docs/x.html', 'docs'],

@@ -39,8 +39,8 @@ function segmentFault(segment: string): string | null {
 }
 
 export function foldedSitePath(path: string): string {
-  // Upper case first: ß becomes SS, which lower case alone would not fold.
-  return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+  // Upper case in between: ß becomes SS, which lower case alone would not fold. Before it lower case: ẞ becomes ß.
+  return path.normalize('NFC').toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 }
 
 export interface SitePathClash {
