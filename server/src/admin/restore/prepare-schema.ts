@@ -63,6 +63,11 @@ export async function adoptRawDatabases(control: ClientBase, restored: readonly 
   return rows.map(({ slug }) => slug);
 }
 
+/** Those that ran when the back-up was made. */
+export async function forgetServers(control: ClientBase): Promise<void> {
+  if (await hasTable(control, 'svc.servers')) await control.query('delete from svc.servers');
+}
+
 type Key = { name: string; value: string; created_at: Date };
 
 /** Keys that belong to the database, not to its data: the login for rows and the installation key. */

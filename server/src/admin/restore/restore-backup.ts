@@ -22,6 +22,7 @@ import { loadBackup } from './load-backup.ts';
 import {
   adoptRawDatabases,
   dropAppSchemas,
+  forgetServers,
   readInstallation,
   readRowsLogin,
   rebuildControlSchema,
@@ -178,6 +179,7 @@ async function loadInto(
     : openObjectStore({ objectStore, dataDir: files.folder });
   await loadBackup(source, manifest, { control, apps, rowsRole, files, objects, raw, note });
   await restoreRowsLogin(control, rowsLogin);
+  await forgetServers(control);
   await resumeReferences();
   return {
     rawDatabasesOf: await adoptRawDatabases(
