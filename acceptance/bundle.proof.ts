@@ -69,7 +69,7 @@ describe('npm start from a bundle', () => {
   });
 
   test('runs the programs of the bundle', () => {
-    expect([...programsOf(server).keys()]).toEqual(['agent.js', 'main.js', 'start.ts']);
+    expect([...programsOf(server).keys()]).toEqual(['agent.js', 'gate.js', 'main.js', 'start.ts']);
   });
 
   test('finds what lies beside the sources: migrations, console, SDK, command line and explorer', async () => {

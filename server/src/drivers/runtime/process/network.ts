@@ -67,8 +67,10 @@ function network6(): string[] {
   return ['--ipv6-only', '-a', 'fd00::2', '-g', 'fd00::1', ...(found ? ['-i', found[0]] : [])];
 }
 
-/** Never open: this machine, link-local addresses (with them the metadata of clouds) and multicast. */
-const neverOpen = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4'];
+/** Metadata of clouds that is not at a link-local address: Alibaba, Azure and Oracle. */
+const metadata = ['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'];
+/** Never open: this machine, link-local addresses (with the metadata of most clouds) and multicast. */
+const neverOpen = ['0.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '240.0.0.0/4', ...metadata];
 const privateRanges = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
 
 /** With the addresses of this machine. */

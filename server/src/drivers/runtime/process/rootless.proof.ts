@@ -5,9 +5,15 @@ import { temporaryFolder } from '../../database/testing.ts';
 
 const repository = resolve(import.meta.dir, '../../../../..');
 const userId = 64_321;
-const files = ['process', 'isolation', 'containment', 'hostile', 'crash'].map(
-  (name) => `./server/src/drivers/runtime/process/${name}.slice.test.ts`,
-);
+const files = [
+  'process.proof.ts',
+  'isolation.proof.ts',
+  'containment.slice.test.ts',
+  'hostile.slice.test.ts',
+  'crash.slice.test.ts',
+].map((name) => `server/src/drivers/runtime/process/${name}`);
+/** Fewer mean that a file was not found: with several names, Bun ignores one without a file. */
+const testsMin = 40;
 
 /** The repository may be below a folder that only root can enter. On some machines only root can open the tun device. */
 const asUser = `mount --bind "$1" /mnt && mount -t tmpfs svc /media && mknod -m 666 /media/tun c 10 200 &&
@@ -32,7 +38,7 @@ test.if(process.getuid?.() === 0)('a server of an ordinary user isolates apps in
       bun,
       'test',
       '--timeout=240000',
-      ...files,
+      ...files.map((file) => `./${file}`),
     ],
     {
       cwd: '/',
@@ -49,6 +55,6 @@ test.if(process.getuid?.() === 0)('a server of an ordinary user isolates apps in
   );
   const report = await new Response(child.stderr).text();
   expect([await child.exited, report.match(/^\(fail\).*$/gm)]).toEqual([0, null]);
-  expect(report).toMatch(/^ \d{2} pass$/m);
+  expect(Number(/^ (\d+) pass$/m.exec(report)?.[1])).toBeGreaterThanOrEqual(testsMin);
   await folder.remove();
 });
