@@ -31,7 +31,8 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
     await bench.until(async () => {
       const now = await instance.getState();
       found = (now.state === 'running' && now.address) || '';
-      return found !== instance.address && (await bench.answer(found, '/').catch(() => '')) === 'here';
+      const isOther = found !== '' && found !== instance.address;
+      return isOther && (await bench.answer(found, '/').catch(() => '')) === 'here';
     });
     expect(app.lines('platform').join()).toMatch(
       /listens on PORT \(\d+\), but only for connections from itself/,
