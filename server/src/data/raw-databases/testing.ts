@@ -54,7 +54,8 @@ export function useRawDatabases() {
     // A restore keeps the database that it replaces, and the role of the app has rights there.
     const replaced = all.filter((name) => name.includes('_until_'));
     for (const name of replaced) await query(database.adminUrl, `drop database "${name}" with (force)`);
-    for (const name of all.filter((each) => !replaced.includes(each))) await raw.withLock(name, (database) => database.drop());
+    for (const name of all.filter((each) => !replaced.includes(each)))
+      await raw.withLock(name, (database) => database.drop());
   });
   const database = useTestDatabase();
 
