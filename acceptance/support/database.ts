@@ -27,6 +27,8 @@ const movingTables: Readonly<Record<string, string | null>> = {
   // Apps of other tests run: their usage, and when they were last seen.
   'svc.app_metrics': null,
   'svc.app_instances': 'select row(id, app_id, deployment_id)::text as row from svc.app_instances order by 1',
+  // When each server was last seen.
+  'svc.servers': null,
   // Times of requests to apps that may sleep.
   'svc.app_activity': null,
   // Times of row batches; previews count, too.
