@@ -4,7 +4,7 @@ import { createRawGate } from './drivers/raw-database/gate.ts';
 import { rawGateSettings, upstreamAddress } from './drivers/raw-database/raw-databases.ts';
 import { connectSupervisor } from './drivers/supervisor/connect-supervisor.ts';
 
-// Started by the supervisor with the first app database: connections of apps outlive the workers of the server.
+// Started by the supervisor when a worker asks for its port: connections of apps outlive the workers of the server.
 const config = readConfigOrExit(process.env);
 const log = createLog({ level: config.logLevel, write: (line) => process.stderr.write(line) });
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
