@@ -110,6 +110,8 @@ function asUserWithDacOverride(ids: Ids, folder: string, setpriv: string): Accou
   }
   const drop = [`--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups'];
   const keep = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  // Without it, access(2), which PostgreSQL looks at its programs with, ignores the capability.
+  keep.push('--securebits=+no_setuid_fixup');
   return (program, args) => ({
     program: setpriv,
     args: [...drop, ...keep, '--', program, ...args],
