@@ -229,6 +229,7 @@ test('the document has the paths outside the contract: probes, signed URLs, sign
     'POST /oauth/device/auth',
     'POST /oauth/me',
     'POST /oauth/token',
+    'POST /oauth/token/introspection',
     'POST /oauth/token/revocation',
     'POST /scim/v2/Bulk',
     'POST /scim/v2/Groups',
