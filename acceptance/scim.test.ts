@@ -37,7 +37,7 @@ describe('the token of a directory', () => {
     const operations = Object.entries<Record<string, { security: unknown }>>(document.paths)
       .filter(([path]) => path.startsWith('/scim/v2/'))
       .flatMap(([path, methods]) => Object.entries(methods).map(([method, it]) => ({ path, method, ...it })));
-    expect(operations).toHaveLength(18);
+    expect(operations).toHaveLength(20);
     for (const { path, method, security } of operations) {
       expect([path, security]).toEqual([path, [{ scim: [] }]]);
       const at = path.replace('{id}', Bun.randomUUIDv7());
