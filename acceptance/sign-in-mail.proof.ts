@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { request } from 'node:http';
 import { join } from 'node:path';
+import { cliClientId } from '@svc/contract/identity.ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasSmtpServer, needsSmtpServer, type SmtpServer, startSmtpServer } from '../scripts/smtp-server.ts';
 import { totpCode } from './support/authenticator.ts';
+import { Browser } from './support/browser.ts';
 import { hasChromium, openChromium } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
 import { violationsOf } from './support/console/browsing.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
 import { startServer, temporaryFolder } from './support/server.ts';
+import { answerLogin } from './support/sign-in.ts';
 import { until } from './support/until.ts';
 
 if (needsSmtpServer)
@@ -27,7 +31,7 @@ describe.if(hasChromium && hasSmtpServer)('with a mail server, and a browser beh
     const env = {
       SVC_SMTP_URL: smtp.url,
       SVC_MAIL_FROM: 'svc <svc@mail.example>',
-      SVC_TRUSTED_PROXIES: 'loopback',
+      SVC_TRUSTED_PROXIES: '127.0.0.1,::1,10.0.0.0/8',
     };
     t = await newTenant(await startServer({ env }));
     context = await openChromium({
@@ -158,4 +162,60 @@ describe.if(hasChromium && hasSmtpServer)('with a mail server, and a browser beh
     );
     await page.close();
   });
+
+  test('the address of a login is that of the peer, or what a trusted proxy says', async () => {
+    const user = await newPasswordUser(t.server, t.id);
+    const { call } = await withToken(t.server, user);
+    const browser = new Browser(t.server.baseUrl);
+    for (const [peer, forwardedFor, expected] of [
+      ['127.0.0.9', '203.0.113.8', '127.0.0.9'],
+      ['127.0.0.9', '127.0.0.1, 203.0.113.8', '127.0.0.9'],
+      ['127.0.0.1', '198.51.100.1, 203.0.113.8', '203.0.113.8'],
+      ['127.0.0.1', '198.51.100.1, 203.0.113.9, 10.0.0.7', '203.0.113.9'],
+    ] as const) {
+      const post = (path: string, fields: Record<string, string>) =>
+        postFrom(peer, t.server.port, path, fields, {
+          host: new URL(t.server.baseUrl).host,
+          'x-forwarded-for': forwardedFor,
+          'user-agent': 'svc/1.0 darwin',
+        });
+      const device = await post('/oauth/device/auth', { client_id: cliClientId });
+      const login = { address: device.verification_uri_complete!, code: device.user_code! };
+      await answerLogin(login, user, 'Approve', browser);
+      await post('/oauth/token', {
+        client_id: cliClientId,
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        device_code: device.device_code!,
+      });
+      const { body } = await call('GET', '/api/v1/me/sessions');
+      const newest = body.items
+        .filter(({ device }: { device: string }) => device === 'svc command line on macOS')
+        .sort((a: { created_at: string }, b: { created_at: string }) =>
+          b.created_at.localeCompare(a.created_at),
+        )[0];
+      expect([forwardedFor, newest?.address]).toEqual([forwardedFor, expected]);
+    }
+  });
 });
+
+function postFrom(
+  localAddress: string,
+  port: number,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string>,
+): Promise<Record<string, string>> {
+  return new Promise((resolve, reject) => {
+    const body = new URLSearchParams(fields).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length };
+    const sent = request(
+      { host: '127.0.0.1', port, localAddress, method: 'POST', path, headers: { ...headers, ...type } },
+      async (answer) => {
+        const text = await new Response(answer as unknown as ReadableStream).text();
+        if (answer.statusCode === 200) resolve(JSON.parse(text));
+        else reject(new Error(`POST ${path}: ${answer.statusCode} ${text}`));
+      },
+    );
+    sent.on('error', reject).end(body);
+  });
+}
