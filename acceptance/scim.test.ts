@@ -220,6 +220,21 @@ describe('a user', () => {
     expect((await back.call('GET', t.base)).status).toBe(404);
   });
 
+  test('has no invisible or text-direction characters in its names, nor has a group', async () => {
+    const { directory } = await newTenantWithDirectory();
+    const { id } = await newUser(directory);
+    for (const odd of ['a\u001b[2Jb', 'a\u202eb', 'a\u2066b', 'a\u200bb'])
+      for (const [method, path, body] of [
+        ['POST', '/Users', { userName: address(), displayName: odd }],
+        ['POST', '/Users', { userName: `${odd}${address()}` }],
+        ['PATCH', `/Users/${id}`, patchOf({ op: 'replace', path: 'name.familyName', value: odd })],
+        ['POST', '/Groups', { displayName: odd }],
+      ] as const) {
+        const refused = await directory.call(method, path, body);
+        expect([path, refused.status, refused.body.scimType]).toEqual([path, 400, 'invalidValue']);
+      }
+  });
+
   test('is refused without a usable name or address', async () => {
     const { t, directory } = await newTenantWithDirectory();
     for (const body of [

@@ -1,3 +1,4 @@
+import { isSafeName, safeNameExpected } from '@svc/contract/safe-names.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { parseOthers, patchList, patchOthers } from './other-attributes.ts';
 import { attributeOf, isObject, type Json, type Operation, parseBoolean } from './patch.ts';
@@ -132,8 +133,9 @@ export function parseText(value: unknown, attribute: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw invalidValueError(`${attribute} must be a text.`);
   const text = value.trim();
-  if (text.length > textCharsMax || /\p{Cc}/u.test(text) || !text.isWellFormed())
+  if (text.length > textCharsMax || !text.isWellFormed())
     throw invalidValueError(`${attribute} must have at most ${textCharsMax} printable characters.`);
+  if (!isSafeName(text)) throw invalidValueError(`${attribute} ${safeNameExpected}.`);
   return text === '' ? null : text;
 }
 
