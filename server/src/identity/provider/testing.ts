@@ -8,18 +8,9 @@ import { Failure, problemResponse } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { createApi } from '../../http/api.ts';
 import type { Route } from '../../http/router.ts';
-import { meRoutes } from '../../people/me/routes.ts';
-import { tenantRoutes } from '../../people/tenants/routes.ts';
+import { meRoutes, tenantRoutes } from '../../people/module.ts';
 import { createTenantAccess } from '../../people/tenants/tenants.ts';
-import {
-  silentLog,
-  type TestDatabase,
-  testCaller,
-  testDatabase,
-  testEvents,
-  testMutation,
-  testRequestInfo,
-} from '../../testing.ts';
+import { silentLog, type TestDatabase, testCaller, testDatabase, testEvents, testMutation, testRequestInfo } from '../../testing.ts';
 import { type Credential, createAuthenticate } from '../credentials/find-credential.ts';
 import { patRoutes } from '../pats/routes.ts';
 import { issueAccessToken } from '../sessions/issue-token.ts';

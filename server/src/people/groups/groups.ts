@@ -12,7 +12,7 @@ import { fail, orNotFound } from '../../core/problem.ts';
 import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { publishPersonEvent } from '../person-events.ts';
-import { candidateNames, type GroupRecord, groupRecord, requireLocal } from './rules.ts';
+import { candidateNames, type GroupRecord, groupRecord, requireLocal } from './members.ts';
 import {
   type CountedGroupRow,
   countGroupRows,
