@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { newTenant, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
 import { createConnector } from '../connectors/connectors.ts';
-import { endDueRequests } from './end-requests.ts';
+import { endDueRequests } from './notices.ts';
 import { approveGrantRequest, getGrantRequest, requestGrant } from './requests.ts';
 import { durationText, reminderTime } from './rules.ts';
 

@@ -1,6 +1,5 @@
-import type { Group, GroupMember, listGroupMembers as listShape } from '@svc/contract/groups.shapes.ts';
+import type { GroupMember, listGroupMembers as listShape } from '@svc/contract/groups.shapes.ts';
 import { groupMembersMax, groupsPerTenantMax } from '@svc/contract/groups.ts';
-import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
@@ -8,14 +7,13 @@ import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { findMember, lockMemberForShare } from '../tenants/members.ts';
-import { auditTarget, insertManagedGroup } from './groups.ts';
+import { auditTarget, insertManagedGroup, requireLocal } from './groups.ts';
 import {
   type CountedGroupRow,
   countGroupRows,
   deleteGroupMembers,
   findGroupRow,
   type GroupMemberRow,
-  type GroupRow,
   insertGroupMembers,
   listGroupMemberRows,
   listGroupRows,
@@ -25,32 +23,8 @@ import {
   lockTenantGroups,
 } from './store.ts';
 
-export type GroupRecord = z.output<typeof Group>;
-
-export function groupRecord(row: CountedGroupRow): GroupRecord {
-  return {
-    ...row,
-    external_id: row.external_id ?? '',
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  };
-}
-
 function groupMemberRecord({ since, ...row }: GroupMemberRow): z.output<typeof GroupMember> {
   return { ...row, since: since.toISOString() };
-}
-
-export function requireLocal({ name, source }: Pick<GroupRow, 'name' | 'source'>): void {
-  if (source === 'local') return;
-  const by = source === 'scim' ? 'the directory (SCIM)' : 'a claim of the OpenID provider';
-  throw fail('group_managed', { detail: `${name} is managed by ${by}; change its members there.` });
-}
-
-/** Names to try for a group that is named elsewhere: its own name as a slug, then with a number. */
-export function* candidateNames(displayName: string): Generator<string> {
-  const base = slugFromName(displayName) ?? slugFromName(`group ${displayName}`) ?? 'group';
-  yield base;
-  for (let number = 2; ; number++) yield `${base.slice(0, 57).replace(/-+$/, '')}-${number}`;
 }
 
 export async function listGroupMembers(
