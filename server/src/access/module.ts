@@ -42,7 +42,7 @@ import { type AccessLog, createAccessLog, deleteOldEntries, listAccessLog } from
 import { createPolicy, deletePolicy, getPolicy, listPolicies, updatePolicy } from './policies/policies.ts';
 import { noPolicyEffects, type PolicyEffects } from './policies/rules.ts';
 import { createPreset, deletePreset, getPreset, listPresets, updatePreset } from './presets/presets.ts';
-import { cancelRequests, endDueRequests } from './requests/notices.ts';
+import { cancelRequests, endDueRequests } from './requests/end-requests.ts';
 import {
   approveGrantRequest,
   getGrantRequest,

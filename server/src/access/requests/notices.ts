@@ -1,19 +1,11 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { NotificationKind } from '@svc/contract/notifications.ts';
 import type { MutationCtx } from '../../core/context.ts';
-import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { listActiveAdminIds } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { publishAccessEvent } from '../access-events.ts';
-import { auditEnd, durationText } from './rules.ts';
-import {
-  type EndingRow,
-  listTenantsWithDueRequests,
-  lockPendingRows,
-  type RequestRow,
-  saveOutcome,
-  takeDueReminders,
-} from './store.ts';
+import { durationText } from './rules.ts';
+import type { EndingRow, RequestRow } from './store.ts';
 
 /** Owners and admins decide; where a request has been approved already, nobody has to. */
 export async function notifyApprovers(ctx: MutationCtx, request: RequestRow): Promise<void> {
@@ -52,7 +44,7 @@ export async function notifyRequester(
 }
 
 /** The link leads to the form with the same request filled in. */
-async function remindOfEnd(ctx: MutationCtx, request: EndingRow & { ends_at: Date }): Promise<void> {
+export async function remindOfEnd(ctx: MutationCtx, request: EndingRow & { ends_at: Date }): Promise<void> {
   await publish(ctx, request, {
     kind: 'access_ending',
     userIds: [request.requested_by],
@@ -87,43 +79,4 @@ async function publish(
   const tenant = await findTenant(ctx, { ref: tenantId });
   if (tenant)
     await publishAccessEvent(ctx, 'notice', { ...notice, tenantId, appId: null, path: path(tenant.slug) });
-}
-
-/** Called when the requester leaves the tenant or the connector is deleted: there is nothing left to decide. */
-export async function cancelRequests(
-  ctx: MutationCtx,
-  { tenantId, of, reason }: { tenantId: string; of: Parameters<typeof lockPendingRows>[2]; reason: string },
-): Promise<void> {
-  for (const row of await lockPendingRows(ctx.db, tenantId, of)) await finish(ctx, row, 'withdrawn', reason);
-}
-
-const perRunMax = 500;
-
-/** Ends requests that nobody decided, and reminds people of grants that end. A failing tenant does not hold up the others. */
-export async function endDueRequests(deps: OperatorDeps): Promise<void> {
-  for (const tenantId of await listTenantsWithDueRequests(deps.db)) {
-    const change = { name: 'grantRequests.expire', auditTenantId: tenantId };
-    await runAsOperator(deps, change, (ctx) => endDueRequestsOf(ctx, { tenantId })).catch((error: unknown) =>
-      deps.log.error({ err: error, tenant: tenantId }, 'expiry of grant requests failed'),
-    );
-  }
-}
-
-async function endDueRequestsOf(ctx: MutationCtx, { tenantId }: { tenantId: string }): Promise<void> {
-  for (const row of await lockPendingRows(ctx.db, tenantId, { overdue: perRunMax })) {
-    await finish(ctx, row, 'expired', '');
-    await notifyRequester(ctx, { ...row, status: 'expired' });
-  }
-  for (const row of await takeDueReminders(ctx.db, tenantId, perRunMax))
-    if (row.ends_at) await remindOfEnd(ctx, { ...row, ends_at: row.ends_at });
-}
-
-async function finish(
-  ctx: MutationCtx,
-  row: RequestRow,
-  status: 'withdrawn' | 'expired',
-  reason: string,
-): Promise<void> {
-  await saveOutcome(ctx.db, row.id, { status, decidedBy: null, reason, at: ctx.now });
-  auditEnd(ctx, row, { status, reason });
 }

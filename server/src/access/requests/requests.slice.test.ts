@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { newTenant, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
 import { createConnector } from '../connectors/connectors.ts';
-import { endDueRequests } from './notices.ts';
+import { endDueRequests } from './end-requests.ts';
 import { approveGrantRequest, getGrantRequest, requestGrant } from './requests.ts';
 import { durationText, reminderTime } from './rules.ts';
 
