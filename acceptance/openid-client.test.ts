@@ -5,6 +5,7 @@ import { Browser } from './support/browser.ts';
 import {
   type App,
   caller,
+  done,
   newApp,
   newPasswordUser,
   newTenant,
@@ -55,7 +56,11 @@ async function discover(clientId: string): Promise<openid.Configuration> {
 }
 
 /** Signs in with a browser, from the URL of the authorization to the redirect; `answer` is the button of the consent. */
-async function authorize(config: openid.Configuration, browser: Browser, answer = 'Allow', more = {}) {
+async function authorize(
+  config: openid.Configuration,
+  browser: Browser,
+  { answer = 'Allow', person = user }: { answer?: string; person?: PasswordUser } = {},
+) {
   const [verifier, nonce, state] = [
     openid.randomPKCECodeVerifier(),
     openid.randomNonce(),
@@ -68,18 +73,21 @@ async function authorize(config: openid.Configuration, browser: Browser, answer 
     state,
     code_challenge: await openid.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
-    ...more,
   });
   let page = await browser.open(url.href);
   if (page.html.includes('name="password"'))
-    page = await browser.press(page, 'Sign in', { email: user.email, password: user.password });
+    page = await browser.press(page, 'Sign in', { email: person.email, password: person.password });
   page = await browser.press(page, answer);
   const checks = { pkceCodeVerifier: verifier, expectedNonce: nonce, expectedState: state };
   return { callback: new URL(page.url), checks };
 }
 
-async function signIn(config: openid.Configuration, browser = new Browser(t.server.baseUrl)) {
-  const { callback, checks } = await authorize(config, browser);
+async function signIn(
+  config: openid.Configuration,
+  browser = new Browser(t.server.baseUrl),
+  person: PasswordUser = user,
+) {
+  const { callback, checks } = await authorize(config, browser, { person });
   return openid.authorizationCodeGrant(config, callback, { ...checks, idTokenExpected: true });
 }
 
@@ -145,7 +153,9 @@ describe('openid-client, a package of others, as an app', () => {
 
   test('learns of a refusal, and of a request without PKCE', async () => {
     const config = await discover(app.id);
-    const { callback, checks } = await authorize(config, new Browser(t.server.baseUrl), 'Deny');
+    const { callback, checks } = await authorize(config, new Browser(t.server.baseUrl), {
+      answer: 'Deny',
+    });
     expect(await errorOf(openid.authorizationCodeGrant(config, callback, checks))).toBe('access_denied');
     const browser = new Browser(t.server.baseUrl);
     const url = openid.buildAuthorizationUrl(config, { redirect_uri: `${callback.origin}/callback`, scope });
@@ -187,6 +197,19 @@ describe('openid-client, a package of others, as an app', () => {
     await openid.tokenRevocation(config, tokens.refresh_token!);
     for (const token of [tokens.access_token, tokens.refresh_token!])
       expect(await openid.tokenIntrospection(config, token)).toEqual(unknown);
+    expect(await errorOf(openid.refreshTokenGrant(config, tokens.refresh_token!))).toBe('invalid_grant');
+  });
+
+  test('learns by introspection that the app was closed to the person', async () => {
+    const config = await discover(app.id);
+    const guest = await newPasswordUser(t.server, t.id);
+    await done(user.call('POST', `${app.base}/co-owners`, { user_id: guest.id }));
+    const tokens = await signIn(config, new Browser(t.server.baseUrl), guest);
+    const isActive = async (token: string) => (await openid.tokenIntrospection(config, token)).active;
+    expect(await isActive(tokens.access_token)).toBe(true);
+    await done(user.call('DELETE', `${app.base}/co-owners/${guest.id}`));
+    for (const token of [tokens.access_token, tokens.refresh_token!])
+      await until('the token has ended', async () => !(await isActive(token)));
     expect(await errorOf(openid.refreshTokenGrant(config, tokens.refresh_token!))).toBe('invalid_grant');
   });
 

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { readConfig } from './config.ts';
 import { createLog } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
-import { acceptedRequests, refusedRequests } from './http/raw-http/smuggling-corpus.ts';
+import { acceptedRequests, refusedRequests } from './http/raw-http/smuggling-fixture.ts';
 import { exchange, readBody, readStatuses } from './http/raw-http/testing.ts';
-import { type Listeners, openListeners } from './listeners.ts';
+import { openListeners } from './listeners.ts';
 import type { Platform } from './platform.ts';
 
 /** The listeners of two servers, one on a port and one on a Unix socket, with what the platform would see of each request. */
@@ -25,7 +25,7 @@ const platform = {
     return new Response(info.clientAddress);
   },
 } as unknown as Platform;
-const opened: Listeners[] = [];
+const opened: Awaited<ReturnType<typeof openListeners>>[] = [];
 const targets: Record<string, number | string> = { 'the Unix socket': socket };
 
 async function open(env: Record<string, string>) {
