@@ -181,8 +181,8 @@ export function patchList<T extends object>(
   if (op === 'replace' && filter !== null)
     throw new ScimError(400, 'noTarget', 'No value matches the filter of the path.');
   // A value that does not exist yet is created with the values of the filter.
-  const type = filter?.kind === 'compare' && filter.path === 'type' ? filter.value : null;
-  const created = parse([{ type, ...change }]);
+  const preset = filter?.kind === 'compare' && filter.op === 'eq' ? { [filter.path]: filter.value } : {};
+  const created = parse([{ ...preset, ...change }]);
   return onePrimary([...list, ...created], created);
 }
 

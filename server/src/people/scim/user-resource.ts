@@ -73,8 +73,13 @@ function applyOperation(user: UserAttributes, { op, path, value }: Operation): U
       return { ...user, active: op === 'remove' ? false : parseBoolean(single(value), 'active') };
     case 'name':
       return { ...user, name: patchName(user.name, path.part, set) };
-    case 'emails':
-      return { ...user, emails: patchList(user.emails, { op, path, value }, parseEmails) };
+    case 'emails': {
+      const emails = patchList(user.emails, { op, path, value }, parseEmails);
+      const [first] = emails;
+      // The first address is the one that mail is sent to.
+      if (first && user.emails.length === 0 && !emails.some(({ primary }) => primary)) first.primary = true;
+      return { ...user, emails };
+    }
     case 'id':
     case 'meta':
     case 'groups':
