@@ -93,13 +93,13 @@ export function providerConfig(deps: ConfigDeps): Configuration {
       },
       introspection: {
         enabled: true,
-        // Public clients need no secret, so they learn about their own tokens only. `active` means that the API accepts it.
-        allowedPolicy: async (_ctx, client, token) => {
-          if (token.clientId !== client.clientId || !('accountId' in token)) return false;
-          if (!(await findOpenUser(db, token.accountId, token.clientId))) return false;
-          if (token.kind !== 'AccessToken') return true;
-          return (await findSignIn(db, { kind: 'login', hash: sha256(token.jti) })) !== null;
-        },
+        // A client without a secret learns what a request with the token tells anyway: about its own access tokens. Whether a
+        // refresh token is valid shows only with its use, which reveals theft.
+        allowedPolicy: async (_ctx, client, token) =>
+          token.kind === 'AccessToken' &&
+          token.clientId === client.clientId &&
+          (await findOpenUser(db, token.accountId, token.clientId)) !== undefined &&
+          (await findSignIn(db, { kind: 'login', hash: sha256(token.jti) })) !== null,
       },
       deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****', ...createDevicePages(deps) },
       rpInitiatedLogout: {
