@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { blobKey } from '../../server/src/delivery/static-sites/cleanup.ts';
+import { blobKey } from '../../server/src/delivery/static-sites/blobs.ts';
 import { keyPath } from '../../server/src/drivers/object-store/file-io.ts';
 import type { Server } from '../rows/start-server.ts';
 import { flag } from './flags.ts';

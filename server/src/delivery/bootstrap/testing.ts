@@ -11,9 +11,9 @@ import { loginHeaders, peopleRoutes, startServerCopy } from '../../identity/prov
 import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
 import { createHook, createHookTopic } from '../git-connections/hooks.ts';
 import { hostToken, startBuiltIn } from '../git-host/testing.ts';
+import { bootstrapRoutes } from '../routes.ts';
 import { until, useEnv } from '../testing.ts';
-import type { BootstrapDeps } from './deps.ts';
-import { bootstrapRoutes } from './routes.ts';
+import type { BootstrapDeps } from './rules.ts';
 import { createBootstrapWorker } from './state-machine.ts';
 
 type BootstrapEnv = Awaited<ReturnType<typeof startBootstrap>>;

@@ -14,10 +14,9 @@ import { findTenant } from '../../people/tenants/tenants.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
 import { publishLiveEvent } from '../static-sites/live-events.ts';
 import { endDeploymentRow, expireArtifacts } from './artifacts.ts';
-import type { DeploymentDeps } from './deps.ts';
 import type { Instances } from './instances.ts';
 import { abandonInstances } from './instances-store.ts';
-import { deploymentName, workTag } from './rules.ts';
+import { type DeploymentDeps, deploymentName, workTag } from './rules.ts';
 import {
   type DeploymentRow,
   type DeploymentState,

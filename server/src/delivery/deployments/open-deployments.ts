@@ -10,12 +10,11 @@ import type { LogSinks } from '../logs/log-sink.ts';
 import type { FolderReleaseDeps } from '../static-sites/deployment-releases.ts';
 import { deploymentEnvironment, type FetchDeps, fetchSource } from './build-deployment.ts';
 import { deleteOrphanedWorkFolders } from './claimed-work.ts';
-import type { BuildStore, DeploymentDeps } from './deps.ts';
 import { deploymentSites } from './go-live.ts';
 import { createInstances } from './instances.ts';
 import { deleteNodeInstances } from './instances-store.ts';
 import { createReconciler, type ReconcileOptions } from './reconcile.ts';
-import { workTag } from './rules.ts';
+import { type BuildStore, type DeploymentDeps, workTag } from './rules.ts';
 import { createDeploymentWorker } from './worker.ts';
 
 const concurrencyMax = { builds: 2, all: 10 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { TarError } from '@svc/contract/tar.ts';
-import { checkedTar } from './checked-tar.ts';
 import { paxOf, type TestEntry, tarOf } from './testing.ts';
+import { checkedTar } from './unpack-source.ts';
 
 const limits = { filesMax: 10, bytesMax: 10_000 };
 

@@ -5,17 +5,14 @@ import { purgeLockedApp } from '../../apps/record/purge.ts';
 import { findAppRow } from '../../apps/record/store.ts';
 import { type Outbox, rowsOnlyOutbox } from '../../core/outbox.ts';
 import { silentLog, testEvents, testMutation } from '../../testing.ts';
-import { listBlobs } from './blob-store.ts';
+import { appBlobsPrefix, blobKeys, listBlobs } from './blobs.ts';
 import {
-  appBlobsPrefix,
-  blobKeys,
   cleanUpReleases,
   cleanUpSite,
   removeBlobs,
   removeOrphanObjects,
   removeSiteObjects,
 } from './cleanup.ts';
-
 import { newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 
 const shared = useSiteServer();

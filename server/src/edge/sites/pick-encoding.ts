@@ -1,4 +1,4 @@
-import type { BlobEncoding } from '../../delivery/static-sites/cleanup.ts';
+import type { BlobEncoding } from '../../delivery/static-sites/blobs.ts';
 
 /** Best first, always ending with `identity`. */
 export type EncodingOrder = readonly BlobEncoding[];

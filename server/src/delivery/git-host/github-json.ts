@@ -1,68 +1,9 @@
-import type { HostInstallation, HostUser } from './accounts-store.ts';
+import type { components } from '@octokit/openapi-types';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
-import type {
-  Account,
-  AppJson,
-  CommitJson,
-  HookJson,
-  InstallationJson,
-  OwnAccount,
-  RepositoryJson,
-} from './github-types.ts';
-import type { HookRow } from './hooks-store.ts';
+import type { HookRow } from './hooks.ts';
+import type { HostInstallation, HostUser, RepoRow } from './host-store.ts';
 import type { GitHostUrls } from './paths.ts';
 import type { GitCommit } from './read-repository.ts';
-import type { RepoRow } from './repos-store.ts';
-
-export class GitHubError extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    readonly errors?: readonly ValidationItem[],
-  ) {
-    super(message);
-    this.name = 'GitHubError';
-  }
-}
-
-export interface ValidationItem {
-  resource: string;
-  field: string;
-  code: 'missing' | 'missing_field' | 'invalid' | 'already_exists' | 'custom';
-  message?: string;
-}
-
-export function notFoundError(): GitHubError {
-  return new GitHubError(404, 'Not Found');
-}
-
-export function forbiddenError(): GitHubError {
-  return new GitHubError(403, 'Resource not accessible by integration');
-}
-
-export function validationError(...errors: ValidationItem[]): GitHubError {
-  return new GitHubError(422, 'Validation Failed', errors);
-}
-
-const defaultHeaders = { 'cache-control': 'no-store', 'x-github-media-type': 'github.v3; format=json' };
-const documentationUrl = 'https://docs.github.com/rest';
-
-export function githubResponse(
-  body: unknown,
-  init: { status?: number; headers?: Record<string, string> } = {},
-) {
-  return Response.json(body, { status: init.status ?? 200, headers: { ...defaultHeaders, ...init.headers } });
-}
-
-export function errorResponse({ status, message, errors }: GitHubError): Response {
-  const body = {
-    message,
-    ...(errors ? { errors } : {}),
-    documentation_url: documentationUrl,
-    status: String(status),
-  };
-  return githubResponse(body, { status });
-}
 
 export const appPermissions = {
   administration: 'write',
@@ -71,7 +12,7 @@ export const appPermissions = {
   repository_hooks: 'write',
 } as const;
 
-export interface RepositoryView {
+interface RepositoryView {
   repo: RepoRow;
   owner: { slug: string; installationId: number };
   canPush: boolean;
@@ -237,3 +178,80 @@ export function hookJson(urls: GitHostUrls, fullName: string, hook: HookRow): Ho
 function nodeId(kind: string, id: number): string {
   return Buffer.from(`0${kind.length}:${kind}${id}`).toString('base64');
 }
+
+type Schemas = components['schemas'];
+
+type Account = Pick<
+  Schemas['simple-user'],
+  'login' | 'id' | 'node_id' | 'avatar_url' | 'url' | 'html_url' | 'type' | 'site_admin'
+>;
+
+type OwnAccount = Account & Pick<Schemas['private-user'], 'name' | 'email'>;
+
+type RepositoryJson = Pick<
+  Schemas['full-repository'],
+  | ('id' | 'node_id' | 'name' | 'full_name' | 'private' | 'html_url' | 'description' | 'fork' | 'url')
+  | ('clone_url' | 'default_branch' | 'visibility' | 'archived' | 'disabled' | 'size')
+  | ('pushed_at' | 'created_at' | 'updated_at' | 'permissions')
+> & { owner: Account };
+
+export type InstallationJson = Pick<
+  Schemas['installation'],
+  | ('id' | 'repository_selection' | 'access_tokens_url' | 'repositories_url' | 'html_url' | 'app_id')
+  | ('target_id' | 'target_type' | 'permissions' | 'events' | 'created_at' | 'updated_at')
+  | ('single_file_name' | 'app_slug' | 'suspended_by' | 'suspended_at' | 'client_id')
+> & { account: Account };
+
+type AppJson = Pick<
+  NonNullable<Schemas['integration']>,
+  | ('id' | 'slug' | 'node_id' | 'client_id' | 'name' | 'description' | 'external_url' | 'html_url')
+  | ('created_at' | 'updated_at' | 'permissions' | 'events')
+> & { owner: Account };
+
+export type InstallationTokenJson = Pick<
+  Schemas['installation-token'],
+  'token' | 'expires_at' | 'permissions' | 'repository_selection'
+> & { repositories?: RepositoryJson[] };
+
+type CommitJson = Pick<
+  Schemas['commit'],
+  'url' | 'sha' | 'node_id' | 'html_url' | 'comments_url' | 'commit' | 'author' | 'committer' | 'parents'
+>;
+
+export type TreeJson = Pick<Schemas['git-tree'], 'sha' | 'url' | 'truncated' | 'tree'>;
+
+export type BranchJson = Pick<
+  Schemas['branch-with-protection'],
+  'name' | '_links' | 'protected' | 'protection' | 'protection_url'
+> & { commit: CommitJson };
+
+export type FileJson = Schemas['content-file'];
+export type SymlinkJson = Schemas['content-symlink'];
+export type FolderJson = Schemas['content-directory'];
+
+type HookJson = Pick<
+  Schemas['hook'],
+  | ('type' | 'id' | 'name' | 'active' | 'events' | 'config' | 'updated_at' | 'created_at' | 'url')
+  | ('test_url' | 'ping_url' | 'last_response')
+>;
+
+export type RateLimitJson = Schemas['rate-limit-overview'];
+export type MetaJson = Pick<Schemas['api-overview'], 'verifiable_password_authentication'>;
+
+export type PushEvent = Pick<
+  Schemas['webhook-push'],
+  'ref' | 'before' | 'after' | 'created' | 'deleted' | 'forced' | 'base_ref' | 'compare'
+> & {
+  commits: PushCommit[];
+  head_commit: PushCommit | null;
+  pusher: { name: string; email: string };
+  repository: Omit<RepositoryJson, 'permissions'>;
+  organization: Pick<Account, 'login' | 'id'>;
+  sender: Account;
+  installation: { id: number; node_id: string };
+};
+
+export type PushCommit = Pick<
+  NonNullable<Schemas['webhook-push']['head_commit']>,
+  'id' | 'tree_id' | 'distinct' | 'message' | 'timestamp' | 'url' | 'author' | 'committer'
+>;

@@ -1,22 +1,27 @@
+import { publicationDaysMax } from '@svc/contract/review.ts';
 import { loadAppNames } from '../../apps/app-names.ts';
-import { resetReviewStatus } from '../../apps/record/app-status.ts';
-import { lockApp } from '../../apps/record/find-app.ts';
-import type { AppRef, MutationCtx } from '../../core/context.ts';
+import { markReviewed, resetReviewStatus } from '../../apps/record/app-status.ts';
+import { findActingOwner, findAppRow, lockApp } from '../../apps/record/find-app.ts';
+import type { AppRef, Ctx, MutationCtx } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import type { PlanPart } from '../../core/events.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
-import { isUuid } from '../../core/values.ts';
-import { endReviewedDeployment } from '../deployments/reviews.ts';
+import { daysAfter, isUuid } from '../../core/values.ts';
+import { findLiveDeployment, findReleaseDeployment } from '../deployments/deployment-record.ts';
+import { endReviewedDeployment, findDeploymentInReview } from '../deployments/reviews.ts';
+import { reviewNote } from '../deployments/rules.ts';
 import type { LiveTarget } from '../static-sites/live-events.ts';
-import { findDeployed } from './live-state.ts';
-import { notifyOwners, notifyRequester } from './notifications.ts';
-import { currentStatus, isOver, isStillDeployed } from './rules.ts';
+import { findPointedReleases, type PointedRelease } from '../static-sites/releases.ts';
+import { notifyOwners, notifyRequested, notifyRequester } from './notifications.ts';
 import {
   closePublicationRow,
   findOpenPublicationRow,
   findPublicationRow,
+  insertPublicationRow,
   listOverduePublications,
   type PublicationRow,
-} from './store.ts';
+} from './publications.ts';
+import { currentStatus, type Deployed, isOver, isStillDeployed, newScopes } from './rules.ts';
 
 /** Caller must hold the app's row lock. `shown` is what became live. */
 export async function supersedeOpenRequest(
@@ -132,3 +137,78 @@ export async function endDeploymentOf(
 }
 
 const noPlanPart: PlanPart = { before: {}, after: {} };
+
+/** Replaces an open request, which refers to an earlier deployment. Caller must hold the app's row lock. */
+export async function requestDeploymentReview(
+  ctx: MutationCtx,
+  { deploymentId, ...ref }: AppRef & { deploymentId: string },
+): Promise<void> {
+  const app = await findAppRow(ctx.db, ref.tenantId, ref.appId);
+  const deployment = await findDeploymentInReview(ctx.db, ref);
+  if (!app || app.visibility === 'private' || deployment?.id !== deploymentId)
+    throw new Error('The deployment needs no review.');
+  const open = await findOpenPublicationRow(ctx.db, ref);
+  if (open)
+    await endRequest(ctx, open, { status: 'superseded', reason: 'A newer deployment needs a review.' });
+  const row: PublicationRow = {
+    id: ctx.newId(),
+    tenant_id: ref.tenantId,
+    app_id: ref.appId,
+    status: 'pending',
+    visibility: app.visibility,
+    visibility_before: app.visibility,
+    pinned: 'built',
+    deployment_id: deploymentId,
+    release_id: null,
+    digest: deployment.digest ?? '',
+    data_scopes: app.data_scopes,
+    data_scopes_before: app.approved_data_scopes,
+    note: reviewNote(deployment),
+    requested_by: await findActingOwner(ctx.db, ref, { requestedBy: deployment.created_by }),
+    requested_at: ctx.now,
+    expires_at: daysAfter(ctx.now, publicationDaysMax),
+    decided_by: null,
+    decided_at: null,
+    reason: '',
+  };
+  await insertPublicationRow(ctx.db, row);
+  await markReviewed(ctx, ref, 'pending');
+  const { pinned, deployment_id, digest, visibility, note } = row;
+  ctx.audit({
+    action: 'publications.request',
+    appId: app.id,
+    target: { kind: 'publication_request', id: row.id, name: app.slug },
+    before: null,
+    after: { status: 'pending', visibility, pinned, deployment_id, digest, note, ...newScopes(row) },
+  });
+  await notifyRequested(ctx, row);
+}
+
+/** A running deployment takes precedence over a release, as at the edge. Caller must hold the app's row lock. */
+export async function findDeployed(db: Db, ref: AppRef): Promise<Deployed> {
+  const running = await findLiveDeployment(db, ref);
+  const waiting = await findDeploymentInReview(db, ref);
+  const built = waiting ? pinOfDeployment(waiting) : null;
+  if (running && running.method !== 'static') return { live: pinOfDeployment(running), staged: null, built };
+  const { active, staged } = await findPointedReleases(db, ref);
+  return {
+    live: await pinOfRelease(db, ref, active),
+    staged: await pinOfRelease(db, ref, staged),
+    built,
+  };
+}
+
+function pinOfDeployment({ id, digest }: { id: string; digest: string | null }) {
+  return { deployment_id: id, release_id: null, digest: digest ?? '' };
+}
+
+async function pinOfRelease(db: Db, ref: AppRef, release: PointedRelease | null): Promise<Deployed['live']> {
+  if (release === null) return null;
+  const deployment = await findReleaseDeployment(db, ref, release.id);
+  return { deployment_id: deployment?.id ?? null, release_id: release.id, digest: release.digest };
+}
+
+export async function isUnderReview({ db, now }: Pick<Ctx, 'db' | 'now'>, ref: AppRef, releaseId: string) {
+  const open = await findOpenPublicationRow(db, ref);
+  return open?.release_id === releaseId && currentStatus(open, now) === 'pending';
+}

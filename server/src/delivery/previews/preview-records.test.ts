@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { slugPattern } from '@svc/contract/limits.ts';
 import { previewSlugCharsMax } from '../../apps/record/preview-apps.ts';
-import { branchSlug } from './rules.ts';
+import { branchSlug } from './preview-records.ts';
 
 const free = { charsMax: 40, isTaken: () => false };
 
