@@ -8,14 +8,14 @@ import { socketPathBytesMax } from '../config/network.ts';
 import type { Environment } from '../config/values.ts';
 import { type Config, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
-import { checkOpenFiles } from '../drivers/os/open-files.ts';
+import { checkOpenFiles } from '../drivers/os/processes.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
 import {
   type Asked,
   type ServerMessage,
   type Supervised,
   supervisedVariable,
-} from '../drivers/supervisor/messages.ts';
+} from '../drivers/supervisor/connect-supervisor.ts';
 import { keepFixed } from './env-file.ts';
 import { createGateKeeper } from './gate-keeper.ts';
 import { type Part, startPart } from './part.ts';

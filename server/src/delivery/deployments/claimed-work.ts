@@ -8,7 +8,7 @@ import type { MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { isUuid } from '../../core/values.ts';
-import { GitError } from '../../drivers/git/git-client.ts';
+import { GitError } from '../../drivers/git/run-git.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { OpenLog } from '../logs/log-sink.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Invalidation } from '../../core/invalidation.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
-import type { Supervised } from '../../drivers/supervisor/messages.ts';
+import type { Supervised } from '../../drivers/supervisor/connect-supervisor.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { planSource } from '../detect/plan-source.ts';
 import type { LogSinks } from '../logs/log-sink.ts';

@@ -5,8 +5,11 @@ import type { Db } from '../../core/db.ts';
 import { declareKey, loadKey } from '../../core/keys.ts';
 import type { OperatorDeps } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { type AcmeConfig, openAcmeAuthority } from '../../drivers/certificates/acme.ts';
-import type { OrderErrorReason } from '../../drivers/certificates/certificate-authority.ts';
+import {
+  type AcmeConfig,
+  type OrderErrorReason,
+  openAcmeAuthority,
+} from '../../drivers/certificates/acme.ts';
 import { type CertificateState, type DomainCertificates, noCertificates } from '../domains/domain-record.ts';
 import { findDomainToCertify } from '../domains/hosts.ts';
 import { type OrderDeps, orderCertificate } from './order-certificate.ts';

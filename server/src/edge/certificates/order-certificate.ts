@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { seal, sealingKey } from '../../core/seal.ts';
-import { type CertificateAuthority, OrderError } from '../../drivers/certificates/certificate-authority.ts';
+import { type CertificateAuthority, OrderError } from '../../drivers/certificates/acme.ts';
 import { checkSoon, findDomainToCertify } from '../domains/hosts.ts';
 import { certificateKey, certificatesTag, nextTryAt, pauseForAll, renewAt } from './rules.ts';
 import {

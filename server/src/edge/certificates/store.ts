@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
-import type { OrderErrorReason } from '../../drivers/certificates/certificate-authority.ts';
+import type { OrderErrorReason } from '../../drivers/certificates/acme.ts';
 import { manualRetryMs } from './rules.ts';
 
 /** Longer than an order may take. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatBytes } from '@svc/cli/output/progress.ts';
 import pg, { type ClientBase, escapeIdentifier as ident } from 'pg';
 import { withClient } from '../../../drivers/database/connect.ts';
-import { inDatabase, readerName } from '../../../drivers/raw-database/raw-url.ts';
+import { inDatabase, readerName } from '../../../drivers/raw-database/server.ts';
 import type { RawServerAccess } from '../../raw-server.ts';
 import { adminUrl, hasTable } from '../../system.ts';
 import { copyTable, readSequenceStates, tarEntry } from '../archive.ts';

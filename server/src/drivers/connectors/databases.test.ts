@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { parseNetworks } from '../../core/ip-networks.ts';
-import { createConnectorNetworks } from './networks.ts';
+import { createConnectorNetworks } from './databases.ts';
 
 const names: Record<string, string[]> = {
   'db.example.com': ['192.0.2.7'],

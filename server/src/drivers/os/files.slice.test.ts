@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { useTemporaryFolder } from '../database/hooks-testing.ts';
 import { runBun } from '../database/testing.ts';
-import { useTemporaryFolder } from '../database/testing-hooks.ts';
-import { tryLock, waitForLock } from './lock-file.ts';
+import { tryLock, waitForLock } from './files.ts';
 
 const folder = useTemporaryFolder();
 
@@ -69,7 +69,7 @@ test('exactly one of many processes gets the same stale lock', async () => {
   for (const path of paths) writeFileSync(path, JSON.stringify({ pid: 1, started: 'long ago' }));
   const program = `
     import { createInterface } from 'node:readline';
-    import { tryLock } from '../os/lock-file.ts';
+    import { tryLock } from './files.ts';
     console.log('ready');
     for await (const path of createInterface({ input: process.stdin }))
       console.log('release' in tryLock(path) ? path : '');`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createTenantLimit } from './tenant-limit.ts';
+import { createTenantLimit } from './row-pool.ts';
 
 /** Work that ends on demand, and how much of it is under way. */
 function statements() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { chooseVersion, packageOf } from './versions.ts';
+import { chooseVersion, packageOf } from './toolchains.ts';
 
 const versions = ['20.19.0', '22.1.0', '22.21.1', '24.11.0', '25.2.0', '26.0.0', '26.1.0-rc.1'].map(
   (version) => ({ version, integrity: '' }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { hostAndPort, inDatabase, publicAddress } from './raw-url.ts';
+import { hostAndPort, inDatabase, publicAddress } from './server.ts';
 
 test('publicAddress contains only host, port and sslmode of the operator’s URL', () => {
   const secret =

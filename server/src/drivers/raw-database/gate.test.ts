@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { errorMessage, parseStartup, startupBytesMax } from './startup.ts';
+import { errorMessage, parseStartup, startupBytesMax } from './gate.ts';
 
 function message(code: number, body: string | Buffer = '', length?: number): Buffer {
   const rest = Buffer.from(body);

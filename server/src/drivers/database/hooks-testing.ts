@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll } from 'bun:test';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import type { Database } from './connect.ts';
 import { attachDatabase, openDatabase } from './database.ts';
 import { findRunningPostmaster } from './postmaster.ts';
 import {
@@ -10,7 +11,6 @@ import {
   runServer,
   temporaryFolder,
 } from './testing.ts';
-import type { Database } from './types.ts';
 
 export function useTemporaryFolder(): { path: string } {
   const folder = { path: '' };

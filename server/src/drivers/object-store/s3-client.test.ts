@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sha256 } from '../../core/values.ts';
-import { canonicalQuery, signRequest } from './s3-signature.ts';
+import { canonicalQuery, signRequest } from './s3-client.ts';
 
 /** The examples of Amazon's documentation, "Signature Calculations for the Authorization Header". */
 const signer = {
