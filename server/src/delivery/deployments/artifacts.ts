@@ -41,7 +41,7 @@ async function releaseArtifacts(ctx: MutationCtx, appRef: AppRef, rows: readonly
   }
 }
 
-const Payload = z.object({
+const DiscardPayload = z.object({
   tenant_id: z.string(),
   app_id: z.string(),
   runtime: z.string(),
@@ -55,7 +55,7 @@ export function discardArtifact({
   builds,
 }: Pick<DeploymentDeps, 'db' | 'runtime' | 'builds'>): EffectHandler {
   return async (payload) => {
-    const { tenant_id: tenantId, app_id: appId, runtime: kind, artifact } = Payload.parse(payload);
+    const { tenant_id: tenantId, app_id: appId, runtime: kind, artifact } = DiscardPayload.parse(payload);
     // Built by a runtime that is no longer configured.
     if (kind !== runtime.kind || Object.keys(artifact).length === 0) return;
     if (isArtifactUsed(artifact, await listRowsWithArtifact(db, { tenantId, appId }))) return;
@@ -151,7 +151,7 @@ const localBytesMaxDefault = 20 * gibibyte;
 const fetchMsMax = 15 * 60_000;
 /** A build that starts, or runs a command, was used a moment ago. */
 const unusedMsMin = 3_600_000;
-const prefix = 'builds/';
+const buildsPrefix = 'builds/';
 
 /** Null for a runtime whose builds are not folders, such as images of an engine. */
 export function createBuildStore(deps: BuildStoreDeps): BuildStore | null {
@@ -219,7 +219,7 @@ export function createBuildStore(deps: BuildStoreDeps): BuildStore | null {
 
 /** A runtime decides what is in an artifact; equal ones have one key. */
 export function buildKey(appId: string, artifact: Artifact): string {
-  return `${prefix}${appId}/${createHash('sha256').update(canonicalJson(artifact)).digest('hex')}`;
+  return `${buildsPrefix}${appId}/${createHash('sha256').update(canonicalJson(artifact)).digest('hex')}`;
 }
 
 /** The ones to delete, so that the rest is within the limit. */
@@ -271,7 +271,7 @@ export async function removeOrphanBuilds({
 }: Pick<BuildStoreDeps, 'db' | 'objects'> & { now: () => Date }): Promise<void> {
   const before = now().getTime() - orphanMsMin;
   const byApp = new Map<string, string[]>();
-  for await (const { key, modifiedAt } of objects.list(prefix)) {
+  for await (const { key, modifiedAt } of objects.list(buildsPrefix)) {
     const appId = key.split('/')[1] ?? '';
     if (modifiedAt.getTime() < before) byApp.set(appId, [...(byApp.get(appId) ?? []), key]);
   }

@@ -152,7 +152,7 @@ function callerFor(principal: Principal): Caller {
 /** Bare repositories on disk. Folders are named by id, so that no user-chosen name becomes a path. */
 export type RepositoryFolders = ReturnType<typeof openRepositoryFolders>;
 
-const settings: readonly (readonly [string, string])[] = [
+const folderSettings: readonly (readonly [string, string])[] = [
   ['receive.denyNonFastForwards', 'false'],
   ['transfer.fsckObjects', 'true'],
   ['core.hooksPath', '/dev/null'],
@@ -178,7 +178,7 @@ export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
         if ((await git.read(path, argv)) === null) throw new Error(`git ${argv[0]} failed.`);
       };
       await run(['init', '--quiet', '--bare', '--template=', '--initial-branch=main', path]);
-      for (const [name, value] of settings) await run(['config', name, value]);
+      for (const [name, value] of folderSettings) await run(['config', name, value]);
     },
     remove: (folder: string) => rm(folderPath(folder), { recursive: true, force: true, maxRetries: 3 }),
     async listOlderThan(before: Date): Promise<string[]> {

@@ -20,7 +20,7 @@ const Content = z.discriminatedUnion('kind', [
 export type SignedToken = z.output<typeof Content>;
 
 const signedPrefixes = { user: 'svcgu_', installation: 'svcgs_' } as const;
-const pattern = /^svcg[us]_([\w-]+)\.([\w-]{43})$/;
+const signedPattern = /^svcg[us]_([\w-]+)\.([\w-]{43})$/;
 
 export const gitTokenKey = declareKey({
   name: 'git_host.token_key',
@@ -34,11 +34,11 @@ export function signToken(key: LiveKey<string>, content: SignedToken): string {
 }
 
 export function isSignedToken(text: string): boolean {
-  return pattern.test(text);
+  return signedPattern.test(text);
 }
 
 export function readSignedToken(key: LiveKey<string>, token: string, now: Date): SignedToken | null {
-  const [, text, mac] = pattern.exec(token) ?? [];
+  const [, text, mac] = signedPattern.exec(token) ?? [];
   if (text === undefined || mac === undefined) return null;
   const presented = Buffer.from(mac, 'base64url');
   if (!key.accepted().some((each) => timingSafeEqual(sign(each, text), presented))) return null;
@@ -195,10 +195,10 @@ interface TokenRow {
 const tokens = (db: Db) => db.withTables<{ git_host_tokens: TokenRow }>();
 
 const storedPrefixes: Record<TokenKind, string> = { user: 'svcgu_', refresh: 'svcgr_' };
-const tokenPattern = /^svcg[ur]_[0-9a-f]{48}$/;
+const storedPattern = /^svcg[ur]_[0-9a-f]{48}$/;
 
 export function isStoredToken(text: string): boolean {
-  return tokenPattern.test(text);
+  return storedPattern.test(text);
 }
 
 async function insertToken(db: Db, row: Omit<TokenRow, 'token_hash'>): Promise<string> {

@@ -18,6 +18,36 @@ import {
   updateSiteRow,
 } from './site-store.ts';
 
+export type LockedSite = Awaited<ReturnType<typeof lockSite>>;
+
+export async function lockSite(ctx: AppMutationCtx, { wanted }: { wanted: AppRelation }) {
+  const app = await lockAppFor(ctx, { required: wanted });
+  requireNotArchived(app);
+  const ref = { tenantId: ctx.tenant.id, appId: app.id };
+  const existing = await lockSiteRow(ctx.db, ref);
+  if (existing) return { app, ref, site: existing };
+  await insertSiteRow(ctx.db, ref, ctx.now);
+  const created = await lockSiteRow(ctx.db, ref);
+  if (!created) throw new Error('The new site row is missing.');
+  return { app, ref, site: created };
+}
+
+/** A release with its site and app. Lock order: app, site, release. */
+export type LockedRelease = Awaited<ReturnType<typeof lockRelease>>;
+
+export async function lockRelease(
+  ctx: AppMutationCtx,
+  { id, wanted, archived }: { id: string; wanted: AppRelation; archived: 'refused' | 'allowed' },
+) {
+  const app = await lockAppFor(ctx, { required: wanted });
+  const ref = { tenantId: ctx.tenant.id, appId: app.id };
+  const site = await lockSiteRow(ctx.db, ref);
+  const release = site && (await lockReleaseRow(ctx.db, ref, id));
+  if (!release) throw fail('not_found');
+  if (archived === 'refused') requireNotArchived(app);
+  return { app, ref, site, release, open: await findOpenPromotionRow(ctx.db, ref) };
+}
+
 /** Caller must have checked that the activation is allowed. */
 export async function activateLocked(ctx: MutationCtx, locked: LockedRelease): Promise<PlanPart> {
   const { app, ref, site, release } = locked;
@@ -134,34 +164,4 @@ export async function expireReleases(ctx: Pick<MutationCtx, 'db'>, ref: AppRef):
   const expired = selectExpired(await listLiveReleaseRows(ctx.db, ref), site, open);
   for (const release of expired) await updateReleaseRow(ctx.db, release, { state: 'expired' });
   return expired.map(releaseName);
-}
-
-export type LockedSite = Awaited<ReturnType<typeof lockSite>>;
-
-export async function lockSite(ctx: AppMutationCtx, { wanted }: { wanted: AppRelation }) {
-  const app = await lockAppFor(ctx, { required: wanted });
-  requireNotArchived(app);
-  const ref = { tenantId: ctx.tenant.id, appId: app.id };
-  const existing = await lockSiteRow(ctx.db, ref);
-  if (existing) return { app, ref, site: existing };
-  await insertSiteRow(ctx.db, ref, ctx.now);
-  const created = await lockSiteRow(ctx.db, ref);
-  if (!created) throw new Error('The new site row is missing.');
-  return { app, ref, site: created };
-}
-
-/** A release with its site and app. Lock order: app, site, release. */
-export type LockedRelease = Awaited<ReturnType<typeof lockRelease>>;
-
-export async function lockRelease(
-  ctx: AppMutationCtx,
-  { id, wanted, archived }: { id: string; wanted: AppRelation; archived: 'refused' | 'allowed' },
-) {
-  const app = await lockAppFor(ctx, { required: wanted });
-  const ref = { tenantId: ctx.tenant.id, appId: app.id };
-  const site = await lockSiteRow(ctx.db, ref);
-  const release = site && (await lockReleaseRow(ctx.db, ref, id));
-  if (!release) throw fail('not_found');
-  if (archived === 'refused') requireNotArchived(app);
-  return { app, ref, site, release, open: await findOpenPromotionRow(ctx.db, ref) };
 }

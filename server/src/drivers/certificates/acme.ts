@@ -1,6 +1,45 @@
 import { X509Certificate } from 'node:crypto';
 import type { Authorization, Client, Order } from 'acme-client';
 
+export interface CertificateAuthority {
+  name: string;
+  check(): Promise<void>;
+  order(order: CertificateOrder): Promise<IssuedCertificate>;
+}
+
+export interface CertificateOrder {
+  host: string;
+  /** After this, every replica must serve the text at `http://<host>/.well-known/acme-challenge/<token>`. */
+  publish(challenge: { token: string; text: string }): Promise<void>;
+  signal: AbortSignal;
+}
+
+export interface IssuedCertificate {
+  chain: string;
+  key: string;
+  notBefore: Date;
+  notAfter: Date;
+}
+
+export type OrderErrorReason =
+  | 'authority_unreachable'
+  | 'authority_error'
+  | 'rate_limited'
+  | 'host_refused'
+  | 'caa_forbids'
+  | 'challenge_failed';
+
+export class OrderError extends Error {
+  constructor(
+    readonly reason: OrderErrorReason,
+    text: string,
+    readonly retryAt: Date | null = null,
+  ) {
+    super(text.replace(/\s+/g, ' ').trim().slice(0, 500));
+    this.name = 'OrderFailure';
+  }
+}
+
 export interface AcmeConfig {
   directory: string;
   email: string | null;
@@ -208,8 +247,8 @@ interface AcmeProblem {
   detail?: unknown;
 }
 
-const prefix = 'urn:ietf:params:acme:error:';
-const reasons: Readonly<Record<string, OrderErrorReason>> = {
+const problemPrefix = 'urn:ietf:params:acme:error:';
+const problemReasons: Readonly<Record<string, OrderErrorReason>> = {
   rateLimited: 'rate_limited',
   rejectedIdentifier: 'host_refused',
   unsupportedIdentifier: 'host_refused',
@@ -217,9 +256,9 @@ const reasons: Readonly<Record<string, OrderErrorReason>> = {
 };
 
 function problemError(problem: AcmeProblem, retryAt: Date | null = null): OrderError {
-  const type = typeof problem.type === 'string' ? problem.type.replace(prefix, '') : 'unknown';
+  const type = typeof problem.type === 'string' ? problem.type.replace(problemPrefix, '') : 'unknown';
   const detail = typeof problem.detail === 'string' ? problem.detail : '';
-  const reason = Object.hasOwn(reasons, type) ? reasons[type] : undefined;
+  const reason = Object.hasOwn(problemReasons, type) ? problemReasons[type] : undefined;
   return new OrderError(reason ?? 'authority_error', detail || `The authority reports ${type}.`, retryAt);
 }
 
@@ -231,50 +270,11 @@ function challengeError(problem: AcmeProblem): OrderError {
 }
 
 function isBadNonce(problem: AcmeProblem): boolean {
-  return problem.type === `${prefix}badNonce`;
+  return problem.type === `${problemPrefix}badNonce`;
 }
 
 export function parseRetryAfter(header: string | null, now: Date): Date | null {
   if (!header) return null;
   const at = /^\d+$/.test(header) ? now.getTime() + Number(header) * 1000 : Date.parse(header);
   return Number.isFinite(at) && at > now.getTime() ? new Date(at) : null;
-}
-
-export interface CertificateAuthority {
-  name: string;
-  check(): Promise<void>;
-  order(order: CertificateOrder): Promise<IssuedCertificate>;
-}
-
-export interface CertificateOrder {
-  host: string;
-  /** After this, every replica must serve the text at `http://<host>/.well-known/acme-challenge/<token>`. */
-  publish(challenge: { token: string; text: string }): Promise<void>;
-  signal: AbortSignal;
-}
-
-export interface IssuedCertificate {
-  chain: string;
-  key: string;
-  notBefore: Date;
-  notAfter: Date;
-}
-
-export type OrderErrorReason =
-  | 'authority_unreachable'
-  | 'authority_error'
-  | 'rate_limited'
-  | 'host_refused'
-  | 'caa_forbids'
-  | 'challenge_failed';
-
-export class OrderError extends Error {
-  constructor(
-    readonly reason: OrderErrorReason,
-    text: string,
-    readonly retryAt: Date | null = null,
-  ) {
-    super(text.replace(/\s+/g, ' ').trim().slice(0, 500));
-    this.name = 'OrderFailure';
-  }
 }

@@ -191,7 +191,7 @@ export function createTenantLimit(now: () => number = () => performance.now()): 
   };
 }
 
-const connectionsMax = 5;
+const rowConnectionsMax = 5;
 
 export function openRowDatabase(
   { dataDatabaseUrl }: { dataDatabaseUrl: string | undefined },
@@ -200,7 +200,7 @@ export function openRowDatabase(
 ): RowDatabase & { close(): Promise<void> } {
   if (!dataDatabaseUrl) return { ...rowDatabaseInControl(database.rowsUrl), close: async () => {} };
   const { db, close } = openControlDatabase(dataDatabaseUrl, {
-    connectionsMax,
+    connectionsMax: rowConnectionsMax,
     onError: (error) => log.warn({ err: error }, 'idle connection to the row database lost'),
   });
   return { db, role: null, close };

@@ -143,7 +143,7 @@ export interface DiskWatch {
   close(): void;
 }
 
-const intervalMs = 1_000;
+const diskIntervalMs = 1_000;
 const mb = 1024 * 1024;
 /** Measuring the folders of a large build takes a second: at most this share of the time goes to it … */
 const measuredShare = 0.05;
@@ -195,7 +195,7 @@ export function createDiskWatch({
   async function watch(): Promise<void> {
     if (isWatching) return;
     isWatching = true;
-    for (; all.size > 0; await Bun.sleep(intervalMs)) {
+    for (; all.size > 0; await Bun.sleep(diskIntervalMs)) {
       if (!isDue()) continue;
       const startedAt = performance.now();
       await check().catch(() => {});
