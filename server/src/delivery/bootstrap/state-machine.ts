@@ -3,16 +3,17 @@ import { createLeasedWorker, type LeasedWorker } from '../../core/jobs.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { Failure } from '../../core/problem.ts';
 import { canonicalJson, sha256 } from '../../core/values.ts';
-import { GitError } from '../../drivers/git/git-client.ts';
 import { RepositoryError } from '../../drivers/git/git-host.ts';
-import { type BootstrapDeps, workTag } from './deps.ts';
+import { GitError } from '../../drivers/git/run-git.ts';
 import {
   attemptsMax,
+  type BootstrapDeps,
   type ClassifiedFailure,
   classify,
   nextStep,
   retryDelaySeconds,
   type StepName,
+  workTag,
 } from './rules.ts';
 import { endRun, type RunResult } from './runs.ts';
 import { seedRepo } from './seed-repo.ts';
