@@ -37,7 +37,7 @@ import {
 /**
  * The lifecycle of a bootstrap run. `svc.bootstrap_runs.state` and its transitions:
  *
- *   awaiting_approval → running    the user's git account was linked (link-events.ts)
+ *   awaiting_approval → running    the user's git account was linked (runs.ts)
  *   awaiting_approval → failed     the device code was denied or expired (failUnapprovedRuns)
  *   awaiting_approval → canceled   by the user, or by a new run with the same slug
  *   running           → done       all steps are done

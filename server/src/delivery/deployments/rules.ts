@@ -125,7 +125,7 @@ interface ProcessScale {
   set_by: (typeof scaleSources)[number];
 }
 
-/** How many instances of each process run, `web` first. `reconcile-store.ts` says the same in SQL. */
+/** How many instances of each process run, `web` first. `instances-store.ts` says the same in SQL. */
 export function processScales(
   { method, start_with }: Pick<DeploymentRow, 'method' | 'start_with'>,
   scales: ReadonlyMap<string, number>,

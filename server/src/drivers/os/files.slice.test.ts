@@ -69,7 +69,7 @@ test('exactly one of many processes gets the same stale lock', async () => {
   for (const path of paths) writeFileSync(path, JSON.stringify({ pid: 1, started: 'long ago' }));
   const program = `
     import { createInterface } from 'node:readline';
-    import { tryLock } from './files.ts';
+    import { tryLock } from '../os/files.ts';
     console.log('ready');
     for await (const path of createInterface({ input: process.stdin }))
       console.log('release' in tryLock(path) ? path : '');`;
