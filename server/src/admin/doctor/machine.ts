@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import { getDomain } from 'tldts';
 import type { Config } from '../../config.ts';
-import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/clock.ts';
+import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/migrate.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
 import { connectionsNeeded } from '../../supervisor/worker-count.ts';
