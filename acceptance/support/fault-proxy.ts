@@ -49,7 +49,7 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
     }
     let isCounted = false;
     let isMuted = false;
-    client.on('data', (chunk) => {
+    client.on('data', (chunk: Buffer) => {
       const text = chunk.toString('latin1');
       isCounted = !beginMessage.test(text) && (isCounted || counts.test(text));
       if (commitMessage.test(text)) {
@@ -62,7 +62,7 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
       if (part) database.end(part, cut);
       else database.write(chunk);
     });
-    database.on('data', (chunk) => {
+    database.on('data', (chunk: Buffer) => {
       if (isMuted) return cut();
       const part = partOf(chunk, 'server');
       if (part) client.end(part, cut);
