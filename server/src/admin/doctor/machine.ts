@@ -5,7 +5,7 @@ import { getDomain } from 'tldts';
 import type { Config } from '../../config.ts';
 import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/migrate.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
-import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
+import { checkProcessRuntime } from '../../drivers/runtime/process/isolation.ts';
 import { connectionsNeeded } from '../../supervisor/worker-count.ts';
 import { hasTable } from '../system.ts';
 import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
