@@ -4,6 +4,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   build: () => import('./build.ts'),
   cli: () => import('./cli-start.ts'),
   governed: () => import('./governed.ts'),
+  proxy: () => import('./proxy.ts'),
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),
   'rows-search': () => import('./rows-search.ts'),

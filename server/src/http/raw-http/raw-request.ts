@@ -35,6 +35,20 @@ export class RawRequest implements EdgeRequest {
     return this.cachedRequestId;
   }
 
+  headers(): Headers {
+    const headers = new Headers();
+    const fields = this.#fields;
+    for (let index = 0; index < fields.length; index += 4) {
+      const name = this.#bytes.toString('latin1', fields[index], fields[index + 1]);
+      const value = this.#bytes.toString('latin1', fields[index + 2], fields[index + 3]);
+      if (name.toLowerCase() !== 'cookie') headers.append(name, value);
+    }
+    // `append` would join several with commas.
+    const cookie = this.header('cookie');
+    if (cookie !== null) headers.set('cookie', cookie);
+    return headers;
+  }
+
   header(name: string): string | null {
     const fields = this.#fields;
     const bytes = this.#bytes;
