@@ -340,8 +340,9 @@ export class Connection {
   #passBody(): void {
     const passThrough = this.#passThrough;
     if (this.#unread !== null && passThrough !== null) {
+      const { length } = this.#unread;
       const end = passThrough.sendBody(this.#unread);
-      this.#unread = end === this.#unread.length ? null : this.#unread.subarray(end);
+      this.#unread = end === length ? null : this.#unread.subarray(end);
       if (passThrough.isMalformed) {
         this.#stopPassing(fail('validation_failed', { detail: 'The body is not chunked correctly.' }));
         return;
