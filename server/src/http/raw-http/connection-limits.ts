@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { TrustedProxies } from '../client-address.ts';
 import type { WriteBuffer } from './output-queue.ts';
 import type { PassThroughClients } from './pass-through.ts';
+import type { Routes } from './raw-request.ts';
 import type { Clock } from './response-heads.ts';
-import type { Routes } from './route-request.ts';
 import type { ResponseDeps } from './send-response.ts';
 
 /** What the connections of a listener share. */

@@ -6,8 +6,7 @@ import { OutputQueue } from './output-queue.ts';
 import { headBytesMax, mayHaveEnded, originForm, parseHead, type RequestHead } from './parse-head.ts';
 import { PassThrough } from './pass-through.ts';
 import { ClientEnd } from './pipe.ts';
-import type { Authority } from './raw-request.ts';
-import { askApp, notAllowed, type Routed, routeRequest } from './route-request.ts';
+import { type Authority, askApp, notAllowed, type Routed, routeRequest } from './raw-request.ts';
 import {
   type AfterResponse,
   cancelBody,
@@ -357,9 +356,8 @@ export class Connection {
   #openTunnel(): void {
     this.#state = 'tunnel';
     this.#client.release();
-    const bytes = this.#unread;
+    if (this.#unread !== null) this.#passThrough?.sendBody(this.#unread);
     this.#unread = null;
-    if (bytes !== null) this.#passThrough?.sendBody(bytes);
     if (this.#clientEnded) this.#passThrough?.clientEnded();
   }
 
