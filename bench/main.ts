@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   cli: () => import('./cli-start.ts'),
   compare: () => import('./compare.ts'),
   governed: () => import('./governed.ts'),
+  proxy: () => import('./proxy.ts'),
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),
   'rows-search': () => import('./rows-search.ts'),
