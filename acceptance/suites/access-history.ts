@@ -15,6 +15,11 @@ import {
 
 const rowActions = ['read', 'export', 'insert', 'update', 'delete'];
 
+const changeKinds = [
+  ...(['grant', 'grant', 'revoke', 'policy', 'policy', 'switch'] as const),
+  ...(['enforce', 'attribute', 'group'] as const),
+];
+
 /** Changes access in the product and in the model. */
 export class AccessHistory {
   changes = 0;
@@ -62,9 +67,7 @@ export class AccessHistory {
     const { principals } = this.of;
     const changeable = principals.filter(({ name }) => name !== 'auditor');
     const people = changeable.filter(({ kind }) => kind === 'user');
-    switch (
-      random.pick(['grant', 'grant', 'revoke', 'policy', 'policy', 'switch', 'enforce', 'attribute', 'group'])
-    ) {
+    switch (random.pick(changeKinds)) {
       case 'grant': {
         const holder = random.pick<Principal | Group>([...changeable, ...state.groups]);
         const held = state.grants.filter(({ holder: { id } }) => id === holder.id);
