@@ -15,10 +15,10 @@ describe.each([
   beforeAll(async () => {
     if (!isAvailable) return;
     warehouse = await startWarehouse(kind);
-    const numbers = `with recursive s (n) as (select 1 union all select n + 1 from s where n < 1500)`;
-    const fill = `select n, repeat('x', 60000) from s`;
+    const numbers = `with recursive s (n) as (select 1 union all select n + 1 from s where n < 300)`;
+    const fill = `select n, repeat('x', 200000) from s`;
     await warehouse.query(
-      `create table sales.wide (id int primary key, body text);
+      `create table sales.wide (id int primary key, body ${kind === 'postgres' ? 'text' : 'mediumtext'});
        ${kind === 'postgres' ? `${numbers} insert into sales.wide ${fill}` : `set max_recursive_iterations = 100000; insert into sales.wide ${numbers} ${fill}`};
        create table sales.numbers (id int primary key);
        insert into sales.numbers select id from sales.wide;
@@ -51,26 +51,26 @@ describe.each([
     console.log(
       `connector limits on ${kind}: ended after ${Math.round(ms)} ms; ${quick} other reads meanwhile, the slowest ${Math.round(slowest)} ms`,
     );
-    for (const { status, body } of answers) expect([status, body.code]).toEqual([503, 'database_busy']);
+    for (const { status, body } of answers) expect([status, body.code]).toEqual([504, 'query_timeout']);
     expect(ms).toBeGreaterThan(9_000);
     expect(ms).toBeLessThan(20_000);
     expect(quick).toBeGreaterThan(20);
   });
 
-  available('shows at most 1000 rows and 32 MiB in a page, and all of them in an export', async () => {
+  available('shows at most 200 rows and 32 MiB in a page, and all of them in an export', async () => {
     const opened = await openWarehouse(warehouse);
     const { get, grant } = opened;
     await grant({ preset_id: await newPreset(opened, 'read', 'export') });
-    expect((await get('sales/numbers?per_page=1001')).status).toBe(400);
-    const page = await get('sales/numbers?per_page=1000');
-    expect([page.body.data.length, page.body.has_more]).toEqual([1_000, true]);
-    const large = await get('sales/wide?per_page=1000');
+    expect((await get('sales/numbers?per_page=201')).status).toBe(400);
+    const page = await get('sales/numbers?per_page=200');
+    expect([page.body.data.length, page.body.has_more]).toEqual([200, true]);
+    const large = await get('sales/wide?per_page=200');
     expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
     expect(large.body.detail).toContain('Request fewer rows with per_page.');
     // The connection goes on.
     expect((await get('sales/wide?per_page=100')).body.data.length).toBe(100);
     const exported = await get('sales/wide?select=id', { accept: 'application/x-ndjson' });
-    expect([exported.status, exported.text.split('\n').length]).toEqual([200, 1_501]);
+    expect([exported.status, exported.text.split('\n').length]).toEqual([200, 301]);
   });
 
   available('takes rows of at most 1 MiB', async () => {
