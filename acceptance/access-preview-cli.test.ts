@@ -94,7 +94,5 @@ test('grants and policies set with svc decide what a person reads with svc, also
   await change('grants', 'revoke', id);
   expect(await emails()).toBe(5);
   const log = ['access', 'log', '--user', ada.email, '--columns', 'actor_name,resource_path,rows'];
-  await until('the reads are in the access log', async () =>
-    (await admin(log)).stdout.includes(ada.email),
-  );
+  await until('the reads are in the access log', async () => (await admin(log)).stdout.includes(ada.email));
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { done, newMember, type Person } from './support/people.ts';
 import { accessSituations } from './suites/access-situations.ts';
+import { done, newMember, type Person } from './support/people.ts';
 import { type PreviewWorld, previewWorld } from './support/preview-world.ts';
 
 let world: PreviewWorld;

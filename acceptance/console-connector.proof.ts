@@ -88,7 +88,9 @@ describe.if(hasChromium && hasMariaDb)('the rows of a warehouse in the console',
     const grid = page.getByRole('table', { name: 'Rows of sales/short' });
     await grid.getByRole('cell', { name: 'second' }).waitFor();
     expect(Date.now()).toBeLessThan(expires);
-    await page.getByRole('heading', { name: 'You have no access to this table' }).waitFor({ timeout: 120_000 });
+    await page
+      .getByRole('heading', { name: 'You have no access to this table' })
+      .waitFor({ timeout: 120_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(expires);
     expect(await grid.count()).toBe(0);
     await page.getByRole('link', { name: 'Request access' }).waitFor();

@@ -179,7 +179,9 @@ describe('a column that refers to another table', () => {
     const stale = await authors.send('DELETE', `/${ada.id}`, undefined, header);
     expect([stale.status, stale.body.code]).toEqual([409, 'plan_stale']);
     const now = (await done(authors.send('DELETE', `/${ada.id}?dry_run=true`))).plan.fingerprint;
-    expect((await authors.send('DELETE', `/${ada.id}`, undefined, { 'if-plan': `"${now}"` })).status).toBe(204);
+    expect((await authors.send('DELETE', `/${ada.id}`, undefined, { 'if-plan': `"${now}"` })).status).toBe(
+      204,
+    );
     expect([await books.list(), await pages.list()]).toEqual([[], []]);
   });
 
@@ -193,7 +195,9 @@ describe('a column that refers to another table', () => {
     await tree.insert({ name: 'leaf', up: left.id });
     const plan = async (path: string) => (await done(tree.send('DELETE', path))).plan.warnings;
     expect(await plan(`/${top.id}?dry_run=true`)).toEqual([`Deletes 3 rows of ${tree.name} as well.`]);
-    expect(await plan('?name=in.(left,right)&dry_run=true')).toEqual([`Deletes 1 row of ${tree.name} as well.`]);
+    expect(await plan('?name=in.(left,right)&dry_run=true')).toEqual([
+      `Deletes 1 row of ${tree.name} as well.`,
+    ]);
   });
 
   test('is added to a table with rows, changed and dropped', async () => {

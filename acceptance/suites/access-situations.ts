@@ -43,7 +43,9 @@ export function accessSituations(driver: PreviewDriver): void {
         async of(p) {
           const id = await world.grant(p, { expires_at: new Date(Date.now() + 60_000).toISOString() });
           const database = openServerDatabase(t.server);
-          await database.query(`update svc.grants set expires_at = '2026-01-02T03:04:05Z' where id = $1`, [id]);
+          await database.query(`update svc.grants set expires_at = '2026-01-02T03:04:05Z' where id = $1`, [
+            id,
+          ]);
           await database.close();
           return world.preview(p);
         },
@@ -103,7 +105,9 @@ export function accessSituations(driver: PreviewDriver): void {
       {
         name: 'a filter that matches nothing',
         async of(p) {
-          await world.grant(p, { policy_ids: [await world.policy('Mars', { row_filter: 'region=eq.mars' })] });
+          await world.grant(p, {
+            policy_ids: [await world.policy('Mars', { row_filter: 'region=eq.mars' })],
+          });
           return world.preview(p);
         },
         text: (p) =>
@@ -212,7 +216,9 @@ export function accessSituations(driver: PreviewDriver): void {
       {
         name: 'an app that the person may not see',
         async of(p) {
-          const { id } = await done(t.admin.call('POST', `${t.base}/apps`, { name: 'secret', slug: 'secret' }));
+          const { id } = await done(
+            t.admin.call('POST', `${t.base}/apps`, { name: 'secret', slug: 'secret' }),
+          );
           await setApp(t.server, id, { visibility: 'private' });
           await done(
             t.admin.call('POST', `${t.base}/apps/secret/tables`, { name: 'plans', columns: ['n:int'] }),

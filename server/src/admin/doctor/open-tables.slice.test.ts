@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { presetOf, type TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
 import { openControlDatabase } from '../../core/db.ts';
-import { migrate } from '../../core/migrate.ts';
+import { migrate, migrationsDirectory } from '../../core/migrate.ts';
 import { freshDatabase } from '../../drivers/database/testing.ts';
-import { migrationsDirectory } from '../../migrations-directory.ts';
 import type { DatabaseFacts } from './check.ts';
 import { openTables } from './database.ts';
 
