@@ -32,13 +32,13 @@ describe.each([
     await grant();
     expect((await get('sales/numbers?per_page=1')).status).toBe(200);
     const startedAt = performance.now();
-    const slow = Promise.all([get('sales/slow?select=body'), get('sales/slow/_count?body=neq.x')]).then(
-      (answers) => ({ answers, ms: performance.now() - startedAt }),
-    );
     let isOver = false;
-    slow.finally(() => {
-      isOver = true;
-    });
+    const slow = Promise.all([get('sales/slow?select=body'), get('sales/slow/_count?body=neq.x')]).then(
+      (answers) => {
+        isOver = true;
+        return { answers, ms: performance.now() - startedAt };
+      },
+    );
     let [quick, slowest] = [0, 0];
     while (!isOver) {
       const sentAt = performance.now();
