@@ -79,7 +79,13 @@ describe.skipIf(!hasPostgres15 && !needsPostgres15)("the organisation's data in 
     expect(exported.body.detail).toContain('warehouse/sales/orders:export');
     const log = () => t.admin.call('GET', `${t.base}/access/log?connector=warehouse`);
     await until('the reads are in the access log', async () => (await log()).body.items.length > 0, 5_000);
-    expect((await log()).body.items[0]).toMatchObject({ through_app_id: site.app.id });
+    expect((await log()).body.items[0]).toMatchObject({
+      through_app_id: site.app.id,
+      through_app_slug: site.app.slug,
+    });
+    const svc = svcFor(t.server, { token: t.admin.token, tenant: t.slug });
+    const { stdout } = await svc(['access', 'log', '--connector', 'warehouse']);
+    expect([stdout.includes(` ${site.app.slug} `), stdout.includes(site.app.id)]).toEqual([true, false]);
   });
 
   test('is refused with a link to the filled form, and opens and closes with the grant', async () => {

@@ -75,6 +75,22 @@ describe('a column that a person sees masked or hidden', () => {
   });
 });
 
+test('a number that one grant rounds and another shows in some rows stays a number', async () => {
+  const table = await world.table(['id:int', 'total:int'], { access: 'closed' });
+  await table.insert({ id: 1, total: 9 }, { id: 2, total: 104 }, { id: 3, total: 1_204 });
+  const path = world.pathOf(table);
+  const ada = await newMember(world.tenant);
+  const rounded = [{ column: 'total', kind: 'round', args: { to: 10 } }];
+  for (const fields of [{ masks: rounded }, { row_filter: 'id=eq.2' }])
+    await world.grant(ada, path, { policy_ids: [await world.policy(path, fields)] });
+  for (const [at, send] of bothPaths(bearer(ada), table)) {
+    const totals = async (search: string) =>
+      (await done(send('GET', `?select=total&${search}`))).data.map(({ total }: { total: unknown }) => total);
+    expect([at, await totals('sort=total')]).toEqual([at, [10, 104, 1_200]]);
+    expect([at, await totals('sort=total&total=gt.20')]).toEqual([at, [104, 1_200]]);
+  }
+});
+
 test('a policy whose attribute a person lacks shows no rows, and says why', async () => {
   const { table, path, ids } = await orders();
   const ada = await newMember(world.tenant);

@@ -7,4 +7,4 @@ const kinds = [
   ...(hasPostgres15 || needsPostgres15 ? (['postgres'] as const) : []),
   ...(hasMariaDb || needsMariaDb ? (['mysql'] as const) : []),
 ];
-policyLeaks({ attempts: 2_000, kinds });
+policyLeaks({ attempts: 800, kinds });

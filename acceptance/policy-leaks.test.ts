@@ -1,3 +1,3 @@
 import { policyLeaks } from './suites/policy-leaks.ts';
 
-policyLeaks({ attempts: 160, kinds: [] });
+policyLeaks({ attempts: 110, kinds: [] });

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { done } from './support/people.ts';
+import { svcFor } from './support/commands.ts';
+import { setApp } from './support/database.ts';
+import { bearer, done, newMember, tokenThrough } from './support/people.ts';
 import { type RowsWorld, rowsWorld } from './support/rows.ts';
 
 let world: RowsWorld;
@@ -134,6 +136,68 @@ describe('a column that refers to another table', () => {
     expect([after.status, after.body.author]).toEqual([200, null]);
     expect(after.body.updated_at > book.updated_at).toBe(true);
     expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'));
+  });
+
+  test('is followed by the plan of a deletion, as far as the caller sees the rows', async () => {
+    const { authors, books, ada } = await authorsAndBooks((name) => `author:ref:${name}(on_delete=cascade)`);
+    const pages = await world.table([`book:ref:${books.name}(on_delete=cascade)`]);
+    const prizes = await world.table([`won_by:ref:${authors.name}:nullable(on_delete=set_null)`]);
+    const [one, two] = await books.insert({ title: 'A', author: ada.id }, { title: 'B', author: ada.id });
+    await pages.insert({ book: one.id }, { book: one.id }, { book: two.id });
+    await prizes.insert({ won_by: ada.id });
+    const warningsOf = async (path: string, send = authors.send) =>
+      (await done(send('DELETE', `${path}dry_run=true`))).plan.warnings;
+    const all = [
+      `Deletes 2 rows of ${books.name} as well.`,
+      `Deletes 3 rows of ${pages.name} as well.`,
+      `Clears the references of 1 row of ${prizes.name}.`,
+    ];
+    expect(await warningsOf(`/${ada.id}?`)).toEqual(all);
+    expect(await warningsOf('?name=eq.Ada&')).toEqual(all);
+    const svc = svcFor(world.server, { token: world.owner.token, tenant: world.tenant.slug });
+    const shown = await svc(['rows', 'delete', authors.name, ada.id, '--app', world.app.slug]);
+    for (const text of all) expect(shown.stdout + shown.stderr).toContain(text);
+
+    // Somebody who sees only some of the rows learns what can happen, and nothing about others' rows.
+    const reader = await newMember(world.tenant);
+    await setApp(world.server, world.app.id, { visibility: 'public' });
+    await done(authors.shape('PUT', '/access', { preset: 'read-write' }));
+    await done(books.shape('PUT', '/access', { read: ['title=eq.A'], write: ['none'] }));
+    await done(pages.shape('PUT', '/access', { preset: 'closed' }));
+    await done(prizes.shape('PUT', '/access', { preset: 'closed' }));
+    const token = await tokenThrough(world.server, reader, `${world.tenant.slug}/${world.app.slug}`);
+    const some = [`Rows of ${books.name} that refer to deleted rows are deleted as well.`];
+    const send = world.as(bearer({ token }), authors);
+    expect(await warningsOf(`/${ada.id}?`, send)).toEqual(some);
+    const [zoe] = await authors.insert({ name: 'Zoe' });
+    expect(await warningsOf(`/${zoe.id}?`, send)).toEqual(some);
+    expect(await warningsOf(`/${zoe.id}?`)).toEqual([]);
+
+    const { plan } = await done(authors.send('DELETE', `/${ada.id}?dry_run=true`));
+    await pages.insert({ book: two.id });
+    const header = { 'if-plan': `"${plan.fingerprint}"` };
+    const stale = await authors.send('DELETE', `/${ada.id}`, undefined, header);
+    expect([stale.status, stale.body.code]).toEqual([409, 'plan_stale']);
+    const now = (await done(authors.send('DELETE', `/${ada.id}?dry_run=true`))).plan.fingerprint;
+    expect((await authors.send('DELETE', `/${ada.id}`, undefined, { 'if-plan': `"${now}"` })).status).toBe(
+      204,
+    );
+    expect([await books.list(), await pages.list()]).toEqual([[], []]);
+  });
+
+  test('of a table to itself counts the rows below', async () => {
+    const tree = await world.table(['name:text']);
+    await done(
+      tree.shape('POST', '/columns', JSON.stringify(`up:ref:${tree.name}:nullable(on_delete=cascade)`)),
+    );
+    const [top] = await tree.insert({ name: 'top' });
+    const [left] = await tree.insert({ name: 'left', up: top.id }, { name: 'right', up: top.id });
+    await tree.insert({ name: 'leaf', up: left.id });
+    const plan = async (path: string) => (await done(tree.send('DELETE', path))).plan.warnings;
+    expect(await plan(`/${top.id}?dry_run=true`)).toEqual([`Deletes 3 rows of ${tree.name} as well.`]);
+    expect(await plan('?name=in.(left,right)&dry_run=true')).toEqual([
+      `Deletes 1 row of ${tree.name} as well.`,
+    ]);
   });
 
   test('is added to a table with rows, changed and dropped', async () => {

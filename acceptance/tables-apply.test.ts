@@ -57,7 +57,12 @@ test('a schema file of tables create has rules, and --access overrides them', as
 describe('svc tables apply', () => {
   test('previews, then creates tables with their rules, and changes nothing the second time', async () => {
     const { app, owner, svc, apply } = await newLunch();
-    expect((await apply()).code).toBe(0);
+    const { plan } = JSON.parse((await apply()).stdout);
+    const planned = plan.changes.filter(({ path }: { path: string }) => path.endsWith('access'));
+    expect(planned).toMatchObject([
+      { path: 'access', after: { read: ['any'], insert: ['role:manager', 'app'] } },
+      { path: 'table orders.access', after: { read: ['own', 'role:manager'], delete: ['own', 'app'] } },
+    ]);
     expect((await done(owner.call('GET', `${app.base}/tables`))).items).toEqual([]);
     const first = await apply('--execute');
     expect(JSON.parse(first.stdout)).toMatchObject({ created: ['menu', 'orders'], changed: true });
@@ -216,6 +221,10 @@ describe('svc apply', () => {
     const { app, svc, file } = await newLunch();
     const apply = (...more: string[]) => svc(['apply', '--app', app.slug, '--file', file, ...more]);
     const missing = await apply('--check', '--json');
+    expect((await apply('--check')).stdout).toBe(
+      'create table menu, rules: read any; insert role:manager, app; update role:manager, app; delete role:manager, app\n' +
+        'create table orders, rules: read own, role:manager; insert own, app; update own, app; delete own, app; limits on note\n',
+    );
     expect([missing.code, JSON.parse(missing.stdout)]).toMatchObject([
       6,
       { differs: true, steps: [{ text: 'create table menu' }, { text: 'create table orders' }] },

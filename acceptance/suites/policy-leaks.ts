@@ -44,7 +44,11 @@ const numbers = ['0', '1', '100', '140', '149', '151', '200', '500', '777', '-5'
 const dates = ['2001-01-01', '2001-05-06', '2001-11-12', '1999-01-01'];
 
 /** Asks one set of questions in two worlds that differ only in what the caller may not see: the answers are the same. */
-export function policyLeaks(size: { attempts: number; kinds: readonly Kind[] }): void {
+export function policyLeaks(size: {
+  /** On each surface. */
+  attempts: number;
+  kinds: readonly Kind[];
+}): void {
   const random = newRandom();
   const surfaces: Surface[] = [];
   const warehouses: Warehouse[] = [];
@@ -210,6 +214,27 @@ export function policyLeaks(size: { attempts: number; kinds: readonly Kind[] }):
       ...get(`?per_page=${1 + random.below(9)}&sort=${random.pick(['', '-'])}${anyColumn()}`),
       pages: 2,
     }),
+    aggregate: () => get(`/_aggregate?select=${groupQuery()}`),
+    'aggregate pages': () => ({
+      ...get(`/_aggregate?select=${anyColumn()},c:count()&per_page=${1 + random.below(3)}`),
+      pages: 2,
+    }),
+    distinct: () =>
+      get(
+        random.pick([
+          `?distinct=${anyColumn()}&select=${anyColumn()}`,
+          `/_count?distinct=${anyColumn()}`,
+          `?distinct=${anyColumn()}&sort=${random.pick(['', '-'])}${anyColumn()}`,
+        ]),
+      ),
+    related: () =>
+      get(
+        random.pick([
+          `?select=id,others(${anyColumn()})`,
+          `/${anyId()}?select=id,people(*)`,
+          '?expand=people',
+        ]),
+      ),
     search: () => get(`?${random.pick(['name', 'email', 'code', 'secret'])}=ihas.${operand('name')}`),
     row: () => get(`/${anyId()}${random.pick(['', '?select=id,name', '?select=secret', '?select=email'])}`),
     etag: () => get(`/${random.pick(visibleIds)}`),
@@ -249,34 +274,55 @@ export function policyLeaks(size: { attempts: number; kinds: readonly Kind[] }):
       ]),
     }),
   };
+  const groupQuery = () => {
+    const over = anyColumn();
+    return random.pick([
+      `c:count(),x:${over}.max(),m:${over}.min()`,
+      `total,c:count(),d:${over}.count_distinct()`,
+      `${over},c:count()&sort=-c&having=c.gt.${random.below(4)}`,
+      `s:total.sum(),a:total.avg(),l:level.sum()`,
+      `y:born.month(),c:count()`,
+      `c:count(),s:total.sum()&${condition()}`,
+      `${over}.sum(),nothing.max()`,
+    ]);
+  };
   const get = (path: string): Attempt => ({ kind: '', method: 'GET', path });
   const anyId = () => random.pick([...visibleIds.slice(0, 6), ...hiddenIds]);
   const change = () => ({ [random.pick(['name', 'secret', 'email', 'level', 'nothing'])]: 'x' });
 
   test('two worlds that differ only in what is hidden give the same answers', async () => {
-    const perSurface = Math.ceil(size.attempts / surfaces.length);
+    const perSurface = size.attempts;
+    let asked = 0;
+    const answered = new Set<string>();
     const seen: Record<string, number> = {};
     for (const surface of surfaces) {
-      const attempts = random.times(perSurface, () => {
-        const kind = random.pick(Object.keys(kinds));
+      const names = Object.keys(kinds);
+      const attempts = random.times(perSurface, (at) => {
+        const kind = names[at % names.length]!;
         seen[kind] = (seen[kind] ?? 0) + 1;
         return { ...kinds[kind]!(), kind };
       });
       const before = await inTurns(attempts, (attempt) => ask(surface.send, attempt));
       await surface.changeHidden();
       const after = await inTurns(attempts, (attempt) => ask(surface.send, attempt));
-      for (const [at, attempt] of attempts.entries())
+      for (const [at, attempt] of attempts.entries()) {
         expect([surface.name, attempt, after[at]]).toEqual([surface.name, attempt, before[at]]);
+        asked++;
+      }
       const found = before.filter((answers) => answers.some(({ status }) => status === 200));
       // The questions were good ones: many of them were answered.
       expect(found.length).toBeGreaterThan(perSurface / 4);
+      for (const [at, { kind }] of attempts.entries()) if (found.includes(before[at]!)) answered.add(kind);
       const shown = JSON.stringify(
         before.map((answers) => answers.map(({ status, body }) => status < 300 && body)),
       );
       expect(/"(secret|level)":|"region":"(us|asia)"/.exec(shown)).toBeNull();
     }
+    expect(asked).toBe(perSurface * (2 + size.kinds.length));
+    for (const kind of ['aggregate', 'aggregate pages', 'distinct', 'sort', 'count', 'filter', 'export'])
+      expect(answered).toContain(kind);
     console.log(
-      `policy leaks: seed ${random.seed}; ${perSurface * surfaces.length} attempts on ${surfaces.map(({ name }) => name).join(', ')} (${Object.entries(
+      `policy leaks: seed ${random.seed}; ${asked} attempts on ${surfaces.map(({ name }) => name).join(', ')} (${Object.entries(
         seen,
       )
         .map(([kind, count]) => `${kind} ${count}`)

@@ -1,8 +1,12 @@
+import { jsonOutput, svcFor } from './commands.ts';
 import { setApp } from './database.ts';
-import { done, newTenant, type Person } from './people.ts';
+import { type Answered, done, newTenant, type Person } from './people.ts';
+
+/** How access is set and previewed. */
+export type PreviewDriver = 'HTTP' | 'svc';
 
 /** A connector `warehouse` over the tables of the admin's app `shop`, and the app `lunch` for tables with rules. */
-export async function previewWorld() {
+export async function previewWorld(driver: PreviewDriver = 'HTTP') {
   const t = await newTenant();
   const { admin, base } = t;
   for (const slug of ['shop', 'lunch']) {
@@ -30,47 +34,75 @@ export async function previewWorld() {
   const connector = { name: 'warehouse', kind: 'tables', app: 'shop' };
   const connectorId: string = (await done(admin.call('POST', `${base}/connectors`, connector))).id;
 
-  const policy = async (name: string, fields: Record<string, unknown>): Promise<string> =>
-    (
-      await done(
-        t.admin.call('POST', `${t.base}/access-policies`, { name, connector_id: connectorId, ...fields }),
-      )
-    ).id;
-  const preset = async (name: string, ...actions: string[]): Promise<string> =>
-    (await done(t.admin.call('POST', `${t.base}/presets`, { name, actions }))).id;
-  const grant = async (person: Person, fields: Record<string, unknown> = {}): Promise<string> =>
-    (
-      await done(
-        t.admin.call('POST', `${t.base}/grants`, {
-          subject_id: person.id,
-          connector_id: connectorId,
-          preset_id: 'reader',
-          ...fields,
-        }),
-      )
-    ).id;
+  const svc = svcFor(t.server, { token: admin.token, tenant: t.slug });
+  const made = async (input: unknown, ...line: string[]) => {
+    const ran = await svc([...line, '--execute', '--json'], { stdin: JSON.stringify(input) });
+    if (ran.code !== 0) throw new Error(`svc ${line.join(' ')} ended with ${ran.code}: ${ran.stderr}`);
+    return ran.json<{ id: string }>().id;
+  };
+  const create = async (collection: string, body: object): Promise<string> =>
+    (await done(admin.call('POST', `${base}/${collection}`, body))).id;
+
+  const policy = (name: string, fields: Record<string, unknown>): Promise<string> => {
+    const body = { name, connector_id: connectorId, ...fields };
+    if (driver === 'HTTP') return create('access-policies', body);
+    return made(body, 'policies', 'create', '--from-file', '-');
+  };
+  const preset = (name: string, ...actions: string[]): Promise<string> =>
+    driver === 'HTTP'
+      ? create('presets', { name, actions })
+      : made(null, 'presets', 'create', '--name', name, '--actions', actions.join());
+  const grant = (person: Person, fields: Record<string, unknown> = {}): Promise<string> => {
+    if (driver === 'HTTP')
+      return create('grants', {
+        subject_id: person.id,
+        connector_id: connectorId,
+        preset_id: 'reader',
+        ...fields,
+      });
+    const flags = [
+      ...['--subject', person.email, '--connector', 'warehouse'],
+      ...['--preset', String(fields.preset_id ?? 'reader')],
+      ...[fields.policy_ids ?? []].flat().flatMap((id) => ['--policy', String(id)]),
+      ...[fields.scope_resource_paths ?? []].flat().flatMap((path) => ['--scope', String(path)]),
+      ...(fields.expires_at ? ['--expires-at', String(fields.expires_at)] : []),
+    ];
+    return made(null, 'grants', 'create', ...flags);
+  };
+  const revoke = (id: string): Promise<unknown> =>
+    driver === 'HTTP'
+      ? done(admin.call('POST', `${base}/grants/${id}/revoke`, {}))
+      : made(null, 'grants', 'revoke', id);
+
+  const ask = async (body: Record<string, unknown>, by: Person): Promise<Answered> => {
+    if (driver === 'HTTP') return by.call('POST', `${base}/access/preview`, body);
+    const flags = Object.entries(body).flatMap(([name, value]) => [
+      `--${name.replaceAll('_', '-')}`,
+      String(value),
+    ]);
+    const { stdout } = await svc(['access', 'preview', ...flags]);
+    const answer = await jsonOutput(svc, 'access', 'preview', ...flags);
+    // What a person reads begins with the explanation.
+    return {
+      status: 200,
+      headers: new Headers(),
+      text: stdout,
+      body: { ...answer, text: stdout.split('\n')[0] },
+    };
+  };
   const preview = (as: Person, fields: Record<string, unknown> = {}, by = t.admin) =>
-    by.call('POST', `${t.base}/access/preview`, {
-      as: as.email,
-      connector: 'warehouse',
-      resource_path: 'shop/orders',
-      ...fields,
-    });
+    ask({ as: as.email, connector: 'warehouse', resource_path: 'shop/orders', ...fields }, by);
   const inApp = (as: Person, table: string, fields: Record<string, unknown> = {}, by = t.admin) =>
-    by.call('POST', `${t.base}/access/preview`, { as: as.email, app: 'lunch', table, ...fields });
+    ask({ as: as.email, app: 'lunch', table, ...fields }, by);
   const own = (person: Person, path = 'shop/orders') =>
     person.call('GET', `/data/${t.slug}/_connectors/warehouse/${path}/_access`);
-  const rules = (name: string, access: unknown, more: object = {}) =>
-    done(
-      t.admin.call('POST', `${t.base}/apps/lunch/tables`, {
-        name,
-        columns: ['by:uuid', 'n:int'],
-        access,
-        ...more,
-      }),
-    );
+  const rules = (name: string, access: unknown, more: object = {}): Promise<unknown> => {
+    const body = { columns: ['by:uuid', 'n:int'], access, ...more };
+    if (driver === 'HTTP') return create('apps/lunch/tables', { name, ...body });
+    return made(body, 'tables', 'create', name, '--app', 'lunch', '--schema', '-');
+  };
 
-  return { t, connectorId, policy, preset, grant, preview, inApp, own, rules };
+  return { t, connectorId, policy, preset, grant, revoke, preview, inApp, own, rules };
 }
 
 export type PreviewWorld = Awaited<ReturnType<typeof previewWorld>>;

@@ -1,8 +1,7 @@
-import { patientMs } from '../../scripts/patience.ts';
 import { Tally } from './rows.ts';
 import { until } from './until.ts';
 
-/** The promise: this long after the removal was confirmed, nothing works any more. */
+/** The promise: this long after the removal was confirmed, nothing works any more, however busy the machine is. */
 const withinMs = 1_000;
 /** A client that is refused so often in a row, in each kind of request, is out. */
 const refusalsInRow = 5;
@@ -36,7 +35,7 @@ export async function revokeUnderLoad({ clients, remove }: Load) {
     if (answer === 'works') {
       successes += 1;
       lastSuccessAt = Math.max(lastSuccessAt, sentAt);
-      if (sentAt > removedAt + patientMs(withinMs)) late += 1;
+      if (sentAt > removedAt + withinMs) late += 1;
     } else if (answer === 'refused') refusals += 1;
     else if (!answer.startsWith('503')) odd.add(answer);
     return answer === 'refused';

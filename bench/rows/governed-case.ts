@@ -8,6 +8,7 @@ import { pgbenchScript, randomId, type Script } from './pgbench-script.ts';
 import type { Prepared } from './prepare.ts';
 import { runPgbench } from './run-pgbench.ts';
 import { runWrk } from './run-wrk.ts';
+import type { Table } from './start-server.ts';
 import type { Tools } from './tools.ts';
 
 const rounds = 5;
@@ -21,8 +22,29 @@ const connectorConnections = 4;
 type Kind = 'point' | 'list';
 type Run = () => Promise<Measurement>;
 
-/** What policies cost: the same rows in tables with and without them. */
+/** What rules cost: the same rows, read by somebody who came through the app, in tables with and without conditions. */
+async function measureRules(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
+  const { server, reads, inserts, batches } = prepared;
+  const setRules = ({ name }: Table, rules: object) =>
+    server.call('PUT', `/api/v1/tenants/demo/apps/bench/tables/${name}/access`, rules);
+  const read = ['category=gte.0'];
+  await setRules(inserts, { read });
+  await setRules(batches, { read, columns: { price: { read: ['role:buyer', 'category=lt.5'] } } });
+  const user = 'admin@demo.localhost';
+  const visitor = server.admin('tokens', 'issue', '--user', user, '--through', 'demo/bench').access_token;
+  const wrk = wrkOn(prepared, tools, cleanup, visitor);
+  for (const kind of ['point', 'list'] as const)
+    await takeTurns(`${kind} with rules to without`, policyMin, {
+      'everybody reads': wrk(reads.path, kind),
+      'a condition on rows': wrk(inserts.path, kind),
+      'a condition on rows, one on a column': wrk(batches.path, kind),
+    });
+}
+
+/** What rules and policies cost: the same rows in tables with and without them. */
 export async function measurePolicies(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
+  // Before there is a connector of the app, which rules do not need.
+  await measureRules(prepared, tools, cleanup);
   const { reads, inserts, batches } = prepared;
   const { id: connector_id } = await post(prepared, 'connectors', {
     name: 'Bench',
@@ -96,10 +118,10 @@ const post = ({ server }: Prepared, path: string, body?: object) =>
   server.call<{ id: string }>('POST', `/api/v1/tenants/demo/${path}`, body);
 
 const wrkOn =
-  (prepared: Prepared, tools: Tools, cleanup: Cleanup) =>
+  (prepared: Prepared, tools: Tools, cleanup: Cleanup, visitor?: string) =>
   (path: string, kind: Kind): Run => {
     const { server, pat, inserts } = prepared;
-    const load = serverLoads({ port: server.port, pat, reads: path, inserts: inserts.path })[kind];
+    const load = serverLoads({ port: server.port, pat, visitor, reads: path, inserts: inserts.path })[kind];
     const named = { ...load, name: `${load.name}${path.replaceAll('/', '-')}` };
     return () =>
       turn((time) => runWrk(tools.wrk, server.folder, named, { seconds: time, cleanup }), prepared);

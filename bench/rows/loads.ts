@@ -7,8 +7,17 @@ export interface Loads {
   insert: Load;
 }
 
-export function serverLoads(options: { port: number; pat: string; reads: string; inserts: string }): Loads {
-  const head = `Host: 127.0.0.1:${options.port}\\r\\nX-Api-Key: ${options.pat}\\r\\n`;
+export function serverLoads(options: {
+  port: number;
+  pat: string;
+  /** In place of the personal access token: of somebody who came through an app. */
+  visitor?: string | undefined;
+  reads: string;
+  inserts: string;
+}): Loads {
+  const { visitor, pat } = options;
+  const credential = visitor === undefined ? `X-Api-Key: ${pat}` : `Authorization: Bearer ${visitor}`;
+  const head = `Host: 127.0.0.1:${options.port}\\r\\n${credential}\\r\\n`;
   const { port } = options;
   return {
     point: { name: 'svc-point', port, script: pointScript(`${options.reads}/`, head) },

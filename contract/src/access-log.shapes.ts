@@ -9,6 +9,10 @@ export const AccessLogEntry = z.object({
   actor_id: uuid,
   actor_name: z.string().meta({ description: 'E-mail address, app or service account at that time.' }),
   through_app_id: uuid.nullable().meta({ description: 'The app that read for the person.' }),
+  through_app_slug: z
+    .string()
+    .nullable()
+    .meta({ description: 'Its present slug; null after it was purged.' }),
   connector_id: uuid.nullable(),
   app_id: uuid.nullable().meta({ description: 'The app whose table was read.' }),
   resource_path: z.string(),

@@ -133,6 +133,10 @@ export const SchemaStep = z.object({
   table: z.string(),
   text: z.string().meta({ description: 'The step in words.' }),
   destructive: z.boolean().meta({ description: 'Values of rows are lost.' }),
+  access: z
+    .string()
+    .nullable()
+    .meta({ description: 'Of a new table or new rules: a preset, or who may do what, in words.' }),
 });
 
 const declaredSchema = z.strictObject({ roles: declaredRoles.optional(), tables: declaredTables });

@@ -73,7 +73,10 @@ async function apply(ctx: Ctx, flags: ApplyFlags): Promise<Result> {
 
 async function check(ctx: Ctx, input: Input<typeof CheckShape>): Promise<Result> {
   const value = await (await ctx.client()).call(checkTables, input);
-  const lines = value.steps.map(({ text, destructive }) => `${text}${destructive ? ' (destructive)' : ''}\n`);
+  const lines = value.steps.map(
+    ({ text, destructive, access }) =>
+      `${text}${access === null ? '' : `, rules: ${access}`}${destructive ? ' (destructive)' : ''}\n`,
+  );
   if (!value.differs) return { value, text: () => 'The tables are as the file says.\n' };
   const next = 'svc apply previews the change; --prune includes drops.';
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { formatDuration, parseDuration } from './flag-values.ts';
+import { formatDuration, parseDuration, parseFlagValue } from './flag-values.ts';
 
 test.each([
   ['500ms', 500],
@@ -37,4 +37,20 @@ test('no text makes parsing throw or return a negative number or NaN', () => {
       expect(ms === null || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
     }),
   );
+});
+
+test.each([
+  ['a,b', ['a', 'b']],
+  [' a , b ', ['a', 'b']],
+  ['"Europe, all",Own region', ['Europe, all', 'Own region']],
+  ['"the ""big"", one"', ['the "big", one']],
+  ['amount:decimal(12,2),n:int', ['amount:decimal(12,2)', 'n:int']],
+  ['"a" b,c', ['"a" b', 'c']],
+  ['', []],
+])('%j is a list', (text, entries) => {
+  expect(parseFlagValue('--policy', { type: 'list', summary: '' }, text)).toEqual(entries);
+});
+
+test.each(['a,', ',a', 'a,,b', '""'])('%j has an empty entry', (text) => {
+  expect(() => parseFlagValue('--policy', { type: 'list', summary: '' }, text)).toThrow('empty entry');
 });

@@ -81,10 +81,21 @@ function parseChoice(name: string, values: readonly string[], text: string): str
 /** An empty text is the empty list, which clears a list; an empty entry is a mistake. */
 function parseList(name: string, values: readonly string[] | undefined, text: string): string[] {
   if (text.trim() === '') return [];
-  // `amount:decimal(12,2)` is one entry.
-  const entries = text.split(/,(?![^(]*\))/).map((entry) => entry.trim());
+  const entries = splitList(text);
   if (entries.includes('')) throw usageError(`${name} has an empty entry in ${quoteValue(text)}.`);
   return values === undefined ? entries : entries.map((entry) => parseChoice(name, values, entry));
+}
+
+/** `"Europe, all",amount:decimal(12,2)` has two entries; a quote within quotes is doubled, as in CSV. */
+function splitList(text: string): string[] {
+  const entry = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|((?:[^,]|,(?=[^(]*\)))*))(,|$)/gy;
+  const entries: string[] = [];
+  for (let end = ','; end === ','; ) {
+    const [, quoted, plain = '', separator = ''] = entry.exec(text) ?? [];
+    entries.push(quoted?.replaceAll('""', '"') ?? plain.trim());
+    end = separator;
+  }
+  return entries;
 }
 
 function rangeText(min: number | string | undefined, max: number | string | undefined): string {

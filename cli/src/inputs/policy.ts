@@ -4,7 +4,7 @@ import { usageError } from '../framework/errors.ts';
 import { joinOr } from '../framework/text.ts';
 
 export const policyFlagSummary =
-  'Access policies that narrow the grant, by id or name; one whose name has a comma by id';
+  'Access policies that narrow the grant, by id or name; a name with a comma in double quotes';
 
 export const policyFlags = {
   'from-file': {

@@ -50,7 +50,10 @@ export const accessLogView: View = {
     'rows',
     'columns',
     'masked_columns',
-    'through_app_id',
+    {
+      title: 'through_app',
+      value: ({ through_app_slug, through_app_id }) => through_app_slug ?? through_app_id,
+    },
     connectorColumn,
     'request_id',
   ],

@@ -58,13 +58,16 @@ export const tableAccessView: View = {
   ],
 };
 
-export const appliedTablesView: View = {
-  columns: [
-    'changed',
-    { title: 'steps', value: ({ steps = [] }) => (steps as { text: string }[]).map(({ text }) => text) },
-    { title: 'left', value: ({ left = [] }) => (left as { text: string }[]).map(({ text }) => text) },
-  ],
-};
+const stepsField = (title: string) => ({
+  title,
+  value: (applied: Record<string, unknown>) =>
+    ((applied[title] ?? []) as { text: string; access?: string | null }[]).map(({ text, access }) =>
+      access ? `${text}, rules: ${access}` : text,
+    ),
+});
+const appliedFields = ['changed', stepsField('steps'), stepsField('left')];
+
+export const appliedTablesView: View = { columns: appliedFields, fields: appliedFields };
 
 export const appRoleView: View = { columns: ['role', 'email', 'name', 'user_id', 'created_at'] };
 

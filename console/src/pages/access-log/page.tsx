@@ -64,7 +64,11 @@ export default function AccessLogPage() {
               rows={entries}
               columns={[
                 { head: 'Time', cell: (entry) => <TimeText value={entry.at} /> },
-                { head: 'Reader', cell: (entry) => entry.actor_name },
+                {
+                  head: 'Reader',
+                  cell: ({ actor_name, through_app_slug }) =>
+                    through_app_slug === null ? actor_name : `${actor_name} through ${through_app_slug}`,
+                },
                 { head: 'Path', cell: (entry) => <Code>{entry.resource_path}</Code> },
                 { head: 'Action', cell: (entry) => entry.action },
                 { head: 'Rows', cell: (entry) => entry.rows },

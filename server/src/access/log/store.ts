@@ -70,7 +70,7 @@ export async function listRows(
   db: Db,
   tenantId: string,
   filter: AccessLogFilter,
-): Promise<(AccessLogRow & { position: Position })[]> {
+): Promise<(AccessLogRow & { through_app_slug: string | null; position: Position })[]> {
   const { actorId, appId, connectorId, path, from, to, before } = filter;
   const conditions: RawBuilder<unknown>[] = [sql`tenant_id = ${tenantId}`];
   if (actorId) conditions.push(sql`actor_id = ${actorId}`);
@@ -82,10 +82,17 @@ export async function listRows(
   if (before)
     conditions.push(sql`(l.at, l.id) <= (${before.at}, ${before.id}::bigint)
       and ((l.at, l.id) < (${before.at}, ${before.id}::bigint) or e.place > ${before.place})`);
-  type Found = Omit<AccessLogRow, 'at'> & { read_at: Date; row_at: Date; row_id: string; place: number };
+  type Found = Omit<AccessLogRow, 'at'> & {
+    through_app_slug: string | null;
+    read_at: Date;
+    row_at: Date;
+    row_id: string;
+    place: number;
+  };
   const { rows } =
     await sql<Found>`select ${sharedNames}, l.id::text as row_id, l.at as row_at, e.at as read_at, e.rows,
-      e.request_id, e.place::int as place
+      e.request_id, e.place::int as place,
+      (select slug from svc.apps where apps.id = l.through_app_id) as through_app_slug
     from svc.access_log l cross join lateral (
       select l.at, l.rows, l.request_id, 0 as place
       union all
@@ -101,7 +108,7 @@ export async function listRows(
   }));
 }
 
-/** The table belongs to a later module; read only. */
+/** As for the names in the list, the table belongs to a later module; read only. */
 export async function findAppId(db: Db, tenantId: string, ref: string): Promise<string | null> {
   if (isUuid(ref)) return ref.toLowerCase();
   const { rows } = await sql<{ id: string }>`

@@ -208,7 +208,7 @@ export const openTables = databaseCheck('tables', async ({ control }) => {
   const [first] = rows;
   if (!first) return ok('No table lets every user of its app change every row.');
   return warning(
-    `In ${first.total} tables every user of the app can change every row: ${rows.map(({ name }) => name).join(', ')}${first.total > rows.length ? ' …' : ''}`,
+    `In ${first.total} ${first.total === 1 ? 'table' : 'tables'} every user of the app can change every row: ${rows.map(({ name }) => name).join(', ')}${first.total > rows.length ? ' …' : ''}`,
     'Tell the owners to set rules: svc tables access set.',
   );
 });

@@ -1,3 +1,4 @@
+import type { ColumnType } from '@svc/contract/columns.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import {
   allOf,
@@ -140,8 +141,7 @@ function viewColumn(source: CatalogueColumn, parts: readonly ReadPart[]): ViewCo
     cases.every(({ when, mask }) => isAlways(when) && isSameMask(mask, first.mask));
   if (isSame && first.mask === null) return { column: source, source, cases: [] };
   const types = new Set(cases.map(({ mask }) => (mask ? maskedType(mask, source.type) : source.type)));
-  const [type = source.type] = types;
-  const column = { ...source, type: types.size > 1 ? 'text' : type, nullable: true } as const;
+  const column = { ...source, type: commonType(types, source), nullable: true };
   if (isSame) return { column, source, cases: [{ when: always, mask: first.mask }] };
   const permissiveFirst = cases.toSorted((one, other) => compareStrictness(one.mask, other.mask));
   return {
@@ -149,6 +149,14 @@ function viewColumn(source: CatalogueColumn, parts: readonly ReadPart[]): ViewCo
     source,
     cases: permissiveFirst.map(({ where, when, mask }) => ({ when: allOf([where, when]), mask })),
   };
+}
+
+/** A number that some rows show rounded stays a number; where some show a hash, all are texts. */
+function commonType(types: ReadonlySet<ColumnType>, { type }: CatalogueColumn): ColumnType {
+  const [first = type] = types;
+  if (types.size <= 1) return first;
+  const rounded = maskedType({ kind: 'round', args: {} }, type);
+  return [...types].every((each) => each === type || each === rounded) ? rounded : 'text';
 }
 
 const isSameMask = (one: Mask | null, other: Mask | null) =>

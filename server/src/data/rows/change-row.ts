@@ -28,6 +28,7 @@ import {
   reachesOthers,
   runWrite,
   type WriteMode,
+  withCascades,
 } from './write-transaction.ts';
 
 export interface RowChange {
@@ -52,8 +53,11 @@ async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathRespo
       if (change.mayGrow) requireStoredSize(changed.json.length);
       return change.respond(changed);
     }
-    const { previewed } = await previewChange(ctx, change, tx.query);
-    return previewResponse(ctx, change.operation, previewed);
+    const preview = () => previewChange(ctx, change, tx.query);
+    if (change.action === 'update')
+      return previewResponse(ctx, change.operation, (await preview()).previewed);
+    const { result, warnings } = await withCascades(ctx, tx, preview, () => 1);
+    return previewResponse(ctx, change.operation, result.previewed, warnings);
   });
 }
 

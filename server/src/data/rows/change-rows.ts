@@ -22,7 +22,7 @@ import { createOutput, hasColumnIn, type Output } from './row-table.ts';
 import type { Statement } from './sql.ts';
 import { idJson } from './upsert-rows.ts';
 import { deleteSql, type GuardedRow, type InsertedColumn, lockSql, updateSql } from './write-sql.ts';
-import { losesDeleted, planResponse, runWrite } from './write-transaction.ts';
+import { losesDeleted, planResponse, runWrite, withCascades } from './write-transaction.ts';
 
 interface RowsChange {
   action: 'update' | 'delete';
@@ -87,14 +87,17 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
         detail: `More than ${rowsMax} rows match. Nothing was changed.`,
       });
     const { isRepresentation } = parsePreferences(request);
-    const after = await changeLocked(ctx, tx, {
-      change,
-      allowed: matching.allowed,
-      ids: before.map(({ rest }) => rest[0] ?? ''),
-      isStored: mode === 'preview' || isRepresentation,
-    });
-    if (mode === 'execute') return respond(ctx, change, after);
-    return previewChanges(ctx, change, before, after);
+    const changeAll = () =>
+      changeLocked(ctx, tx, {
+        change,
+        allowed: matching.allowed,
+        ids: before.map(({ rest }) => rest[0] ?? ''),
+        isStored: mode === 'preview' || isRepresentation,
+      });
+    if (mode === 'execute') return respond(ctx, change, await changeAll());
+    if (change.action === 'update') return previewChanges(ctx, change, before, await changeAll());
+    const { result, warnings } = await withCascades(ctx, tx, changeAll, ({ length }) => length);
+    return previewChanges(ctx, change, before, result, warnings);
   });
 }
 
@@ -155,6 +158,7 @@ function previewChanges(
   { operation, action }: RowsChange,
   before: readonly ReturnedRow[],
   after: readonly ReturnedRow[],
+  warnings: readonly string[] = [],
 ): FastPathResponse {
   const name = `${ctx.app.slug}/${ctx.table.catalogue.name}`;
   const rows = before.map((row, at) => ({
@@ -176,7 +180,7 @@ function previewChanges(
     before,
     after,
   }));
-  return planResponse(operation, [summary, ...shown]);
+  return planResponse(operation, [summary, ...shown], warnings);
 }
 
 const showsIds = ({ table }: RowsCtx) => table.key === table.catalogue.idColumn;

@@ -1,3 +1,5 @@
+import type { DeleteAction } from '@svc/contract/column-families.ts';
+import { escapeIdentifier } from 'pg';
 import type { AuditedChange } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
 import { makePlan } from '../../core/plan.ts';
@@ -160,9 +162,10 @@ export function previewResponse(
   ctx: RowsCtx,
   operation: { id: string; irreversible: boolean },
   { id, before, after }: PreviewedChange,
+  warnings: readonly string[] = [],
 ) {
   const target = { kind: 'row', id, name: `${ctx.app.slug}/${ctx.table.catalogue.name}` };
-  return planResponse(operation, [{ action: operation.id, target, before, after }]);
+  return planResponse(operation, [{ action: operation.id, target, before, after }], warnings);
 }
 
 /** One row of a transaction over several; the change only in a preview. */
@@ -176,9 +179,78 @@ export type PreviewedChange = Pick<AuditedChange, 'before' | 'after'> & { id: st
 export function planResponse(
   operation: { id: string; irreversible: boolean },
   changes: readonly AuditedChange[],
+  warnings: readonly string[] = [],
 ) {
-  const plan = makePlan(operation, changes, [], { ids: new Set(), now: new Date(0) });
+  const plan = makePlan(operation, changes, warnings, { ids: new Set(), now: new Date(0) });
   return jsonResponse(200, JSON.stringify({ dry_run: true, plan }));
+}
+
+/**
+ * For the plan of a deletion: what happens to rows that refer to the deleted ones. `deletedOf` is the number of rows that
+ * the work itself deletes.
+ */
+export async function withCascades<T>(
+  ctx: RowsCtx,
+  tx: Pick<Transaction, 'query'>,
+  work: () => Promise<T>,
+  deletedOf: (result: T) => number,
+): Promise<{ result: T; warnings: string[] }> {
+  const reached = reachesOthers(ctx.table) ? await reachedTables(ctx) : [];
+  if (reached.length === 0) return { result: await work(), warnings: [] };
+  const before = await countChanges(tx, reached);
+  const result = await work();
+  const after = await countChanges(tx, reached);
+  const warnings = reached.flatMap(({ table, onDelete }, at) => {
+    const { id, name } = table.catalogue;
+    // A number, or none, would tell of rows that the caller does not see.
+    if (!isWhole(table))
+      return onDelete === 'cascade'
+        ? [`Rows of ${name} that refer to deleted rows are deleted as well.`]
+        : [`References of ${name} to deleted rows are cleared.`];
+    const of = (what: 0 | 1) => (after[at]?.[what] ?? 0) - (before[at]?.[what] ?? 0);
+    const deleted = of(0) - (id === ctx.table.catalogue.id ? deletedOf(result) : 0);
+    return [
+      ...(deleted > 0 ? [`Deletes ${rowsText(deleted)} of ${name} as well.`] : []),
+      ...(of(1) > 0 ? [`Clears the references of ${rowsText(of(1))} of ${name}.`] : []),
+    ];
+  });
+  return { result, warnings };
+}
+
+const rowsText = (count: number) => (count === 1 ? '1 row' : `${count} rows`);
+
+interface ReachedTable {
+  table: Pick<RowsCtx['table'], 'view' | 'catalogue'>;
+  onDelete: DeleteAction;
+}
+
+/** The tables with rows that refer to deleted ones, directly or by others, as far as the caller knows of them. */
+async function reachedTables({ table, openRelated }: RowsCtx): Promise<ReachedTable[]> {
+  const found = new Map<string, ReachedTable>();
+  const follow = async ({ catalogue: { referencedBy = [] } }: ReachedTable['table']): Promise<void> => {
+    for (const { tableId, column, onDelete } of referencedBy) {
+      if (onDelete === 'restrict' || found.get(tableId)?.onDelete === 'cascade') continue;
+      const opened = await openRelated(tableId);
+      if (!opened?.table.byName.has(column)) continue;
+      found.set(tableId, { table: opened.table, onDelete });
+      if (onDelete === 'cascade') await follow(opened.table);
+    }
+  };
+  await follow(table);
+  return [...found.values()];
+}
+
+/** Deleted and updated rows of each table, by PostgreSQL's own counters of the transaction. */
+async function countChanges(
+  tx: Pick<Transaction, 'query'>,
+  tables: readonly ReachedTable[],
+): Promise<(readonly [deleted: number, updated: number])[]> {
+  const counters = tables.map(({ table: { catalogue } }) => {
+    const name = `'${escapeIdentifier(catalogue.schema)}.${escapeIdentifier(catalogue.table)}'::regclass`;
+    return `(pg_stat_get_xact_tuples_deleted(${name}), pg_stat_get_xact_tuples_updated(${name}))`;
+  });
+  const { rows } = await tx.query(`values ${counters.join(', ')}`, []);
+  return rows.map(([deleted, updated]) => [Number(deleted), Number(updated)]);
 }
 
 export function requireAction(

@@ -42,17 +42,22 @@ export async function setTableAccess(ctx: AppMutationCtx, input: { table: string
   return accessRecord({ ...row, rules });
 }
 
-export function newTableRules(
-  columns: readonly ColumnRow[],
-  { access, owner_column }: Pick<z.output<typeof createTable.body>, 'access' | 'owner_column'>,
-): TableRules {
+export function newTableRules(columns: readonly ColumnRow[], declared: DeclaredAccess): TableRules {
+  const rules = declaredRules(declared);
+  if (declared.access === undefined) return rules;
+  const owner = columns.find(({ name }) => name === declared.owner_column);
+  checkRules(rules, columns, owner);
+  checkPlaceholders(rules, presetRules[defaultPreset(declared.owner_column)]);
+  return rules;
+}
+
+type DeclaredAccess = Pick<z.output<typeof createTable.body>, 'access' | 'owner_column'>;
+
+/** Whether they fit the table is not checked. */
+export function declaredRules({ access, owner_column }: DeclaredAccess): TableRules {
   const preset = presetRules[defaultPreset(owner_column)];
   if (access === undefined) return preset;
-  const rules = withRules(preset, typeof access === 'string' ? { preset: access } : access);
-  const owner = columns.find(({ name }) => name === owner_column);
-  checkRules(rules, columns, owner);
-  checkPlaceholders(rules, preset);
-  return rules;
+  return withRules(preset, typeof access === 'string' ? { preset: access } : access);
 }
 
 function withRules(before: TableRules, { preset, write, columns, ...lists }: RulesInput): TableRules {

@@ -1,12 +1,13 @@
+import { alternativeText } from '@svc/contract/access-matrix.ts';
 import { type ColumnSpec, columnSpecText } from '@svc/contract/column-spec.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import type { SchemaStep as StepRecord } from '@svc/contract/declared-tables.shapes.ts';
 import { schemaStepKinds } from '@svc/contract/declared-tables.ts';
-import type { TableRules } from '@svc/contract/table-rules.ts';
+import { presetOf, ruleActions, type TableRules } from '@svc/contract/table-rules.ts';
 import type { addIndex, createTable } from '@svc/contract/tables.shapes.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx } from '../../core/context.ts';
-import { setTableAccess } from './access.ts';
+import { declaredRules, setTableAccess } from './access.ts';
 import { addColumn, dropColumn } from './columns.ts';
 import { addIndex as addIndexTo, dropIndex } from './indexes.ts';
 import { createTable as createTableAs, dropTable, updateTable } from './tables.ts';
@@ -76,7 +77,27 @@ export function inOrder(steps: readonly SchemaStep[]): SchemaStep[] {
 }
 
 export function stepRecord(step: SchemaStep): z.output<typeof StepRecord> {
-  return { kind: step.kind, table: step.table, text: stepText(step), destructive: isDestructive(step) };
+  const { kind, table } = step;
+  return {
+    kind,
+    table,
+    text: stepText(step),
+    destructive: isDestructive(step),
+    access: accessText(step),
+  };
+}
+
+function accessText(step: SchemaStep): string | null {
+  if (step.kind === 'set_access') return rulesText(step.after);
+  return step.kind === 'create_table' ? rulesText(declaredRules(step.as)) : null;
+}
+
+function rulesText(rules: TableRules): string {
+  const preset = presetOf(rules);
+  if (preset) return preset;
+  const lists = ruleActions.map((action) => `${action} ${rules[action].map(alternativeText).join(', ')}`);
+  const limited = Object.keys(rules.columns);
+  return [...lists, ...(limited.length > 0 ? [`limits on ${limited.join(', ')}`] : [])].join('; ');
 }
 
 const typeText = (column: ColumnSpec) => columnSpecText(column).slice(column.name.length + 1);

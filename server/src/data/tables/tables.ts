@@ -116,7 +116,8 @@ export async function createTable(ctx: AppMutationCtx, input: z.output<typeof sh
   await runStatements(await ctx.rows.tx(), createTableSql(row, ctx.rows.role));
   await addForeignKeys(ctx, row, columns);
   row.indexes = await indexReferences(ctx, row, columns);
-  auditTable(ctx, 'tables.create', row, null, tableAudit(row));
+  const access = presetOf(row.rules) ?? row.rules;
+  auditTable(ctx, 'tables.create', row, null, { ...tableAudit(row), access });
   ctx.invalidate(appTag(ctx.app.id));
   ctx.invalidate(tableTag(row.id));
   return tableRecord(row);

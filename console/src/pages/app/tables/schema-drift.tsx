@@ -7,15 +7,17 @@ import { useApp } from '../use-app.tsx';
 interface Step {
   text: string;
   destructive: boolean;
+  access: string | null;
 }
 
 export function SchemaSteps({ steps }: { steps: readonly Step[] }) {
   if (steps.length === 0) return null;
   return (
     <List size="sm" listStyleType="none" aria-label="Changes of tables">
-      {steps.map(({ text, destructive }) => (
+      {steps.map(({ text, destructive, access }) => (
         <List.Item key={text}>
           <Mono>{text}</Mono>
+          {access !== null && <Text span>, rules: {access}</Text>}
           {destructive && <BoldText> Loses values</BoldText>}
         </List.Item>
       ))}

@@ -1,0 +1,241 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { openServerDatabase, setApp } from '../support/database.ts';
+import { done, newMember, type Person } from '../support/people.ts';
+import { type PreviewDriver, type PreviewWorld, previewWorld } from '../support/preview-world.ts';
+
+/** Each situation is prepared and explained over HTTP, or with the commands that an admin types. */
+export function accessSituations(driver: PreviewDriver): void {
+  let world: PreviewWorld;
+  let t: PreviewWorld['t'];
+  beforeAll(async () => {
+    world = await previewWorld(driver);
+    t = world.t;
+  });
+
+  describe(`each of twenty situations gives a text that an admin understands, by ${driver}`, () => {
+    interface Situation {
+      name: string;
+      /** Returns the answer for a new member. */
+      of(person: Person): Promise<{ status: number; body: { text: string } }>;
+      text(person: Person): string;
+    }
+    const create = (person: Person, path = 'shop/orders') =>
+      `Create a grant with: svc grants create --subject ${person.email} --connector warehouse --preset reader --scope ${path} – or ask them to request access.`;
+
+    const situations: Situation[] = [
+      {
+        name: 'no grant',
+        of: (p) => world.preview(p),
+        text: (p) => `${p.email} has no active grant on the connector warehouse. ${create(p)}`,
+      },
+      {
+        name: 'a revoked grant',
+        async of(p) {
+          const id = await world.grant(p);
+          await world.revoke(id);
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} has no active grant on the connector warehouse. The last one was revoked on ${today()}. ${create(p)}`,
+      },
+      {
+        name: 'an expired grant',
+        async of(p) {
+          const id = await world.grant(p, { expires_at: new Date(Date.now() + 60_000).toISOString() });
+          const database = openServerDatabase(t.server);
+          await database.query(`update svc.grants set expires_at = '2026-01-02T03:04:05Z' where id = $1`, [
+            id,
+          ]);
+          await database.close();
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} has no active grant on the connector warehouse. The last one expired on 2026-01-02. ${create(p)}`,
+      },
+      {
+        name: 'a grant for other tables',
+        async of(p) {
+          await world.grant(p, { scope_resource_paths: ['shop/empty'] });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email}'s grants on the connector warehouse cover only shop/empty, not shop/orders. ${create(p)}`,
+      },
+      {
+        name: 'a preset without read',
+        async of(p) {
+          await world.grant(p, { preset_id: await world.preset('only-insert', 'insert') });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email}'s grants on shop/orders allow insert, but not read, because their preset does not include it. ${create(p)}`,
+      },
+      {
+        name: 'a table that is not there',
+        of: (p) => world.preview(p, { resource_path: 'shop/nothing' }),
+        text: () =>
+          'The connector warehouse has no table shop/nothing. Check the name. If the table is new, an admin can refresh the list of tables with: svc connectors schema refresh warehouse',
+      },
+      {
+        name: 'everything',
+        async of(p) {
+          await world.grant(p);
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} sees all 5 rows of warehouse/shop/orders. No column is masked or hidden. They cannot change or export rows.`,
+      },
+      {
+        name: 'some rows, hidden and masked columns',
+        async of(p) {
+          const id = await world.policy('Europe', {
+            row_filter: 'region=eq.eu',
+            columns: { mode: 'deny', names: ['total'] },
+            masks: [{ column: 'email', kind: 'email' }],
+          });
+          await world.grant(p, {
+            policy_ids: [id],
+            preset_id: await world.preset('exporter', 'read', 'export'),
+          });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where region is "eu". email is masked (email: such as a•••@example.com) by the policy “Europe”; total is hidden by the policy “Europe”. Also allowed: export these rows.`,
+      },
+      {
+        name: 'a filter that matches nothing',
+        async of(p) {
+          await world.grant(p, {
+            policy_ids: [await world.policy('Mars', { row_filter: 'region=eq.mars' })],
+          });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} may see only rows of warehouse/shop/orders where region is "mars", and none of its 5 rows matches. If you expect rows, compare the filter of the policy “Mars” with the values in the table.`,
+      },
+      {
+        name: 'an attribute that is missing',
+        async of(p) {
+          await world.grant(p, {
+            policy_ids: [await world.policy('Own region', { row_filter: 'region=eq.@me.region' })],
+          });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} sees no rows: the policy “Own region” shows only rows that match the person's attribute region, which ${p.email} does not have. Set it with: svc members set ${p.email} --attribute region=<value>`,
+      },
+      {
+        name: 'a group that the person is not in',
+        async of(p) {
+          await world.grant(p, {
+            policy_ids: [await world.policy('Of groups', { row_filter: 'region=eq.@me.groups' })],
+          });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} sees no rows: the policy “Of groups” shows only rows that match the person's groups, and ${p.email} is in no group. Add them to one with: svc groups members add <group> --user ${p.email}`,
+      },
+      {
+        name: 'a policy that does not fit',
+        async of(p) {
+          await world.grant(p, { policy_ids: [await world.policy('Old', { row_filter: 'gone=eq.1' })] });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} cannot read the table, because the policy “Old” does not fit it any more. The table has no column \`gone\`. Correct the policy with: svc policies update Old – or disable it with --enabled=false.`,
+      },
+      {
+        name: 'every column hidden',
+        async of(p) {
+          const all = ['id', 'region', 'customer', 'email', 'total', 'created_at', 'updated_at'];
+          await world.grant(p, {
+            policy_ids: [await world.policy('Nothing', { columns: { mode: 'deny', names: all } })],
+          });
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email} sees nothing: the policy “Nothing” hides every column. An admin can change which columns the policy shows.`,
+      },
+      {
+        name: 'an empty table',
+        async of(p) {
+          await world.grant(p);
+          return world.preview(p, { resource_path: 'shop/empty' });
+        },
+        text: () => 'The table warehouse/shop/empty is empty. The access works: new rows will be visible.',
+      },
+      {
+        name: 'a suspended person',
+        async of(p) {
+          await world.grant(p);
+          const database = openServerDatabase(t.server);
+          await database.query(`update svc.users set status = 'suspended' where id = $1`, [p.id]);
+          await database.close();
+          return world.preview(p);
+        },
+        text: (p) =>
+          `${p.email}'s account is suspended, so no grant or rule gives them access. The operator of the platform can reactivate the account.`,
+      },
+      {
+        name: 'a role that is missing',
+        async of(p) {
+          await world.rules('menu', { read: ['role:manager'], write: ['none'] });
+          return world.inApp(p, 'menu');
+        },
+        text: (p) =>
+          `Reading the table menu needs the role manager in the app lunch, and ${p.email} does not have it. Give them the role with: svc apps roles set --app lunch --role manager --user ${p.email}`,
+      },
+      {
+        name: 'rules that are closed',
+        async of(p) {
+          await world.rules('closed', 'closed');
+          return world.inApp(p, 'closed');
+        },
+        text: () =>
+          'People who use the app lunch cannot read the table closed: its rules let only the app itself read it. An owner can change the rules with: svc tables access set closed --app lunch --read …',
+      },
+      {
+        name: 'own rows, and none is theirs',
+        async of(p) {
+          await world.rules('mine', 'own', { owner_column: 'by' });
+          await done(t.admin.call('POST', `/data/${t.slug}/lunch/mine`, { by: t.admin.id, n: 1 }));
+          return world.inApp(p, 'mine');
+        },
+        text: (p) =>
+          `${p.email} may see only rows of lunch/mine where by is ${p.email}, and its only row does not match. If you expect rows, compare this condition with the values in the table.`,
+      },
+      {
+        name: 'outside the app without a table grant',
+        async of(p) {
+          await world.rules('outside', 'read-write');
+          return world.inApp(p, 'outside', { via: 'console' });
+        },
+        text: (p) =>
+          `On the command line and in the console, only owners of lunch and people with a table grant can read the table outside; ${p.email} is neither. They can use the app instead, or an owner can add a table grant with: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
+      },
+      {
+        name: 'an app that the person may not see',
+        async of(p) {
+          const { id } = await done(
+            t.admin.call('POST', `${t.base}/apps`, { name: 'secret', slug: 'secret' }),
+          );
+          await setApp(t.server, id, { visibility: 'private' });
+          await done(
+            t.admin.call('POST', `${t.base}/apps/secret/tables`, { name: 'plans', columns: ['n:int'] }),
+          );
+          return world.inApp(p, 'plans', { app: 'secret' });
+        },
+        text: (p) =>
+          `The app secret is private: only its owners can use it, and ${p.email} is not one of them. Publish the app to invited people, then invite them with: svc apps members add --app secret --user ${p.email}`,
+      },
+    ];
+    expect(situations.length).toBe(20);
+    const today = () => new Date().toISOString().slice(0, 10);
+
+    test.each(situations)('$name', async ({ of, text }) => {
+      const person = await newMember(t);
+      const { status, body } = await of(person);
+      expect([status, body.text]).toEqual([200, text(person)]);
+    });
+  });
+}
