@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SampleName } from '../conformance.ts';
 import { BuildError } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
@@ -151,6 +151,22 @@ describe.if(isRoot)('as root, an app', () => {
     expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
     await unprotected.runtime.close();
     await open.close();
+  });
+
+  test('builds, runs and executes commands with the data dir below a folder that only root can enter', async () => {
+    const closed = processWorld();
+    chmodSync(dirname(closed.dataDir), 0o700);
+    const own = openBench(closed, await closed.open());
+    const app = own.app('web');
+    app.sample.plan.buildCommand = 'echo built > built.txt';
+    const built = await app.build();
+    const instance = await app.start(built);
+    expect(await own.answer(instance.address, '/env')).toContain('PORT=');
+    expect(await app.command(built, 'cat built.txt')).toMatchObject({ exitCode: 0 });
+    expect(app.lines('stdout')).toEqual(['built']);
+    await instance.stop();
+    await own.runtime.close();
+    await closed.close();
   });
 
   test('is refused if its user cannot access its files, or setpriv is missing', () => {
