@@ -9,6 +9,7 @@ import { installationId } from '../data/raw-databases/lifecycle.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { createGitClient, removeStaleGitFolders } from '../drivers/git/create-git-client.ts';
 import type { GitClient } from '../drivers/git/git-client.ts';
+import { findGitSandboxProblem } from '../drivers/git/git-sandbox.ts';
 import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
 import { openRuntime } from '../drivers/runtime/open-runtime.ts';
@@ -310,6 +311,8 @@ export const delivery: Module = {
   ],
   async start(deps: DeliveryDeps & DeliveryServices & RunningDeps) {
     const { config, db, log, runtime, appMetrics, invalidation, onStop, onStopping } = deps;
+    const gitProblem = findGitSandboxProblem();
+    if (gitProblem !== null) log.warn({ problem: gitProblem }, 'git runs without a sandbox');
     const registered = await registerServer(deps, config);
     onStop(registered.stop);
     appMetrics.start();

@@ -31,10 +31,12 @@ export function chooseServerUser(
   // The socket of Docker gives every right of root.
   if (process.getuid?.() !== 0 || runtime.kind === 'docker') return null;
   const user = findClusterUser(clusterFolder(dataDir));
-  const mustEnter = [dataDir, join(projectRoot, 'server', 'src'), dirname(realpathSync(process.execPath))];
-  const closed = mustEnter.map((folder) => findClosedFolder(realpathSync(folder), user)).find(Boolean);
+  const closed = findClosedToServer(dataDir, user);
   if (closed) {
-    log.warn({ folder: closed }, 'the server runs as root, because its own user cannot enter this folder');
+    log.warn(
+      { folder: closed, advice: adviceForClosed(closed) },
+      'the server runs as root, because its own user cannot enter this folder',
+    );
     return null;
   }
   for (const [variable, path] of Object.entries(env))
@@ -46,6 +48,14 @@ export function chooseServerUser(
     );
   return user;
 }
+
+export function findClosedToServer(dataDir: string, user: Ids): string | null {
+  const mustEnter = [dataDir, join(projectRoot, 'server', 'src'), dirname(realpathSync(process.execPath))];
+  return mustEnter.map((folder) => findClosedFolder(realpathSync(folder), user)).find(Boolean) ?? null;
+}
+
+export const adviceForClosed = (folder: string) =>
+  `Allow others to enter it (chmod o+x ${folder}), or move the data dir and the installation, e.g. to /var/lib/svc and /opt/svc.`;
 
 /** The server creates files in the data dir, and cannot replace those of others. */
 export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {

@@ -10,7 +10,18 @@ import {
   rowsRole,
   withCheckedDatabase,
 } from './database.ts';
-import { address, appsDomain, clock, dataDir, otherRuntime, runtime, server, workers } from './machine.ts';
+import {
+  address,
+  appsDomain,
+  clock,
+  dataDir,
+  gitSandbox,
+  otherRuntime,
+  runtime,
+  server,
+  serverUser,
+  workers,
+} from './machine.ts';
 import { rawDatabases } from './raw-databases.ts';
 import { certificates, gitHost, mail, objectStore, openidProvider, otherServers } from './services.ts';
 import { tableDefinitions } from './tables.ts';
@@ -71,6 +82,8 @@ const checks: readonly Check[] = [
   certificates,
   mail,
   runtime,
+  serverUser,
+  gitSandbox,
   migrations,
   rowsRole,
   rawDatabases,

@@ -8,7 +8,7 @@ import { type Isolation, type IsolationOptions, openIsolation } from './isolatio
 
 interface Facts {
   users: AppUsers;
-  isolation: Pick<Isolation, 'findProblem' | 'warning'>;
+  isolation: Pick<Isolation, 'findProblem' | 'warning' | 'sandbox'>;
   holds: ReadonlySet<Controller>;
   baseEnvironment: BaseEnvironment;
 }
@@ -16,6 +16,8 @@ interface Facts {
 interface Check {
   ok: boolean;
   detail: string;
+  /** No app is built or started. */
+  isRefused?: boolean;
 }
 
 export async function checkProcessRuntime(options: {
@@ -42,16 +44,18 @@ export async function checkProcessRuntime(options: {
 
 export async function checkRuntime({ users, isolation, holds, baseEnvironment }: Facts): Promise<Check> {
   const problem = isolation.findProblem();
-  if (problem !== null) return { ok: false, detail: problem };
+  if (problem !== null) return { ok: false, isRefused: true, detail: problem };
   const who =
     isolation.warning === null
       ? 'Each app runs in its own sandbox'
       : `Apps run without isolation from this machine and from each other (${isolation.warning})`;
   const memory = holds.has('memory') ? 'by control groups' : 'checked every second';
   const cpu = holds.has('cpu') ? 'by control groups' : 'by priority only';
-  const byUser = users.kind === 'own_each' ? 'limited by user' : 'not limited';
+  const byUser = users.kind === 'own_each' || isolation.sandbox ? 'limited by user' : 'not limited';
   const processes = holds.has('pids') ? 'by control groups' : byUser;
-  const sentences = [`${who}; memory ${memory}, CPU ${cpu}, processes ${processes}; disk not limited.`];
+  const sentences = [
+    `${who}; memory ${memory}, CPU ${cpu}, processes ${processes}, disk space measured every second.`,
+  ];
   if (users.kind === 'own_each' && !areHardLinksProtected())
     sentences.push('Set fs.protected_hardlinks=1, so that builds cannot link to files of other users.');
   if (!(await hasNode(users, baseEnvironment)))
