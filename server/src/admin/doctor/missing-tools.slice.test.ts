@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { temporaryFolder } from '../../drivers/database/testing.ts';
 
@@ -129,6 +129,13 @@ test.if(isRoot)(
       detail: `Started by root, the server runs as root, because another user cannot enter ${folder.path}.`,
       hint: expect.stringContaining(`chmod o+x ${folder.path}`),
     });
+    const tools = join(folder.path, 'node', 'bin');
+    mkdirSync(tools, { recursive: true });
+    cpSync(Bun.which('node') ?? '', join(tools, 'node'), { dereference: true });
+    const none = 'No node that apps can run was found';
+    expect((await doctor(['node']))('runtime').detail).toContain(none);
+    const own = await doctor(['node'], { PATH: `${tools}:${process.env.PATH}` });
+    expect(own('runtime').detail).not.toContain(none);
     const open = await doctor(['bwrap'], { SVC_RUNTIME_ISOLATION: 'none' });
     expect(open('runtime')).toMatchObject({
       status: 'problem',

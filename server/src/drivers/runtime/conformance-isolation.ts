@@ -8,7 +8,7 @@ import {
   listAttacks,
   rightsAttacks,
   successes,
-} from './conformance-attacks.ts';
+} from './attacks-testing.ts';
 import { type Bench, openBench, type SampleApp, type SampleInstance, serverSecret } from './testing.ts';
 
 /** What runs is kept from this machine, the platform and other apps, whoever started the server. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { isolationConformance } from '../conformance-isolation.ts';
+import { peerAddresses } from '../network-testing.ts';
 import type { Bench, SampleApp } from '../testing.ts';
-import { peerAddresses } from '../testing-network.ts';
 import { type DockerWorld, dockerWorld, withBench } from './testing.ts';
 
 const [publicUrl, privateUrl, metadataUrl] = [
@@ -34,7 +34,12 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
   test('SVC_APP_EGRESS decides whether apps connect to public and to private addresses', async () => {
     const urls = [publicUrl, privateUrl, metadataUrl];
     for (const url of urls) {
-      const child = Bun.spawn([...world.engine.enter, 'node', '-e', `fetch('${url}').then((it) => it.text())`]);
+      const child = Bun.spawn([
+        ...world.engine.enter,
+        'node',
+        '-e',
+        `fetch('${url}').then((it) => it.text())`,
+      ]);
       expect([url, await child.exited]).toEqual([url, 0]);
     }
     const expected = { public: [publicUrl], all: [publicUrl, privateUrl], none: [] } as const;

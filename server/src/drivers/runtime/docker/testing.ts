@@ -4,12 +4,12 @@ import { type DockerEngine, startDockerEngine } from '../../../../../scripts/doc
 import { engineAddresses, startRegistry } from '../../../../../scripts/docker-swarm.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
-import type { IsolationWorld } from '../conformance-attacks.ts';
+import type { IsolationWorld } from '../attacks-testing.ts';
+import { peerAddresses, startPeer } from '../network-testing.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Bench, openBench } from '../testing.ts';
-import { peerAddresses, startPeer } from '../testing-network.ts';
 import { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';
 
 export interface DockerWorld extends IsolationWorld {
@@ -93,7 +93,11 @@ async function addressesOf(engine: DockerEngine, instanceId: string): Promise<st
     '{{range .IPAM.Config}}{{.Gateway}} {{end}}{{range .Containers}}{{.IPv4Address}} {{end}}',
     'docker_gwbridge',
   ).catch(() => '');
-  const found = [await inspect(own, await containerOf(engine, instanceId)), await inspect(usual, 'bridge'), gateway].join(' ');
+  const found = [
+    await inspect(own, await containerOf(engine, instanceId)),
+    await inspect(usual, 'bridge'),
+    gateway,
+  ].join(' ');
   return found.split(' ').flatMap((address) => address.split('/')[0] || []);
 }
 

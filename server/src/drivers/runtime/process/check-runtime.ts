@@ -4,7 +4,7 @@ import { type AppUsers, chooseAppUsers } from './app-users.ts';
 import type { ControlGroupsUse } from './control-groups.ts';
 import type { BaseEnvironment } from './environment.ts';
 import { type Controller, findHierarchies } from './hierarchies.ts';
-import { type Isolation, type IsolationOptions, openIsolation } from './isolation.ts';
+import { type Isolation, type IsolationOptions, openIsolation, tryInSandbox } from './isolation.ts';
 
 interface Facts {
   users: AppUsers;
@@ -58,13 +58,18 @@ export async function checkRuntime({ users, isolation, holds, baseEnvironment }:
   ];
   if (users.kind === 'own_each' && !areHardLinksProtected())
     sentences.push('Set fs.protected_hardlinks=1, so that builds cannot link to files of other users.');
-  if (!(await hasNode(users, baseEnvironment)))
+  if (!(await hasNode(users, isolation, baseEnvironment)))
     sentences.push(`No node that apps can run was found in ${baseEnvironment.path}: Node.js apps will fail.`);
   return { ok: isolation.warning === null, detail: sentences.join(' ') };
 }
 
-async function hasNode(users: AppUsers, { path }: BaseEnvironment): Promise<boolean> {
+async function hasNode(
+  users: AppUsers,
+  { sandbox }: Pick<Isolation, 'sandbox'>,
+  { path }: BaseEnvironment,
+): Promise<boolean> {
   if (process.platform === 'win32') return true;
+  if (sandbox) return (await tryInSandbox({ users, path }, 'node', '--version')).status === 0;
   const prefix = users.kind === 'own_each' ? users.prefix(users.ofInstance(1)) : [];
   const [program = '', ...args] = [...prefix, '/bin/sh', '-c', 'command -v node && node --version'];
   const { status } = await runProgram(program, args, { cwd: '/', env: { PATH: path } });

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { agentWorld } from '../agent/testing.ts';
 import { isolationConformance } from '../conformance-isolation.ts';
+import { hasPeer, peerAddresses, testBesidePeer } from '../network-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
-import { hasPeer, peerAddresses, testBesidePeer } from '../testing-network.ts';
 import type { Egress } from './network.ts';
 import { processWorld } from './testing.ts';
 

@@ -8,8 +8,8 @@ import {
   type Box,
   findMissingTools,
   openSandbox,
+  runInSandbox,
   type Sandbox,
-  tryOut,
   writeSandboxFiles,
 } from './sandbox.ts';
 import { makeOwnFolder } from './trees.ts';
@@ -46,15 +46,20 @@ export async function openIsolation(
   return use === 'required' ? { ...without, findProblem: () => problem } : { ...without, warning: problem };
 }
 
-export async function findIsolationProblem({
-  users,
-  path,
-}: {
-  users: AppUsers;
-  path: string;
-}): Promise<string | null> {
+async function findIsolationProblem(options: SandboxOptions): Promise<string | null> {
   const missing = findMissingTools();
   if (missing !== null) return missing;
+  const { status, output } = await tryInSandbox(options, 'true');
+  return status === 0 ? null : `Apps cannot be isolated on this machine: ${output.slice(0, 300)}`;
+}
+
+interface SandboxOptions {
+  users: AppUsers;
+  path: string;
+}
+
+/** Runs a program as apps run, because only that shows whether the kernel allows it. */
+export async function tryInSandbox({ users, path }: SandboxOptions, ...program: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sandbox-'));
   const user = users.ofBuilds(1);
   const tmp = join(folder, 'tmp');
@@ -62,15 +67,8 @@ export async function findIsolationProblem({
     await makeOwnFolder(tmp, user);
     writeSandboxFiles(folder);
     const sandbox = openSandbox({ filesFolder: folder, path });
-    return await tryOut(sandbox, {
-      user,
-      folders: [],
-      tmp,
-      port: null,
-      hostPorts: [],
-      egress: 'none',
-      allowed: [],
-    });
+    const box: Box = { user, folders: [], tmp, port: null, hostPorts: [], egress: 'none', allowed: [] };
+    return await runInSandbox(sandbox, box, ['/usr/bin/env', `PATH=${sandbox.path}`, ...program]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { testBesidePeer } from '../testing-network.ts';
+import { testBesidePeer } from '../network-testing.ts';
 
 const userId = 64_321;
 const files = [

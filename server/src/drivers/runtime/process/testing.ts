@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
+import type { IsolationWorld } from '../attacks-testing.ts';
 import type { Sample, SampleName } from '../conformance.ts';
-import type { IsolationWorld } from '../conformance-attacks.ts';
+import { hasPeer, peerAddresses } from '../network-testing.ts';
 import type { BuildPlan } from '../runtime.ts';
-import { hasPeer, peerAddresses } from '../testing-network.ts';
 import { readBaseEnvironment } from './environment.ts';
 import { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';
 
