@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import { getDomain } from 'tldts';
 import type { Config } from '../../config.ts';
-import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/clock.ts';
+import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/migrate.ts';
 import { clusterFolder } from '../../drivers/database/cluster.ts';
 import { findGitSandboxProblem } from '../../drivers/git/git-sandbox.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';

@@ -2,7 +2,7 @@ import type { createApp } from '@svc/contract/apps.shapes.ts';
 import type { setSite } from '@svc/contract/static-sites.shapes.ts';
 import type { z } from 'zod';
 import type { OperatorDeps } from '../../core/mutation.ts';
-import type { TableDefinition } from '../../data/tables/definitions.ts';
+import type { TableDefinition } from '../../data/tables/copy-tables.ts';
 import type { GitClient } from '../../drivers/git/git-client.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 

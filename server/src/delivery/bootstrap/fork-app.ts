@@ -4,7 +4,7 @@ import { findOrigin } from '../../apps/record/app-status.ts';
 import { getApp } from '../../apps/record/apps.ts';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
-import { listTableDefinitions } from '../../data/tables/definitions.ts';
+import { listTableDefinitions } from '../../data/tables/copy-tables.ts';
 import type { RunMode } from '../../http/router.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { getSite } from '../static-sites/site.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { appRoutes } from '../../apps/record/routes.ts';
+import { appRoutes } from '../../apps/routes.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import { createOutbox } from '../../core/outbox-worker.ts';
-import { tableRoutes } from '../../data/tables/routes.ts';
+import { tableRoutes } from '../../data/routes.ts';
 import { createGitClient } from '../../drivers/git/create-git-client.ts';
 import type { GitClient } from '../../drivers/git/git-client.ts';
 import type { GitHostInstallation, GitHostUser } from '../../drivers/git/git-host.ts';

@@ -7,7 +7,7 @@ import { newApp } from '../../apps/record/testing.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { fixedKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { rawDatabasesAt } from '../../data/raw-databases/testing.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { readBaseEnvironment } from '../../drivers/runtime/process/environment.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import type { Repository } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { silentLog, testEvents } from '../../testing.ts';

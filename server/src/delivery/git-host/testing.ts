@@ -8,7 +8,7 @@ import type { Caller, TenantAccess } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { loadKey } from '../../core/keys.ts';
 import { createMetrics } from '../../core/metrics.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { openGitHost } from '../../drivers/git/open-git-host.ts';

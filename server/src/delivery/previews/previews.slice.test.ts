@@ -13,7 +13,7 @@ import { findAppRow } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import { updateApp } from '../../apps/record/update-app.ts';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { createDataSchema } from '../../data/rows/data-schema.ts';
 import { isStorageEnabled } from '../../data/storage/storage.ts';
 import { applyTables, exportTables } from '../../data/tables/apply-tables.ts';

@@ -1,8 +1,8 @@
 import { previewsMax } from '@svc/contract/previews.ts';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import { type AppRow, lockApp } from '../../apps/record/find-app.ts';
+import { purgeLockedApp } from '../../apps/record/lifecycle.ts';
 import { insertPreviewApp, previewSeparator, previewSlugCharsMax } from '../../apps/record/preview-apps.ts';
-import { purgeLockedApp } from '../../apps/record/purge.ts';
 import {
   type AppCtx,
   type AppMutationCtx,

@@ -1,6 +1,5 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
-import { notify } from '../../apps/notifications/notifications.ts';
-import { appendMessage } from '../../apps/notifications/rules.ts';
+import { appendMessage, notify } from '../../apps/notifications/notifications.ts';
 import { listOwnerIds } from '../../apps/record/find-app.ts';
 import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';

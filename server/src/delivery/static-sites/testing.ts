@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { appRoutes } from '../../apps/record/routes.ts';
 import { newApp } from '../../apps/record/testing.ts';
+import { appRoutes } from '../../apps/routes.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { AppAccess } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';

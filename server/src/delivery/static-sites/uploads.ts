@@ -1,8 +1,8 @@
 import { uploadGrantSeconds, uploadsPrefix } from '@svc/contract/static-sites.ts';
 import type { Logger } from 'pino';
 import { Failure, fail } from '../../core/problem.ts';
-import { bodyChunks } from '../../data/storage/body-chunks.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import { bodyChunks } from '../../http/read-body.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
 import { requireMinimumRate } from '../minimum-rate.ts';
 import type { UploadDeps } from '../sources/receive-source.ts';

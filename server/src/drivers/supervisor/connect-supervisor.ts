@@ -1,4 +1,4 @@
-import type { CountExchange, Counts } from '../../http/caller-limit.ts';
+import type { CountExchange, Counts } from '../../http/rate-limit.ts';
 import type { Database } from '../database/types.ts';
 import type { GateLogins, RawGate } from '../raw-database/gate.ts';
 import type { RawServer } from '../raw-database/server.ts';

@@ -1,4 +1,4 @@
-import type { Counts } from '../../http/caller-limit.ts';
+import type { Counts } from '../../http/rate-limit.ts';
 import type { GateLogins } from '../raw-database/gate.ts';
 
 /** What the supervisor gives the server at its start, in the variable `SVC_SUPERVISED`. */

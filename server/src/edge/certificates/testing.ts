@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import type { TenantAccess } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import type {
   CertificateAuthority,
   CertificateOrder,
