@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chownSync, mkdirSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { childrenOf, partsOf } from './suites/supervised-apps.ts';
 import { run } from './support/commands.ts';
 import { newRepository } from './support/git.ts';
 import { done, newTenant } from './support/people.ts';
@@ -79,6 +80,20 @@ describe.skipIf(process.getuid?.() !== 0).each([
     expect([status, text]).toEqual([200, 'Hello, built here']);
   });
 
+  if (uid === 0)
+    test('the server runs as a user without rights, and the agent alone as root', () => {
+      // npm, Node.js and Bun run the same program, each as the child of the other.
+      const [launcher = 0] = childrenOf(server, 'start');
+      const [supervisor = 0] = childrenOf({ ...server, pid: launcher }, 'start');
+      const { server: worker, agent } = partsOf({ ...server, pid: supervisor });
+      const status = readFileSync(`/proc/${worker}/status`, 'utf8');
+      for (const name of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb'])
+        expect(status).toMatch(new RegExp(`^${name}:\\s*0+$`, 'm'));
+      expect(status).toMatch(/^NoNewPrivs:\s*1$/m);
+      expect([statSync(`/proc/${worker}`).uid === 0, statSync(`/proc/${agent}`).uid]).toEqual([false, 0]);
+      expect(server.output()).not.toContain('the server runs as root');
+    });
+
   test('svc login --local and svc-admin doctor work for the person who started it', async () => {
     const inside = ['nsenter', `--mount=/proc/${server.pid}/ns/mnt`, 'setpriv', '--reuid', String(uid)];
     const asStarter = (program: string, ...words: string[]) =>
@@ -103,6 +118,8 @@ describe.skipIf(process.getuid?.() !== 0).each([
     const doctor = await asStarter('./svc-admin', 'doctor', '--json');
     const { checks } = doctor.json<{ checks: { name: string; status: string; detail: string }[] }>();
     expect(checks.filter(({ status }) => status === 'problem')).toEqual([]);
+    const user = uid === 0 ? /^The server runs as user [1-9]/ : /^The server has the rights of the user/;
+    expect(checks.find(({ name }) => name === 'server user')?.detail).toMatch(user);
     expect(checks.find(({ name }) => name === 'runtime')).toMatchObject({
       status: 'ok',
       detail: expect.stringContaining('Each app runs in its own sandbox'),

@@ -8,7 +8,7 @@ import { clusterFolder } from '../../drivers/database/cluster.ts';
 import { findGitSandboxProblem } from '../../drivers/git/git-sandbox.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/check-runtime.ts';
-import { adviceForClosed, findClosedToServer } from '../../supervisor/server-user.ts';
+import { adviceForClosed, findClosedToServer, showBelowClosed } from '../../supervisor/server-user.ts';
 import { connectionsNeeded } from '../../supervisor/worker-count.ts';
 import { hasTable } from '../system.ts';
 import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
@@ -163,19 +163,27 @@ const refusedHint = 'Apps cannot be deployed without it; sites and rows are stil
 /** Of no file, so that only the rights of others count. */
 const anotherUser = { uid: -1, gid: -1 };
 
+/** The socket of the agent belongs to the user of the server that runs. */
 export const serverUser = configCheck('server user', async ({ dataDir, runtime: { kind } }) => {
   if (process.getuid?.() !== 0) return ok('The server has the rights of the user who starts it.');
   if (kind === 'docker') return ok('The server runs as root, as the socket of Docker gives every right.');
-  if (!existsSync(dataDir)) return ok('Started by root, the server runs as a user without rights.');
+  if (!existsSync(dataDir)) return ok(unprivileged);
+  const owner = statSync(join(dataDir, 'agent.sock'), { throwIfNoEntry: false });
+  if (owner && owner.uid !== 0) return ok(`The server runs as user ${owner.uid}.`);
   const cluster = statSync(clusterFolder(dataDir), { throwIfNoEntry: false });
   const user = cluster && cluster.uid !== 0 ? cluster : anotherUser;
   const closed = findClosedToServer(dataDir, user);
-  if (closed === null) return ok('Started by root, the server runs as a user without rights.');
+  if (closed === null) return ok(unprivileged);
+  const enter = showBelowClosed(closed, { dataDir, user, env: {} });
+  if (!owner && typeof enter !== 'string') return ok(unprivileged);
+  const reason = typeof enter === 'string' ? ` ${enter}` : '';
   return warning(
-    `Started by root, the server runs as root, because another user cannot enter ${closed}.`,
+    `Started by root, the server runs as root, because another user cannot enter ${closed}.${reason}`,
     adviceForClosed(closed),
   );
 });
+
+const unprivileged = 'Started by root, the server runs as a user without rights.';
 
 export const gitSandbox = configCheck('git sandbox', async () => {
   const reason = findGitSandboxProblem();

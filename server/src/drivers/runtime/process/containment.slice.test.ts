@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,6 +14,7 @@ import type { SampleName } from '../conformance.ts';
 import { BuildError } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { chooseAppUsers } from './app-users.ts';
+import type { ProcessRuntime } from './process-runtime.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -165,6 +167,16 @@ describe.if(isRoot)('as root, an app', () => {
     expect(await app.command(built, 'cat built.txt')).toMatchObject({ exitCode: 0 });
     expect(app.lines('stdout')).toEqual(['built']);
     await instance.stop();
+
+    const runtime = own.runtime as ProcessRuntime;
+    const server = { uid: 64_322, gid: 64_322 };
+    chownSync(closed.workDir, server.uid, server.gid);
+    const file = { path: join(closed.workDir, 'packed'), openedBy: server };
+    await runtime.packBuild(built.artifact, file);
+    expect(statSync(file.path).uid).toBe(server.uid);
+    await runtime.discard(built.artifact);
+    await runtime.unpackBuild(built.artifact, { ...file, number: app.number, digest: built.digest });
+    expect(await app.command(built, 'cat built.txt')).toMatchObject({ exitCode: 0 });
     await own.runtime.close();
     await closed.close();
   });
