@@ -51,6 +51,7 @@ describe.skipIf(process.getuid?.() !== 0).each([
     const command = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', inHome, 'sh'];
     server = await startEmbedded({
       dataDir: join(home, 'data'),
+      env: { SVC_TOOLCHAIN_DIR: '' },
       command: [...command, root, home, String(uid)],
     });
   });
