@@ -19,7 +19,7 @@ import { type Database, openDatabase } from './drivers/database/database.ts';
 import type { DriverDeps } from './drivers/deps.ts';
 import { mailTopics } from './drivers/mail/mail.ts';
 import { openObjectStore } from './drivers/object-store/open-object-store.ts';
-import { openRowDatabase } from './drivers/row-database/open-row-database.ts';
+import { openRowDatabase } from './drivers/row-database/row-pool.ts';
 import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
 import { createFront, platformHandlers } from './http/front.ts';

@@ -9,7 +9,7 @@ import { type MutationResult, type RowDatabase, runMutation } from './core/mutat
 import { rowsOnlyOutbox } from './core/outbox-worker.ts';
 import { Failure } from './core/problem.ts';
 import { freshDatabase } from './drivers/database/testing.ts';
-import { rowDatabaseInControl } from './drivers/row-database/open-row-database.ts';
+import { rowDatabaseInControl } from './drivers/row-database/row-pool.ts';
 import type { RequestInfo } from './http/handlers.ts';
 import { collectEvents } from './modules.ts';
 

@@ -41,7 +41,7 @@ async function describe(error: unknown): Promise<Failed> {
 async function describePlatformError(error: unknown): Promise<Failed | null> {
   const { Failure } = await import('../core/problem.ts');
   const { databaseError } = await import('../core/db.ts');
-  const { DatabaseError } = await import('../drivers/database/types.ts');
+  const { DatabaseError } = await import('../drivers/database/connect.ts');
   const { MigrationError } = await import('../core/migrate.ts');
   if (error instanceof DatabaseError) {
     const exits: Partial<Record<typeof error.code, ExitCode>> = {

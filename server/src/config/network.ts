@@ -157,7 +157,7 @@ export function readTrustedProxies(env: Environment): TrustedProxies {
   return { includes: (address) => address === socketPeer || listed.includes(address) };
 }
 
-/** Networks that connectors may connect to; null: the default of `drivers/connectors/networks.ts`. */
+/** Networks that connectors may connect to; null: the default of `drivers/connectors/databases.ts`. */
 export function readConnectorNetworks(env: Environment): IpNetworks | null {
   const text = env.SVC_CONNECTOR_NETWORKS;
   if (!text) return null;

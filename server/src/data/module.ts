@@ -6,8 +6,11 @@ import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { MutationCtx } from '../core/context.ts';
 import type { IpNetworks } from '../core/ip-networks.ts';
-import { type ConnectorDatabases, createConnectorDatabases } from '../drivers/connectors/databases.ts';
-import { createConnectorNetworks } from '../drivers/connectors/networks.ts';
+import {
+  type ConnectorDatabases,
+  createConnectorDatabases,
+  createConnectorNetworks,
+} from '../drivers/connectors/databases.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { openRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
 import { createRowPool } from '../drivers/row-database/row-pool.ts';

@@ -8,7 +8,7 @@ import { socketPathBytesMax } from '../config/network.ts';
 import type { Environment } from '../config/values.ts';
 import { type Config, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
-import { checkOpenFiles } from '../drivers/os/open-files.ts';
+import { checkOpenFiles } from '../drivers/os/processes.ts';
 import type { GateLogins } from '../drivers/raw-database/gate.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type ServerMessage,
   type Supervised,
   supervisedVariable,
-} from '../drivers/supervisor/messages.ts';
+} from '../drivers/supervisor/connect-supervisor.ts';
 import { keepFixed } from './env-file.ts';
 import { type Part, startPart } from './part.ts';
 import { asServerUser, chooseServerUser, handOverDataDir } from './server-user.ts';

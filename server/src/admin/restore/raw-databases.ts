@@ -3,12 +3,13 @@ import { type Client, escapeIdentifier as ident, escapeLiteral as literal } from
 import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { withClient } from '../../drivers/database/connect.ts';
-import { scramVerifier } from '../../drivers/database/passwords.ts';
+import { scramVerifier } from '../../drivers/database/roles.ts';
 import { closeDatabase, dropDatabase, isForeign, joinRole } from '../../drivers/raw-database/databases.ts';
-import { inDatabase, rawUrl } from '../../drivers/raw-database/raw-url.ts';
 import {
   describeServerProblem,
   findServerProblem,
+  inDatabase,
+  rawUrl,
   revokePublicConnect,
 } from '../../drivers/raw-database/server.ts';
 import { qualifiedName } from '../backup/archive.ts';

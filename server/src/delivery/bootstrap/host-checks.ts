@@ -8,10 +8,10 @@ import type { RunMode } from '../../http/router.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { type Connection, findConnection } from '../git-connections/connections.ts';
-import type { GitDeps, TenantUser } from '../git-connections/deps.ts';
 import { requestDeviceCode } from '../git-connections/link-flow.ts';
+import type { GitDeps, TenantUser } from '../git-connections/rules.ts';
 import { getUserToken, hasGitAccount, withGitUser } from '../git-connections/user-tokens.ts';
-import type { BootstrapDeps, RepoRequest } from './deps.ts';
+import type { BootstrapDeps, RepoRequest } from './rules.ts';
 
 export interface HostCheck {
   /** Whether the caller's git account is linked; otherwise the run waits for approval. */

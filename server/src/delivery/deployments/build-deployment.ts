@@ -21,11 +21,10 @@ import {
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { SourcePlan } from '../detect/plan-source.ts';
 import { loadEnv, openEnv, sealEnv } from '../env/env.ts';
-import { frameworkEnv } from '../env/framework-env.ts';
-import { platformEnv } from '../env/platform-env.ts';
+import { frameworkEnv, platformEnv } from '../env/platform-env.ts';
 import { findConnection } from '../git-connections/connections.ts';
-import type { GitDeps } from '../git-connections/deps.ts';
 import { openRemote } from '../git-connections/repositories.ts';
+import type { GitDeps } from '../git-connections/rules.ts';
 import { SourceError, type UnpackDeps, unpackUpload } from '../sources/unpack-source.ts';
 import { siteConfigOf } from '../static-sites/deployment-releases.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
@@ -40,11 +39,15 @@ import {
   withLease,
 } from './claimed-work.ts';
 import { loadDeployedApp } from './deployment-record.ts';
-import type { DeploymentEnvironment, DeploymentSource, FetchedSource } from './deps.ts';
 import { openReviewDatabase } from './reviews.ts';
-import { isInReview, needsReview } from './rules.ts';
-import { recordSource } from './source-files.ts';
-import { copySourceFiles } from './sources-store.ts';
+import {
+  type DeploymentEnvironment,
+  type DeploymentSource,
+  type FetchedSource,
+  isInReview,
+  needsReview,
+} from './rules.ts';
+import { copySourceFiles, recordSource } from './source-files.ts';
 import { type DeploymentRow, findLiveDeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 

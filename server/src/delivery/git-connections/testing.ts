@@ -10,12 +10,12 @@ import { startTestGitHub } from '../../drivers/git/testing/github-server.ts';
 import { createApi } from '../../http/api.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { newTenant, newUser, type TestDatabase, testEvents } from '../../testing.ts';
-import { linkEvents } from '../bootstrap/link-events.ts';
+import { linkEvents } from '../bootstrap/runs.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { useEnv } from '../testing.ts';
-import type { GitDeps } from './deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './hooks.ts';
 import { gitConnectionRoutes } from './routes.ts';
+import type { GitDeps } from './rules.ts';
 
 export type GitTestEnv = Awaited<ReturnType<typeof newGitEnv>>;
 

@@ -23,12 +23,12 @@ import { createTenantAccess } from '../../people/tenants/tenants.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents, testMutation } from '../../testing.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { createConnectedApps } from '../git-connections/connected-apps.ts';
-import { createLogWaits } from '../logs/read-lines.ts';
+import { createLogWaits } from '../logs/log-lines.ts';
 import { createPushPreviews } from '../previews/previews.ts';
 import { useEnv } from '../testing.ts';
-import { getTenantInstallation } from './accounts-store.ts';
 import { builtInAppKey } from './deps.ts';
 import { createGitHost } from './git-host.ts';
+import { getTenantInstallation } from './host-store.ts';
 import { gitPrefix } from './paths.ts';
 import { gitTokenKey, signToken, signUserToken } from './tokens.ts';
 

@@ -26,8 +26,8 @@ import { updateColumn } from '../../data/tables/update-column.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { newTenant, newUser, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
+import { listPreviewRows } from './preview-records.ts';
 import { createPushPreviews, removeExpiredPreviews } from './previews.ts';
-import { listPreviewRows } from './store.ts';
 
 const database = useTestDatabase();
 const previews = createPushPreviews({ gitHost: {} as GitHost, raw: {} as RawDatabases });

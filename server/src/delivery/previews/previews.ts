@@ -22,17 +22,20 @@ import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { pushDeployments, queueDeployment } from '../deployments/queue-deployment.ts';
 import { findConnection } from '../git-connections/connections.ts';
-import type { PreviewPush, PushPreviews } from '../git-connections/deps.ts';
-import { branchSlug, type PreviewRecord, previewRecord, slugCharsMin } from './rules.ts';
-import { findPreviewSettings } from './settings.ts';
+import type { PreviewPush, PushPreviews } from '../git-connections/rules.ts';
 import {
+  branchSlug,
   findPreviewRow,
+  findPreviewSettings,
   insertPreviewRow,
   listExpiredPreviews,
   listPreviewRows,
+  type PreviewRecord,
   type PreviewRow,
+  previewRecord,
+  slugCharsMin,
   updatePreviewRow,
-} from './store.ts';
+} from './preview-records.ts';
 
 export interface PreviewUrls {
   baseUrl: string;

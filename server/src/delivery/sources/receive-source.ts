@@ -9,8 +9,7 @@ import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { bodyChunks } from '../../http/read-body.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
-import { type SourceClaims, sourceKey } from './sources.ts';
-import { findUploadRow, markArrived, type UploadRow } from './store.ts';
+import { findUploadRow, markArrived, type SourceClaims, sourceKey, type UploadRow } from './sources.ts';
 
 interface UploadRequest {
   claims: SourceClaims;

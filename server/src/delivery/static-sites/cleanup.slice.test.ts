@@ -5,10 +5,8 @@ import { purgeLockedApp } from '../../apps/record/lifecycle.ts';
 import { findAppRow } from '../../apps/record/store.ts';
 import { type Outbox, rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { silentLog, testEvents, testMutation } from '../../testing.ts';
-import { listBlobs } from './blob-store.ts';
+import { appBlobsPrefix, blobKeys, listBlobs } from './blobs.ts';
 import {
-  appBlobsPrefix,
-  blobKeys,
   cleanUpReleases,
   cleanUpSite,
   removeBlobs,

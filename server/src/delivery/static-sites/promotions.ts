@@ -5,10 +5,9 @@ import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { authorizeApprover, listActiveAdminIds } from '../../people/tenants/members.ts';
-import { type LockedRelease, lockRelease } from './locks.ts';
-import { activateLocked, isPublished, stageLocked } from './pointers.ts';
-import { movedReleaseRecord, promotionRecord, unchangedReleaseRecord } from './records.ts';
+import { activateLocked, isPublished, type LockedRelease, lockRelease, stageLocked } from './pointers.ts';
 import { findReleaseRow, updateReleaseRow } from './release-store.ts';
+import { movedReleaseRecord, promotionRecord, unchangedReleaseRecord } from './releases.ts';
 import {
   isUnchangedSinceRequest,
   releaseDigest,

@@ -21,9 +21,9 @@ import {
   testOrigin,
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, silentLog, type TestDatabase } from '../../testing.ts';
-import { isUnderReview } from '../review/live-state.ts';
+import { isUnderReview } from '../review/requests.ts';
+import { staticSiteRoutes } from '../routes.ts';
 import { useEnv } from '../testing.ts';
-import { staticSiteRoutes } from './routes.ts';
 import { createUploadsHandler } from './uploads.ts';
 
 export const testUrlKey = fixedKey('a key for tests');

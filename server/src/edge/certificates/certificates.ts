@@ -6,12 +6,13 @@ import { declareKey, loadKey } from '../../core/keys.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { seal, sealingKey } from '../../core/seal.ts';
-import { type AcmeConfig, openAcmeAuthority } from '../../drivers/certificates/acme.ts';
 import {
+  type AcmeConfig,
   type CertificateAuthority,
   OrderError,
   type OrderErrorReason,
-} from '../../drivers/certificates/certificate-authority.ts';
+  openAcmeAuthority,
+} from '../../drivers/certificates/acme.ts';
 import { type CertificateState, type DomainCertificates, noCertificates } from '../domains/domain-record.ts';
 import { checkSoon, findDomainToCertify } from '../domains/domains.ts';
 import {

@@ -5,7 +5,7 @@ import { retireGenerations, rotateKey } from '../../core/key-rotation.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { sealingKey, unseal } from '../../core/seal.ts';
-import { OrderError } from '../../drivers/certificates/certificate-authority.ts';
+import { OrderError } from '../../drivers/certificates/acme.ts';
 import { newTenant, silentLog, testEvents, useTestDatabase } from '../../testing.ts';
 import { certificateKey, findCertificate, requestCertificate, rescheduleOrder } from './store.ts';
 import {

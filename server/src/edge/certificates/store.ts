@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
 import { declareSealingKey } from '../../core/keys.ts';
-import type { OrderErrorReason } from '../../drivers/certificates/certificate-authority.ts';
+import type { OrderErrorReason } from '../../drivers/certificates/acme.ts';
 
 const minute = 60_000;
 /** Delay after the nth consecutive failure; the last one repeats. */

@@ -6,7 +6,7 @@ import type {
   CertificateAuthority,
   CertificateOrder,
   IssuedCertificate,
-} from '../../drivers/certificates/certificate-authority.ts';
+} from '../../drivers/certificates/acme.ts';
 import { placeholderCertificate } from '../../drivers/certificates/https-server.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
 import { createOrderQueue } from './certificates.ts';

@@ -1,6 +1,6 @@
 import { fileExtension, mediaType } from '@svc/contract/media-types.ts';
 import { words } from '@svc/contract/words.ts';
-import { type BlobEncoding, blobKey } from '../../delivery/static-sites/cleanup.ts';
+import { type BlobEncoding, blobKey } from '../../delivery/static-sites/blobs.ts';
 import type { VisitedSite } from '../visitors/visitors.ts';
 import type { RuleHeaders } from './compile-config.ts';
 import type { SiteFile } from './site-cache.ts';

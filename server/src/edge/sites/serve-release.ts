@@ -1,6 +1,6 @@
 import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
 import { fail } from '../../core/problem.ts';
-import type { BlobEncoding } from '../../delivery/static-sites/cleanup.ts';
+import type { BlobEncoding } from '../../delivery/static-sites/blobs.ts';
 import type { EdgeRequest, EdgeResponse, EdgeResult } from '../../http/edge-request.ts';
 import { type ByteRange, parseRange } from '../../http/headers.ts';
 import { redirectTo } from '../visitors/site-responses.ts';

@@ -1,6 +1,6 @@
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { sha256 } from '../../core/values.ts';
-import { type BlobEncoding, blobKey } from '../../delivery/static-sites/cleanup.ts';
+import { type BlobEncoding, blobKey } from '../../delivery/static-sites/blobs.ts';
 import type { Edge, EdgeRequest } from '../../http/edge-request.ts';
 import { silentLog } from '../../testing.ts';
 import type { Visitors } from '../visitors/visitors.ts';

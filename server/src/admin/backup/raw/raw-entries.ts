@@ -8,7 +8,7 @@ import { withClient } from '../../../drivers/database/connect.ts';
 import type { Database } from '../../../drivers/database/database.ts';
 import type { attachEmbedded } from '../../../drivers/database/embedded.ts';
 import { rawDataDir } from '../../../drivers/raw-database/raw-databases.ts';
-import { inDatabase, readerName } from '../../../drivers/raw-database/raw-url.ts';
+import { inDatabase, readerName } from '../../../drivers/raw-database/server.ts';
 import { adminUrl, hasTable } from '../../system.ts';
 import { copyTable, readSequenceStates, tarEntry } from '../archive.ts';
 import type { FileEntry } from '../data-files.ts';

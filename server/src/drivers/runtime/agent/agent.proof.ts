@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
 import { runtimeConformance } from '../conformance.ts';
-import { portsConformance } from '../conformance-ports.ts';
+import { portsConformance } from '../ports-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { agentWorld } from './testing.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { agentWorld } from '../agent/testing.ts';
-import { isolationConformance } from '../conformance-isolation.ts';
+import { isolationConformance } from '../isolation-testing.ts';
 import { hasPeer, peerAddresses, testBesidePeer } from '../network-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import type { Egress } from './network.ts';
