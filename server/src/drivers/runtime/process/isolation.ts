@@ -72,7 +72,7 @@ async function tryInSandbox({ users, path }: SandboxOptions, ...program: string[
     writeSandboxFiles(folder);
     const sandbox = openSandbox({ filesFolder: folder, path });
     const box: Box = { user, folders: [], tmp, port: null, hostPorts: [], egress: 'none', allowed: [] };
-    return await runInSandbox(sandbox, box, ['/usr/bin/env', `PATH=${sandbox.path}`, ...program]);
+    return await runInSandbox(sandbox, box, ['/bin/sh', '-c', 'PATH=$0; "$@"', sandbox.path, ...program]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
