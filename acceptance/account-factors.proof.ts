@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { totpCode } from './support/authenticator.ts';
 import { hasChromium, openChromium } from './support/chromium.ts';
 import { admin, svcFor } from './support/commands.ts';
 import { violationsOf } from './support/console/browsing.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
+import { temporaryFolder } from './support/server.ts';
+import { startLogin } from './support/sign-in.ts';
 
 describe.if(hasChromium)('second factors in a real browser', () => {
   let t: Tenant;
@@ -144,6 +147,53 @@ describe.if(hasChromium)('second factors in a real browser', () => {
     expect(removed.removed).toBe(1);
     await enterPassword(page, user);
     await isSecurityPage(page);
+    await page.close();
+  });
+
+  test('a login of the command line is approved only after the second factor, by code or by passkey', async () => {
+    const user = await newPasswordUser(t.server, t.id);
+    const page = await newPage();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    const { codes } = await addApp(page, user);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Laptop');
+    await page.getByLabel('Your password').fill(user.password);
+    await page.getByRole('button', { name: 'Create the passkey' }).click();
+    await page.getByRole('cell', { name: 'Laptop Passkey' }).waitFor();
+
+    const factors = [
+      () => confirmCode(page, codes[0]!),
+      () => page.getByRole('button', { name: 'Use a passkey' }).click(),
+    ];
+    for (const giveFactor of factors) {
+      await context.clearCookies();
+      const env = { SVC_BASE_URL: t.server.baseUrl, SVC_CONFIG_DIR: join(temporaryFolder(), 'config') };
+      const login = await startLogin(env, ['--no-browser', '--json']);
+      await page.goto(login.address);
+      await page.getByLabel(/e-mail/i).fill(user.email);
+      await page.getByLabel('Password').fill(user.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
+      // The password alone opens neither the page for codes nor the API.
+      const skipped = await page.request.get(login.address);
+      expect([await statusOfMe(page), new URL(skipped.url()).pathname]).toEqual([
+        401,
+        expect.stringMatching(/^\/oauth\/interaction\//),
+      ]);
+      await giveFactor();
+      const field = page.getByLabel('Code', { exact: true });
+      await field.waitFor();
+      expect(await field.inputValue()).toBe(login.code);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText(login.code).waitFor();
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('heading', { name: 'Signed in' }).waitFor();
+      const { code, stdout } = await login.ended;
+      expect([code, JSON.parse(stdout).user.email]).toEqual([0, user.email]);
+      const me = await svcFor(t.server)(['whoami', '--json'], { env });
+      expect(me.json<{ user: { id: string } }>().user.id).toBe(user.id);
+    }
     await page.close();
   });
 

@@ -69,7 +69,7 @@ describe('npm start from a bundle', () => {
   });
 
   test('runs the programs of the bundle', () => {
-    expect([...programsOf(server).keys()]).toEqual(['agent.js', 'gate.js', 'main.js', 'start.ts']);
+    expect([...programsOf(server).keys()]).toEqual(['agent.js', 'main.js', 'start.ts']);
   });
 
   test('finds what lies beside the sources: migrations, console, SDK, command line and explorer', async () => {
@@ -113,6 +113,9 @@ test('npm start runs the sources where no bundle can be written', async () => {
   writeFileSync(join(copy, 'node_modules/.svc-bundle'), 'a file where the folder would be');
   expect((await bundle(copy)).stderr).toContain('The server was not bundled');
   const server = await start(copy);
-  expect([...programsOf(server).keys()]).toEqual(['agent.ts', 'gate.ts', 'main.ts', 'start.ts']);
+  const programs = programsOf(server);
+  // The server may be trying to make one for its next start.
+  programs.delete('--background');
+  expect([...programs.keys()]).toEqual(['agent.ts', 'main.ts', 'start.ts']);
   expect(await server.stop()).toBe(0);
 });

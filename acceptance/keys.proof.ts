@@ -218,6 +218,15 @@ test('a master key encrypts the keys; the server starts only with it, and it is 
     caller(server, bearer(tenant.member))('PATCH', `${app.base}/env`, { set: { GREETING: value } });
   const svcAdmin = (args: string[], env: Record<string, string>) =>
     run([join(root, 'svc-admin'), ...args, '--json'], { env: { ...first.env, ...env } });
+  const doctor = async (env: Record<string, string>) =>
+    (await svcAdmin(['doctor'], env))
+      .json<{ checks: { name: string }[] }>()
+      .checks.find(({ name }) => name === 'keys');
+  expect(await doctor({})).toMatchObject({
+    status: 'warning',
+    detail: expect.stringMatching(/^(\d+) of \1 are stored unencrypted/),
+    hint: expect.stringContaining('keys create-master-key'),
+  });
   const created = (await svcAdmin(['keys', 'create-master-key', '--to', file], {})).json<{
     master_key: string;
   }>();
@@ -227,6 +236,10 @@ test('a master key encrypts the keys; the server starts only with it, and it is 
   const withKey = { SVC_MASTER_KEY_FILE: file };
   const second = await startEmbedded({ dataDir, env: withKey });
   expect(await stateOf(second, ({ master_key }) => master_key === created.master_key)).toBe(true);
+  expect(await doctor(second.env)).toMatchObject({
+    status: 'ok',
+    detail: expect.stringMatching(/^All \d+ are encrypted/),
+  });
   expect((await change(second, 'again')).status).toBe(200);
   const values = await queryDatabase(second, 'select value from svc.key_generations');
   for (const { value } of values) expect(String(value)).toMatch(/^[A-Za-z0-9+/]+=*$/);

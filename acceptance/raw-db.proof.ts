@@ -263,13 +263,14 @@ describe('the database of an app', () => {
     const own = await newWorld(server);
     const app = await ownApp(own);
     const line = ['apps', 'raw-db', 'enable', '--app', app, '--execute', '--json'];
-    // A preview sets nothing up.
-    const port = readFileSync(join(server.dataDir, 'raw-db.port'), 'utf8');
+    const portFile = join(server.dataDir, 'raw-db.port');
+    expect(existsSync(portFile)).toBe(false);
+    // A preview sets no database up.
     const preview = await svcOf(own)(line.filter((word) => word !== '--execute'));
     expect(preview.json<{ dry_run: boolean }>().dry_run).toBe(true);
     expect(existsSync(join(server.dataDir, 'raw'))).toBe(false);
     const url = (await svcOf(own)(line)).json<RawDb>().connection_string!;
-    expect(new URL(url).port).toBe(port.trim());
+    expect(new URL(url).port).toBe(readFileSync(portFile, 'utf8').trim());
     const { checks } = await admin<{ checks: { name: string; status: string; detail: string }[] }>(server, [
       'doctor',
     ]);

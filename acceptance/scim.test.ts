@@ -37,7 +37,7 @@ describe('the token of a directory', () => {
     const operations = Object.entries<Record<string, { security: unknown }>>(document.paths)
       .filter(([path]) => path.startsWith('/scim/v2/'))
       .flatMap(([path, methods]) => Object.entries(methods).map(([method, it]) => ({ path, method, ...it })));
-    expect(operations).toHaveLength(18);
+    expect(operations).toHaveLength(20);
     for (const { path, method, security } of operations) {
       expect([path, security]).toEqual([path, [{ scim: [] }]]);
       const at = path.replace('{id}', Bun.randomUUIDv7());
@@ -218,6 +218,21 @@ describe('a user', () => {
     const back = await withToken(other.server, other.member);
     expect((await back.call('GET', other.base)).status).toBe(200);
     expect((await back.call('GET', t.base)).status).toBe(404);
+  });
+
+  test('has no invisible or text-direction characters in its names, nor has a group', async () => {
+    const { directory } = await newTenantWithDirectory();
+    const { id } = await newUser(directory);
+    for (const odd of ['a\u001b[2Jb', 'a\u202eb', 'a\u2066b', 'a\u200bb'])
+      for (const [method, path, body] of [
+        ['POST', '/Users', { userName: address(), displayName: odd }],
+        ['POST', '/Users', { userName: `${odd}${address()}` }],
+        ['PATCH', `/Users/${id}`, patchOf({ op: 'replace', path: 'name.familyName', value: odd })],
+        ['POST', '/Groups', { displayName: odd }],
+      ] as const) {
+        const refused = await directory.call(method, path, body);
+        expect([path, refused.status, refused.body.scimType]).toEqual([path, 400, 'invalidValue']);
+      }
   });
 
   test('is refused without a usable name or address', async () => {

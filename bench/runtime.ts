@@ -30,7 +30,7 @@ const ratePerSecond = flag('rate', 500);
 const startMsMax = 100;
 const latencyMax = 1.1;
 
-const appOn = (port: string) =>
+export const appOn = (port: string) =>
   `require('node:http').createServer((_, response) => response.end('hello')).listen(${port}, '127.0.0.1');`;
 
 const variants = [
@@ -120,7 +120,7 @@ async function measureLatency(cleanup: Cleanup): Promise<void> {
   }
 }
 
-async function deployApp(server: Server, slug: string, code: string) {
+export async function deployApp(server: Server, slug: string, code: string) {
   await createApp(server, slug);
   const folder = join(server.folder, slug);
   mkdirSync(folder, { recursive: true });

@@ -84,7 +84,7 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
   }
 
   test.if(existsSync('/proc/self/status'))(
-    `${batchesAtOnce} batches of 16 MiB at once are stored whole, and take less than 250 MB of memory`,
+    `${batchesAtOnce} batches of 16 MiB at once are stored whole, and take less than 200 MB of memory`,
     async () => {
       const server = await startEmbedded();
       const own = await rowsWorld(server);
@@ -137,7 +137,7 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
         batchesAtOnce * lines.length,
       );
       expect(tally.except(201, 503)).toEqual([]);
-      expect(after.most - before.now).toBeLessThan(250);
+      expect(after.most - before.now).toBeLessThan(200);
     },
     180_000,
   );

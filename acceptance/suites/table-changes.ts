@@ -216,62 +216,126 @@ export function failedCommits(of: keyof typeof points): void {
   });
 }
 
-export function killedServers({ kills }: { kills: number }): void {
-  test('kill -9 during changes of tables: each is whole or not made, and no row is lost', async () => {
-    const random = newRandom();
-    const host = await startEmbedded({ env: { SVC_SEED: 'none' } });
-    const urls = await twoDatabases(host);
-    const env = { SVC_DATABASE_URL: urls.control, SVC_DATA_DATABASE_URL: urls.data, SVC_LOG_LEVEL: 'error' };
-    let server = await startServer({ env });
-    const databases = openTableDatabases(urls.control, urls.data);
-    const world = await newWorld(server);
-    const expected = new Expected();
-    const statuses = new Tally();
-    const wrong: string[] = [];
-    let [slowestMs, changes, killedAt, interrupted] = [0, 0, 0, 0];
-
+/** The rows that are written while servers are killed. */
+function writeRows({ owner, data }: World, statuses: Tally) {
+  const acknowledged: number[] = [];
+  let last = 0;
+  const path = `${data}/written`;
+  return {
+    acknowledged,
     /** Until the server is gone. */
-    async function changeTables(): Promise<void> {
+    async write(): Promise<void> {
       for (;;) {
-        const { signal } = server;
-        if (changes === killedAt) setTimeout(() => signal('SIGKILL'), random.below(60));
-        const toggle = world.toggles[changes++ % world.toggles.length]!;
-        const before = await databases.definition(world.appId);
-        const change = expected.on.has(toggle.name) ? toggle.off : toggle.on;
-        const answer = await change().catch(() => null);
+        const n = ++last;
+        const answer = await owner.call('POST', path, { n }).catch(() => null);
         statuses.add(answer?.status ?? 'no answer');
-        if (!answer) await restart();
-        const isChanged = (await databases.definition(world.appId)) !== before;
-        if (answer && isChanged !== answer.status < 300)
-          wrong.push(`${toggle.name}: ${answer.status}, but changed is ${isChanged} (${answer.text})`);
-        if (isChanged) await expected.turned(world, toggle);
         if (!answer) return;
+        if (answer.status === 201) acknowledged.push(n);
       }
-    }
-    async function restart(): Promise<void> {
-      await server.exited;
-      if ((await databases.differences()).length > 0) interrupted++;
-      server = await startServer({
-        dataDir: server.dataDir,
-        port: server.port,
-        env: { ...env, SVC_SEED: 'none' },
-      });
-      slowestMs = Math.max(slowestMs, await settledMs(databases));
-    }
+    },
+    /** Of these, those that are not there exactly once. */
+    async lost(wanted: readonly number[]): Promise<string[]> {
+      const found = new Tally();
+      for (let after = Math.min(...wanted) - 1, isMore = wanted.length > 0; isMore; ) {
+        const page = await done(owner.call('GET', `${path}?n=gt.${after}&sort=n&per_page=200`));
+        for (const { n } of page.data) found.add(n);
+        isMore = page.data.length === 200;
+        after = page.data.at(-1)?.n;
+      }
+      return wanted.filter((n) => found.count(n) !== 1).map((n) => `row ${n}: there ${found.count(n)} times`);
+    },
+  };
+}
 
-    for (let kill = 0; kill < kills && wrong.length < 5; kill++) {
-      killedAt = changes + random.below(world.toggles.length);
-      await changeTables().catch(restart);
-      wrong.push(...(await expected.lostRows(world)));
-    }
-    console.log(
-      `kill -9: seed ${random.seed}; ${kills} kills, ${changes} changes, ${interrupted} left between the databases; ` +
-        `${statuses}; settled in ${Math.ceil(slowestMs)} ms at most`,
+export interface KilledServers {
+  kills: number;
+  /** Servers with databases of their own, at the same time. */
+  lanes?: number;
+  /** The most changes of tables before a kill. */
+  changesMax?: number;
+  command?: string[];
+}
+
+export function killedServers(options: KilledServers): void {
+  test('kill -9 during changes of tables: each is whole or not made, and no row is lost', async () => {
+    const host = await startEmbedded({ env: { SVC_SEED: 'none' } });
+    const { kills, lanes = 1 } = options;
+    await Promise.all(
+      Array.from({ length: lanes }, () => killAgainAndAgain(host, { ...options, kills: kills / lanes })),
     );
-    expect(wrong).toEqual([]);
-    expect(statuses.except(200, 201, 204, 503, 'no answer')).toEqual([]);
-    await databases.close();
-    await server.stop();
     await host.stop();
   });
+}
+
+async function killAgainAndAgain(
+  host: RunningServer,
+  { kills, changesMax, command }: KilledServers,
+): Promise<void> {
+  const random = newRandom();
+  const urls = await twoDatabases(host);
+  const env = { SVC_DATABASE_URL: urls.control, SVC_DATA_DATABASE_URL: urls.data, SVC_LOG_LEVEL: 'error' };
+  const program = command ? { command } : {};
+  let server = await startServer({ env, ...program });
+  const databases = openTableDatabases(urls.control, urls.data);
+  const world = await newWorld(server);
+  const { owner, tables, toggles } = world;
+  await done(owner.call('POST', tables, { name: 'written', columns: ['n:int'] }));
+  toggles.push({
+    name: 'column of written rows',
+    on: () => owner.call('POST', `${tables}/written/columns`, JSON.stringify('added:int:7')),
+    off: () => owner.call('DELETE', `${tables}/written/columns/added`),
+  });
+  const expected = new Expected();
+  const [statuses, writes] = [new Tally(), new Tally()];
+  const rows = writeRows(world, writes);
+  const wrong: string[] = [];
+  let [slowestMs, changes, killedAt, interrupted] = [0, 0, 0, 0];
+
+  /** Until the server is gone. */
+  async function changeTables(): Promise<void> {
+    for (;;) {
+      const { signal } = server;
+      if (changes === killedAt) setTimeout(() => signal('SIGKILL'), random.below(60));
+      const toggle = toggles[changes++ % toggles.length]!;
+      const before = await databases.definition(world.appId);
+      const change = expected.on.has(toggle.name) ? toggle.off : toggle.on;
+      const answer = await change().catch(() => null);
+      statuses.add(answer?.status ?? 'no answer');
+      if (!answer) await restart();
+      const isChanged = (await databases.definition(world.appId)) !== before;
+      if (answer && isChanged !== answer.status < 300)
+        wrong.push(`${toggle.name}: ${answer.status}, but changed is ${isChanged} (${answer.text})`);
+      if (isChanged) await expected.turned(world, toggle);
+      if (!answer) return;
+    }
+  }
+  async function restart(): Promise<void> {
+    await server.exited;
+    if ((await databases.differences()).length > 0) interrupted++;
+    server = await startServer({
+      dataDir: server.dataDir,
+      port: server.port,
+      env: { ...env, SVC_SEED: 'none' },
+      ...program,
+    });
+    slowestMs = Math.max(slowestMs, await settledMs(databases));
+  }
+
+  for (let kill = 0; kill < kills && wrong.length < 5; kill++) {
+    killedAt = changes + random.below(changesMax ?? toggles.length);
+    const from = rows.acknowledged.length;
+    const writing = rows.write();
+    await changeTables().catch(restart);
+    await writing;
+    wrong.push(...(await expected.lostRows(world)), ...(await rows.lost(rows.acknowledged.slice(from))));
+  }
+  wrong.push(...(await rows.lost(rows.acknowledged)));
+  console.log(
+    `kill -9: seed ${random.seed}; ${kills} kills, ${changes} changes, ${interrupted} left between the databases; ` +
+      `${statuses}; ${rows.acknowledged.length} rows written, ${writes}; settled in ${Math.ceil(slowestMs)} ms at most`,
+  );
+  expect(wrong).toEqual([]);
+  for (const tally of [statuses, writes]) expect(tally.except(200, 201, 204, 503, 'no answer')).toEqual([]);
+  await databases.close();
+  await server.stop();
 }

@@ -17,12 +17,16 @@ export async function openChromium(options: {
   width: number;
   height: number;
   colorScheme?: 'light' | 'dark';
+  userAgent?: string;
+  headers?: Record<string, string>;
 }): Promise<BrowserContext> {
   // One process for all profiles: its start takes longer than most tests.
   launched ??= launch();
   const context = await (await launched).newContext({
     viewport: { width: options.width, height: options.height },
     colorScheme: options.colorScheme ?? 'light',
+    ...(options.userAgent && { userAgent: options.userAgent }),
+    ...(options.headers && { extraHTTPHeaders: options.headers }),
   });
   context.setDefaultTimeout(patientMs(30_000));
   return context;

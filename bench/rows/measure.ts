@@ -53,6 +53,13 @@ export function fastest(rounds: readonly Measurement[]): Measurement {
   return rest.reduce((best, round) => (round.perSecond > best.perSecond ? round : best), first);
 }
 
+export function medianRound(rounds: readonly Measurement[]): Measurement {
+  const sorted = [...rounds].sort((a, b) => a.perSecond - b.perSecond);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (!middle) throw new Error('Nothing was measured.');
+  return middle;
+}
+
 function cpuPerUnit(used: CpuTimes, count: number) {
   return { serverUs: (used.server * 1e6) / count, postgresUs: (used.postgres * 1e6) / count };
 }

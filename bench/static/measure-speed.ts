@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cleanup } from '../rows/cleanup.ts';
-import { type Measurement, measure } from '../rows/measure.ts';
+import { type Measurement, measure, medianRound } from '../rows/measure.ts';
 import { report } from '../rows/report.ts';
 import { runWrk } from '../rows/run-wrk.ts';
 import type { Server } from '../rows/start-server.ts';
@@ -42,7 +42,11 @@ export async function measureSpeed(server: Server, cleanup: Cleanup): Promise<vo
   });
   const svc: Contender = { name: 'svc', port: server.port, pid: server.pid, host };
   const peer = { folder: server.folder, files: folder, cleanup };
-  const nginx = await startNginx(tools.nginx, peer);
+  const nginx = await startNginx(tools.nginx, {
+    ...peer,
+    server: `root ${folder}; location / { add_header Cache-Control "public, max-age=0, must-revalidate"; add_header X-Content-Type-Options nosniff; }`,
+    path: '/1k.css',
+  });
   const caddies = [
     await startCaddy(tools.caddy, { ...peer, processors: 1 }),
     await startCaddy(tools.caddy, { ...peer, processors: null }),
@@ -114,13 +118,6 @@ const luaHeaders = (headers: Record<string, string>) =>
   Object.entries(headers)
     .map(([name, value]) => `wrk.headers["${name}"] = [[${value}]]`)
     .join('\n');
-
-function medianRound(rounds: readonly Measurement[]): Measurement {
-  const sorted = [...rounds].sort((a, b) => a.perSecond - b.perSecond);
-  const middle = sorted[Math.floor(sorted.length / 2)];
-  if (!middle) throw new Error('Nothing was measured.');
-  return middle;
-}
 
 function page(bytes: number): Uint8Array<ArrayBuffer> {
   const words = ['light', 'sea', 'night', 'keeper', 'lamp', 'storm', 'harbour'];

@@ -29,9 +29,9 @@ export function findWebTools(): WebTools {
 /** One worker without a log and with cached file handles: the fastest configuration of nginx. */
 export async function startNginx(
   nginx: string,
-  options: { folder: string; files: string; cleanup: Cleanup },
+  options: { folder: string; cleanup: Cleanup; http?: string; server: string; path: string },
 ): Promise<Contender> {
-  const { folder, files, cleanup } = options;
+  const { folder, cleanup, http = '', server, path } = options;
   const port = freePort();
   const config = join(folder, 'nginx.conf');
   const pidFile = join(folder, 'nginx.pid');
@@ -47,16 +47,14 @@ http {
   include /etc/nginx/mime.types; ${temporary.join(' ')}
   access_log off; sendfile on; tcp_nopush on; etag on; gzip off; gzip_static off;
   keepalive_requests 1000000000; open_file_cache max=1000; open_file_cache_valid 60s;
-  server {
-    listen 127.0.0.1:${port}; root ${files};
-    location / { add_header Cache-Control "public, max-age=0, must-revalidate"; add_header X-Content-Type-Options nosniff; }
-  }
+  ${http}
+  server { listen 127.0.0.1:${port}; ${server} }
 }
 `,
   );
   const child = Bun.spawn([nginx, '-c', config, '-p', folder], { stdout: 'ignore', stderr: 'ignore' });
   cleanup.child(child);
-  await waitUntilServing(port);
+  await waitUntilServing(port, path);
   const worker = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')[0];
   return {
     name: `nginx ${readVersion([nginx, '-v'])}, 1 worker`,
@@ -97,15 +95,15 @@ http://:${port} {
     stderr: 'ignore',
   });
   cleanup.child(child);
-  await waitUntilServing(port);
+  await waitUntilServing(port, '/1k.css');
   const version = readVersion([caddy, 'version']);
   const name = `Caddy ${version}${processors ? `, GOMAXPROCS=${processors}` : ''}`;
   return { name, pid: child.pid, port, host: '127.0.0.1' };
 }
 
-async function waitUntilServing(port: number): Promise<void> {
+async function waitUntilServing(port: number, path: string): Promise<void> {
   for (const until = performance.now() + 10_000; performance.now() < until; await Bun.sleep(20)) {
-    const answer = await fetch(`http://127.0.0.1:${port}/1k.css`).catch(() => null);
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
     if (answer?.ok) return;
   }
   throw new Error(`Nothing answers at port ${port}.`);

@@ -9,7 +9,7 @@ const query = (name: string, description: string): Json => ({ name, in: 'query',
 const listQuery = [
   query(
     'filter',
-    'RFC 7644 §3.4.2.2: `eq ne co sw ew pr`, `and or not`, such as `userName eq "ada@example.com"`.',
+    'RFC 7644 §3.4.2.2: `eq ne co sw ew pr gt ge lt le`, `and or not`, such as `userName eq "ada@example.com"`.',
   ),
   query('sortBy', 'An attribute, such as `userName`, `name.familyName` or `meta.lastModified`.'),
   { ...query('sortOrder', ''), schema: { enum: ['ascending', 'descending'] } },
@@ -80,6 +80,13 @@ function resource(noun: 'User' | 'Group', plural: string): Record<string, Json> 
         summary: `Create a ${noun.toLowerCase()}`,
         body: named,
         success: [201, named],
+      }),
+    },
+    [`/scim/v2/${plural}/.search`]: {
+      post: operation(`scim.search${plural}`, {
+        summary: `List or find ${plural.toLowerCase()} by a query in the body (RFC 7644 §3.4.3)`,
+        body: 'ScimSearch',
+        success: [200, 'ScimList'],
       }),
     },
     [`/scim/v2/${plural}/{id}`]: {
@@ -178,6 +185,16 @@ export const scimSchemas: Record<string, Json> = {
     },
     ['Operations'],
   ),
+  ScimSearch: object({
+    schemas: list(text),
+    filter: text,
+    sortBy: text,
+    sortOrder: { enum: ['ascending', 'descending'] },
+    startIndex: { type: 'integer' },
+    count: { type: 'integer' },
+    attributes: list(text),
+    excludedAttributes: list(text),
+  }),
   ScimBulkRequest: object(
     {
       schemas: list(text),

@@ -93,6 +93,19 @@ export const signInPaths: Record<string, Json> = {
       },
     },
   },
+  '/oauth/token/introspection': {
+    post: {
+      operationId: 'oauth.introspect',
+      tags,
+      summary: 'Check whether a token of this client is valid, and whose it is (RFC 7662)',
+      security: [],
+      requestBody: form(['token', 'client_id']),
+      responses: {
+        200: answered('`active`, and for a valid token its claims.', json),
+        ...refused([400, 401], json),
+      },
+    },
+  },
   '/oauth/me': { get: userInfo('get'), post: userInfo('post') },
   '/oauth/session/end': plain('oauth.endSession: Ends the session of a browser', 'text/html'),
   '/login': plain('login.start: Signs a browser in, then goes to `return_to`', 'text/html'),

@@ -33,7 +33,7 @@ const generalGraceMs = 100;
  * The general server on the loopback address, and the listeners that clients connect to: those check every
  * request, answer sites and rows themselves, and pass the rest on.
  */
-function openFrontDoor(options: ServeOptions) {
+export function openFrontDoor(options: ServeOptions) {
   const clients = createPassThroughClients();
   const general = serve({ ...options, host: clients.fallback.hostname, port: 0, clients });
   clients.fallback.port = general.port;

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createLog } from './log.ts';
+import { fail } from './problem.ts';
 
 function logged(entry: object, text = 'x'): string {
   const lines: string[] = [];
@@ -25,4 +26,21 @@ test('tokens and passwords inside longer texts are redacted', () => {
   );
   for (const secret of ['s3cr3tpw', 'svcpat_0123', 'svcren_0123', 'abc.def-ghi', 'topsecret1'])
     expect(line).not.toContain(secret);
+});
+
+test('neither a log nor a failure takes a stack trace, for which Bun would read the source map of the server', () => {
+  const { captureStackTrace } = Error;
+  let taken = 0;
+  Error.captureStackTrace = (...args) => {
+    taken++;
+    captureStackTrace(...args);
+  };
+  try {
+    createLog({ level: 'info', write: () => {} });
+  } finally {
+    Error.captureStackTrace = captureStackTrace;
+  }
+  expect(taken).toBe(0);
+  expect(fail('not_found').stack).toBeUndefined();
+  expect(new Error('kept').stack).toContain('log.test.ts');
 });

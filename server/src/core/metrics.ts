@@ -13,10 +13,18 @@ export interface Metrics {
 
 /** The library's default of 10 ms was half of the work of an idle server. */
 const eventLoopSampleMs = 250;
+/** Registering them measures the heap, which would delay the start. */
+const defaultsAfterMs = 5_000;
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
+  let isCollecting = false;
+  const collectDefaults = () => {
+    if (isCollecting) return;
+    isCollecting = true;
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
+  };
+  setTimeout(collectDefaults, defaultsAfterMs).unref();
   const fastPath = createFastPathMetrics();
   const sites = createRequestCounts({
     name: 'svc_site_requests_total',
@@ -48,6 +56,7 @@ export function createMetrics(): Metrics {
       totals = read;
     },
     text: async () => {
+      collectDefaults();
       const { requests, bytesOut } = totals();
       return [
         await registry.metrics(),

@@ -103,6 +103,9 @@ import { onLive } from './static-sites/live-events.ts';
 import { cancelPromotion } from './static-sites/pointers.ts';
 import { createUploadsHandler } from './static-sites/uploads.ts';
 
+/** After the start, which the trial would make longer. */
+const gitTrialMs = 2_000;
+
 export interface DeliveryServices {
   runtime: Runtime;
   toolchains: Toolchains | null;
@@ -309,8 +312,11 @@ export const delivery: Module = {
   ],
   async start(deps: DeliveryDeps & DeliveryServices & RunningDeps) {
     const { config, db, log, runtime, appMetrics, invalidation, onStop, onStopping } = deps;
-    const gitProblem = findGitSandboxProblem();
-    if (gitProblem !== null) log.warn({ problem: gitProblem }, 'git runs without a sandbox');
+    const gitTrial = setTimeout(() => {
+      const problem = findGitSandboxProblem();
+      if (problem !== null) log.warn({ problem }, 'git runs without a sandbox');
+    }, gitTrialMs);
+    onStop(async () => clearTimeout(gitTrial));
     const registered = await registerServer(deps, config);
     onStop(registered.stop);
     appMetrics.start();

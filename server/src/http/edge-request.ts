@@ -19,6 +19,8 @@ export interface EdgeRequest {
 export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
+  /** Values of `set-cookie`, each a line of its own. */
+  cookies?: readonly string[];
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 
@@ -26,11 +28,18 @@ export interface EdgeResponse {
 export type EdgeResult = EdgeResponse | Promise<EdgeResponse>;
 
 export interface AppProxy {
-  proxy(request: ProxyRequest): Promise<Response | undefined>;
+  /** Undefined: upgraded to a WebSocket. */
+  proxy(request: ProxyRequest): Promise<ProxyResponse | undefined>;
+}
+
+export interface ProxyResponse {
+  status: number;
+  headers: Headers;
+  body: EdgeResponse['body'];
 }
 
 export interface ProxyRequest {
-  request: Request;
+  request: Pick<Request, 'headers' | 'body' | 'signal'>;
   clientAddress: string;
   isStopping(): boolean;
   disableTimeout(): void;

@@ -180,12 +180,13 @@ export const keys = databaseCheck('keys', async ({ config, control }) => {
   if (!(await hasTable(control.pool, 'svc.key_generations'))) return ok('There are none yet.');
   try {
     const { total, encrypted } = await verifyKeys(withMasterKey(control.db, config.masterKeyFile));
-    if (encrypted === total && total > 0) return ok(`All ${total} are encrypted with the master key.`);
-    const detail = `${total - encrypted} of ${total} are stored unencrypted.`;
-    if (!config.baseUrl.startsWith('https:')) return ok(detail);
+    if (total === 0) return ok('There are none yet.');
+    if (encrypted === total) return ok(`All ${total} are encrypted with the master key.`);
     return warning(
-      `${detail} Whoever reads the database or a backup has them.`,
-      'Create a master key with svc-admin keys create-master-key, and set SVC_MASTER_KEY_FILE.',
+      `${total - encrypted} of ${total} are stored unencrypted. Whoever reads the database or a backup has them.`,
+      config.masterKeyFile
+        ? 'The server encrypts them at its next start.'
+        : 'Create a master key with svc-admin keys create-master-key --to <file>, set SVC_MASTER_KEY_FILE, and restart the server.',
     );
   } catch (error) {
     return problem(

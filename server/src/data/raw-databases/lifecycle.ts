@@ -12,6 +12,7 @@ import {
   deleteRawDbRow,
   findRawDbRow,
   findRawDbRowByName,
+  hasRawDbs,
   listRawDbLogins,
   lockRawDbRow,
   markRawDbReady,
@@ -55,9 +56,9 @@ export function reconcileRawDb({ db, raw }: { db: Db; raw: RawDatabases }): Effe
   };
 }
 
-/** Resolves the server's address even without databases, so that a preview never has to. */
+/** Without databases nobody needs the server's address, for which the gate would have to start. */
 export async function publishRawDatabases({ db, raw }: { db: Db; raw: RawDatabases }): Promise<void> {
-  await updateServerAddress(db, await raw.address());
+  if (await hasRawDbs(db)) await updateServerAddress(db, await raw.address());
   raw.registerLogins(await listRawDbLogins(db));
 }
 

@@ -106,6 +106,11 @@ export function listRawDbLogins(
     .execute();
 }
 
+/** Of any tenant, in any state. */
+export async function hasRawDbs(db: Db): Promise<boolean> {
+  return (await sql`select from svc.raw_databases limit 1`.execute(db)).rows.length > 0;
+}
+
 export async function updateServerAddress(db: Db, address: string): Promise<void> {
   await sql`update svc.raw_databases set address = ${address} where address <> ${address}`.execute(db);
 }

@@ -203,6 +203,19 @@ describe('statements', () => {
     });
   });
 
+  test('of one tenant take half of the places while two are active, however many there are', async () => {
+    const rows = open();
+    const [greedy, other] = [rows.of('its app', 'greedy'), rows.of('another app', 'other')];
+    const point = (of: AppRows) => of.run('point', 'select 1', []);
+    await Promise.all([point(greedy), point(other)]);
+    let answered = 0;
+    const flood = Array.from({ length: 250 }, () => point(greedy).then(() => answered++));
+    await point(other);
+    expect(answered).toBeLessThanOrEqual(33);
+    await Promise.all(flood);
+    expect(answered).toBe(250);
+  });
+
   test('do not keep results or row handlers in memory', async () => {
     const rows = open();
     let kept = 0;

@@ -1,6 +1,13 @@
 import { type Failure, fail } from '../../core/problem.ts';
 import { resolveClientAddress, type TrustedProxies } from '../../http/client-address.ts';
-import type { AppProxy, Edge, EdgeRequest, EdgeResponse, ProxyRequest } from '../../http/edge-request.ts';
+import type {
+  AppProxy,
+  Edge,
+  EdgeRequest,
+  EdgeResponse,
+  ProxyRequest,
+  ProxyResponse,
+} from '../../http/edge-request.ts';
 import type { HostHandler, ListenerInfo } from '../../http/handlers.ts';
 import { readRequestId } from '../../http/headers.ts';
 import type { BunServer } from '../../http/listener.ts';
@@ -69,7 +76,8 @@ export function createSiteHandler(options: {
       const touch = () => bun.timeout(request, listener.streamIdleSecondsMax);
       const respond = (answer: EdgeResponse) =>
         toResponse(asked.requestId(), answer, { touch, isStopping: listener.isStopping() });
-      const pass = (answer: AppProxy) => answer.proxy(proxyRequest(request, bun, listener));
+      const pass = async (answer: AppProxy) =>
+        appResponse(await answer.proxy(proxyRequest(request, bun, listener)));
       if (!(answering instanceof Promise)) return 'proxy' in answering ? pass(answering) : respond(answering);
       const isTooMuch = inFlight >= inFlightMax;
       inFlight++;
@@ -181,6 +189,23 @@ function toResponse(
   if (connection.isStopping) sent.connection = 'close';
   const bytes = body instanceof ReadableStream ? extendTimeout(body, connection.touch) : body;
   return new Response(bytes as BodyInit | null, { status, headers: sent });
+}
+
+function appResponse(answer: ProxyResponse | undefined): Response | undefined {
+  if (answer === undefined) return undefined;
+  const { status, headers, body } = answer;
+  const isTyped = !(body instanceof Uint8Array) || headers.get('content-type');
+  return new Response((isTyped ? body : streamOf(body)) as BodyInit | null, { status, headers });
+}
+
+/** For bytes without a content type: Bun would add one, and browsers would download the response. */
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
 }
 
 /** Extends the idle timeout of the connection with each chunk. */

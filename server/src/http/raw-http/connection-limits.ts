@@ -1,7 +1,30 @@
 import type { Logger } from 'pino';
 import type { TrustedProxies } from '../client-address.ts';
 import type { WriteBuffer } from './output-queue.ts';
+import type { PassThroughClients } from './pass-through.ts';
+import type { Routes } from './raw-request.ts';
 import type { Clock } from './response-heads.ts';
+import type { ResponseDeps } from './send-response.ts';
+
+/** What the connections of a listener share. */
+export interface ListenerState extends ResponseDeps, Routes {
+  writeBuffer: WriteBuffer;
+  /** Null: what is not answered here is refused. */
+  passThroughClients: PassThroughClients | null;
+  pendingResponses: number;
+  pendingResponsesMax: number;
+}
+
+/** How long a connection may take, in seconds. */
+export const secondsMax = {
+  head: 10,
+  keepAlive: 72,
+  response: 45,
+  /** For a client to close after the half-close; what it sends meanwhile is dropped. */
+  halfClose: 2,
+  /** An idle connection to the general server is closed, well before that server does. */
+  passThroughIdle: 5,
+};
 
 export interface TrackedConnection {
   readonly idleSince: number | null;

@@ -1,37 +1,21 @@
 import type { Socket } from 'bun';
 import { Failure, fail } from '../../core/problem.ts';
 import type { AppProxy, EdgeResponse } from '../edge-request.ts';
-import { OutputQueue, type WriteBuffer } from './output-queue.ts';
+import { type ListenerState, secondsMax } from './connection-limits.ts';
+import { OutputQueue } from './output-queue.ts';
 import { headBytesMax, mayHaveEnded, originForm, parseHead, type RequestHead } from './parse-head.ts';
-import { PassThrough, type PassThroughClients } from './pass-through.ts';
+import { PassThrough } from './pass-through.ts';
 import { ClientEnd } from './pipe.ts';
-import { type Authority, notAllowed, type Routed, type Routes, routeRequest } from './raw-request.ts';
+import { type Authority, askApp, notAllowed, type Routed, routeRequest } from './raw-request.ts';
 import {
   type AfterResponse,
   cancelBody,
   type OpenBody,
-  type ResponseDeps,
   sendBody,
   sendError,
   sendMalformedError,
   sendResponse,
 } from './send-response.ts';
-
-export interface ListenerState extends ResponseDeps, Routes {
-  writeBuffer: WriteBuffer;
-  /** Null: what is not answered here is refused. */
-  passThroughClients: PassThroughClients | null;
-  pendingResponses: number;
-  pendingResponsesMax: number;
-}
-
-const headSecondsMax = 10;
-const keepAliveSecondsMax = 72;
-const responseSecondsMax = 45;
-/** For a client to close after the half-close; what it sends meanwhile is dropped. */
-const halfCloseSecondsMax = 2;
-/** An idle connection to the general server is closed, well before that server does. */
-const passThroughIdleSecondsMax = 5;
 
 /** Requests are answered in order; reading pauses when more than `headBytesMax` bytes wait. */
 export class Connection {
@@ -48,7 +32,10 @@ export class Connection {
   /** Unread bytes before which a partial request is not parsed again. */
   #neededBytes = 0;
   #clientEnded = false;
-  #appAuthority: Authority | null = null;
+  /** The app has limits of its own for the time until it answers, and between the pieces of its answer. */
+  #waitsForApp = false;
+  /** The next request was looked at, and is for the general server. */
+  #isPassedNext = false;
   #authority: Authority | null = null;
   #passThrough: PassThrough | null = null;
   #abortRequest: (() => void) | null = null;
@@ -62,7 +49,7 @@ export class Connection {
     this.#output = new OutputQueue(socket, shared.writeBuffer);
     this.#client = new ClientEnd(socket);
     this.#activeAt = shared.clock.second;
-    this.#deadline = this.#activeAt + headSecondsMax;
+    this.#deadline = this.#activeAt + secondsMax.head;
   }
 
   /** A tunnel has no end that could be waited for. */
@@ -108,7 +95,7 @@ export class Connection {
   drain(): void {
     if (this.#isPassing) this.#extendTimeout();
     this.#passThrough?.clientDrained();
-    if (this.#output.drain() > 0) this.#setDeadline(responseSecondsMax);
+    if (this.#output.drain() > 0) this.#setDeadline(secondsMax.response);
     if (this.#output.isEmpty && this.#state !== 'passing') this.#advance();
   }
 
@@ -132,10 +119,10 @@ export class Connection {
     const { second } = this.#shared.clock;
     // The general server has time limits of its own; after its end, only the client is waited for.
     if (this.#isPassing && this.#passThrough?.isServerGone !== true) return;
-    const idleSeconds = second - this.#activeAt;
-    if (this.#passThrough !== null && !this.#isPassing && idleSeconds >= passThroughIdleSecondsMax)
-      this.#closePassThrough();
-    if (second < this.#deadline) return;
+    const isIdle = !this.#isPassing && second - this.#activeAt >= secondsMax.passThroughIdle;
+    if (this.#passThrough !== null && isIdle) this.#closePassThrough();
+    const isWaiting = this.#waitsForApp && this.#state === 'responding' && this.#output.isEmpty;
+    if (second < this.#deadline || isWaiting) return;
     if (this.#state !== 'reading' || !this.#output.isEmpty) this.#socket.terminate();
     else if (this.#hasPartialRequest) this.#refuse(fail('request_timeout'));
     else this.#halfClose();
@@ -171,7 +158,7 @@ export class Connection {
         this.#hasPartialRequest = true;
         if (this.#neededBytes > 0) this.#neededBytes -= at;
         // The time counts from the first byte of the request.
-        if (!hadPartialRequest || at > 0) this.#setDeadline(headSecondsMax);
+        if (!hadPartialRequest || at > 0) this.#setDeadline(secondsMax.head);
         break;
       }
       at = end;
@@ -187,11 +174,11 @@ export class Connection {
     if (this.#state === 'reading' && !this.#clientEnded) this.#output.flushLater();
     else this.#output.flush();
     if (this.#state === 'responding' || !this.#output.isEmpty) {
-      this.#setDeadline(responseSecondsMax);
+      this.#setDeadline(secondsMax.response);
     } else if (this.#state === 'finishing' || (this.#state === 'reading' && this.#clientEnded)) {
       this.#halfClose();
     } else if (this.#state === 'reading') {
-      if (!this.#hasPartialRequest) this.#setDeadline(keepAliveSecondsMax);
+      if (!this.#hasPartialRequest) this.#setDeadline(secondsMax.keepAlive);
       this.#client.release();
     }
   }
@@ -199,11 +186,13 @@ export class Connection {
   /** Returns the end of the request, or of its head where it is passed on; null where more bytes are needed. */
   #handle(head: RequestHead, bytes: Buffer, at: number): number | null {
     let routed: Routed;
+    this.#waitsForApp = false;
+    this.#abortRequest = null;
+    if (this.#isPassedNext) return this.#pass(head, bytes, at);
     try {
       routed = routeRequest(this.#shared, head, {
         peer: this.#peer,
         bytes,
-        isForApp: head.authority === this.#appAuthority,
         extendTimeout: this.#extendTimeout,
       });
     } catch (error) {
@@ -221,44 +210,56 @@ export class Connection {
       this.#await(head, routed.response, null);
       return head.end + Number(head.body);
     } else if ('proxy' in routed) {
-      this.#appAuthority = head.authority;
-      return this.#pass(head, bytes, at);
+      if (!this.#askApp(head, routed)) return this.#pass(head, bytes, at);
     } else this.#afterResponse(sendResponse(this.#output, this.#shared, head, routed));
     return head.end;
   }
 
   #await(head: RequestHead, result: Promise<EdgeResponse | AppProxy>, headBytes: Buffer | null): void {
     const shared = this.#shared;
+    // The proxy limits how many requests apps have.
+    const counted = this.#waitsForApp ? 0 : 1;
     // Checked after the call: cached responses are sent however many requests wait.
-    if (shared.pendingResponses >= shared.pendingResponsesMax) {
+    if (counted > 0 && shared.pendingResponses >= shared.pendingResponsesMax) {
       void result.then(cancelBody, () => {});
       const failure = fail('unavailable', { detail: 'Too many concurrent requests.' });
       this.#afterResponse(sendError(this.#output, shared, head, failure));
       return;
     }
     this.#state = 'responding';
-    shared.pendingResponses++;
+    shared.pendingResponses += counted;
     result
       .then(
         (response) => {
-          shared.pendingResponses--;
-          this.#abortRequest = null;
+          shared.pendingResponses -= counted;
+          // A client that leaves ends the stream of an app, which may not send anything for long.
+          if (!this.#waitsForApp) this.#abortRequest = null;
           if (this.#state === 'closed') cancelBody(response);
           else if (!('proxy' in response))
             this.#respond(() => sendResponse(this.#output, shared, head, response));
-          else if (headBytes !== null) this.#toApp(headBytes, head.authority);
+          else if (!this.#askApp(head, response) && headBytes !== null)
+            this.#passAgain(headBytes, head.authority);
         },
         (error: unknown) => {
-          shared.pendingResponses--;
+          shared.pendingResponses -= counted;
           if (this.#state !== 'closed') this.#respond(() => sendError(this.#output, shared, head, error));
         },
       )
       .catch((error: unknown) => this.#abort(error));
   }
 
-  #toApp(head: Buffer, authority: Authority): void {
+  #askApp(head: RequestHead, app: AppProxy): boolean {
+    const asked = askApp(this.#shared, head, { app, peer: this.#peer });
+    if (asked === null) return false;
+    this.#waitsForApp = true;
+    this.#abortRequest = asked.abort;
+    this.#await(head, asked.response, null);
+    return true;
+  }
+
+  #passAgain(head: Buffer, authority: Authority): void {
     this.#unread = this.#unread === null ? head : Buffer.concat([head, this.#unread]);
-    this.#appAuthority = authority;
+    this.#isPassedNext = true;
     this.#authority = authority;
     this.#state = 'reading';
     this.#advance();
@@ -290,7 +291,7 @@ export class Connection {
   /** A part of the response may have been sent: only closing the connection shows that it is incomplete. */
   #abort(error: unknown): void {
     if (this.#state === 'closed') return;
-    this.#shared.log.warn({ err: error }, 'response aborted');
+    if (!this.#clientEnded) this.#shared.log.warn({ err: error }, 'response aborted');
     this.#socket.terminate();
   }
 
@@ -312,6 +313,7 @@ export class Connection {
       return null;
     }
     this.#state = 'passing';
+    this.#isPassedNext = false;
     this.#passThrough ??= new PassThrough(this.#client, {
       owner: { address: this.#peer, scheme: this.#shared.scheme },
       clients,
@@ -337,8 +339,9 @@ export class Connection {
   #passBody(): void {
     const passThrough = this.#passThrough;
     if (this.#unread !== null && passThrough !== null) {
+      const { length } = this.#unread;
       const end = passThrough.sendBody(this.#unread);
-      this.#unread = end === this.#unread.length ? null : this.#unread.subarray(end);
+      this.#unread = end === length ? null : this.#unread.subarray(end);
       if (passThrough.isMalformed) {
         this.#stopPassing(fail('validation_failed', { detail: 'The body is not chunked correctly.' }));
         return;
@@ -353,9 +356,8 @@ export class Connection {
   #openTunnel(): void {
     this.#state = 'tunnel';
     this.#client.release();
-    const bytes = this.#unread;
+    if (this.#unread !== null) this.#passThrough?.sendBody(this.#unread);
     this.#unread = null;
-    if (bytes !== null) this.#passThrough?.sendBody(bytes);
     if (this.#clientEnded) this.#passThrough?.clientEnded();
   }
 
@@ -383,12 +385,12 @@ export class Connection {
     this.#state = 'half-closed';
     this.#unread = null;
     this.#client.release();
-    this.#setDeadline(halfCloseSecondsMax);
+    this.#setDeadline(secondsMax.halfClose);
     if (this.#clientEnded) this.#socket.end();
     else this.#socket.shutdown();
   }
 
-  readonly #extendTimeout = () => this.#setDeadline(responseSecondsMax);
+  readonly #extendTimeout = () => this.#setDeadline(secondsMax.response);
 
   #setDeadline(seconds: number): void {
     this.#activeAt = this.#shared.clock.second;

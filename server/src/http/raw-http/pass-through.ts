@@ -68,11 +68,11 @@ export class PassThrough {
     this.#toServer?.push(head);
   }
 
-  /** Returns the index after the last byte of the request's body. */
+  /** Returns the index after the last byte of the request's body. The bytes before it are not there any more. */
   sendBody(bytes: Buffer): number {
     const end = this.isTunnel ? bytes.length : this.#body.read(bytes, 0);
     if (end > 0 && !this.isMalformed)
-      this.#toServer?.push(end === bytes.length ? bytes : bytes.subarray(0, end));
+      this.#toServer?.push(end === bytes.length ? bytes : bytes.subarray(0, end), true);
     return end;
   }
 
@@ -132,7 +132,7 @@ export class PassThrough {
       return;
     }
     const sent = response.read(bytes);
-    if (sent.length > 0) this.#toClient?.push(sent);
+    if (sent.length > 0) this.#toClient?.push(sent, true);
     if (response.state === 'malformed')
       this.#events.onError(new Error('malformed response of the general server'));
     else if (response.state === 'tunnel' && !this.isTunnel) {

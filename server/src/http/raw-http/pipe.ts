@@ -3,12 +3,21 @@ import type { Socket } from 'bun';
 /** `write` returns fewer bytes than given where the socket accepts no more for now. */
 export type PipeEnd = Pick<Socket<unknown>, 'write' | 'pause' | 'resume'>;
 
+interface Piece {
+  bytes: Buffer;
+  /** Nobody else reads the memory. */
+  isOwn: boolean;
+}
+
+/** Of smaller ones the garbage collection takes care. */
+const freedBytesMin = 16 * 1024;
+
 /** One direction between two sockets, with back pressure. */
 export class Pipe {
   readonly #from: PipeEnd;
   readonly #onEnd: () => void;
   #to: PipeEnd | null = null;
-  #waiting: Buffer[] = [];
+  #waiting: Piece[] = [];
   #isPaused = false;
   #isEnded = false;
   #isFinished = false;
@@ -27,20 +36,25 @@ export class Pipe {
     this.drain();
   }
 
-  push(bytes: Buffer): void {
-    this.#waiting.push(bytes);
+  /** `isOwn`: the bytes are not used afterwards, and their memory is freed as soon as they are sent. */
+  push(bytes: Buffer, isOwn = false): void {
+    const isWhole = bytes.length >= freedBytesMin && bytes.length === bytes.buffer.byteLength;
+    this.#waiting.push({ bytes, isOwn: isOwn && isWhole });
     this.drain();
   }
 
   drain(): void {
     const to = this.#to;
     for (let first = this.#waiting[0]; first !== undefined && to !== null; first = this.#waiting[0]) {
-      const written = Math.max(0, to.write(first, 0, first.length));
-      if (written < first.length) {
-        this.#waiting[0] = first.subarray(written);
+      const { bytes, isOwn } = first;
+      const written = Math.max(0, to.write(bytes, 0, bytes.length));
+      if (written < bytes.length) {
+        first.bytes = bytes.subarray(written);
         break;
       }
       this.#waiting.shift();
+      // The garbage collection would leave a large body in memory for long on a busy machine.
+      if (isOwn && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
     }
     const isBehind = this.#waiting.length > 0;
     if (isBehind !== this.#isPaused) {

@@ -5,11 +5,12 @@ import { socketPeer, type TrustedProxies } from '../client-address.ts';
 import type { Edge } from '../edge-request.ts';
 import { waitUntilIdle } from '../listener.ts';
 import { openSocketCalls } from '../socket-calls.ts';
-import { Connection, type ListenerState } from './connection.ts';
+import { Connection } from './connection.ts';
 import {
   type ConnectionLimits,
   createConnectionRegistry,
   defaultConnectionLimits,
+  type ListenerState,
   limitQueuedBytes,
   queuedBytesMax,
 } from './connection-limits.ts';

@@ -1,6 +1,6 @@
 import { fail } from '../../core/problem.ts';
 import { resolveClientAddress, type TrustedProxies } from '../client-address.ts';
-import type { Edge, EdgeRequest, EdgeResponse } from '../edge-request.ts';
+import type { AppProxy, Edge, EdgeRequest, EdgeResponse, ProxyResponse } from '../edge-request.ts';
 import type { FastPathInfo, FastPathRequest } from '../handlers.ts';
 import { acceptRequestId } from '../headers.ts';
 import type { RequestHead } from './parse-head.ts';
@@ -37,6 +37,20 @@ export class RawRequest implements EdgeRequest {
   requestId(): string {
     this.cachedRequestId ??= acceptRequestId(this.header('x-request-id'));
     return this.cachedRequestId;
+  }
+
+  headers(): Headers {
+    const headers = new Headers();
+    const fields = this.#fields;
+    for (let index = 0; index < fields.length; index += 4) {
+      const name = this.#bytes.toString('latin1', fields[index], fields[index + 1]);
+      const value = this.#bytes.toString('latin1', fields[index + 2], fields[index + 3]);
+      if (name.toLowerCase() !== 'cookie') headers.append(name, value);
+    }
+    // `append` would join several with commas.
+    const cookie = this.header('cookie');
+    if (cookie !== null) headers.set('cookie', cookie);
+    return headers;
   }
 
   header(name: string): string | null {
@@ -171,8 +185,6 @@ interface RequestContext {
   peer: string;
   /** Bytes that begin with those that `head` was read from. */
   bytes: Buffer;
-  /** A running app has answered the previous request for this host. */
-  isForApp: boolean;
   extendTimeout: () => void;
 }
 
@@ -186,7 +198,7 @@ export function routeRequest(routes: Routes, head: RequestHead, context: Request
   if (!routes.accepts(host)) throw fail('misdirected_request');
   const edge = routes.edge();
   if (edge?.serves(host)) {
-    if (!isPlain(head) || context.isForApp) return 'pass';
+    if (!isPlain(head)) return 'pass';
     head.request.scheme = isHttpsAtProxy(routes, head, context.peer) ? 'https' : routes.scheme;
     return edge.answer(head.request);
   }
@@ -203,6 +215,38 @@ function isPlain({ body, isSpecial, request: { method } }: RequestHead): boolean
 function isHttpsAtProxy({ trustedProxies }: Routes, { request }: RequestHead, peer: string): boolean {
   const scheme = request.header('x-forwarded-proto');
   return scheme !== null && scheme.toLowerCase() === 'https' && trustedProxies.includes(peer);
+}
+
+/** Asks a running app. Null: the general server does it, because it would change the target. */
+export function askApp(
+  routes: Routes & { isStopping: boolean },
+  head: RequestHead,
+  { app, peer }: { app: AppProxy; peer: string },
+): { response: Promise<EdgeResponse>; abort: () => void } | null {
+  if (!isFastRequest(head)) return null;
+  const { request } = head;
+  const abort = new AbortController();
+  const response = app.proxy({
+    request: { headers: request.headers(), body: null, signal: abort.signal },
+    clientAddress: resolveClientAddress(peer, request.header('x-forwarded-for'), routes.trustedProxies),
+    isStopping: () => routes.isStopping,
+    // The proxy has limits of its own.
+    disableTimeout: () => {},
+    // Such requests are passed on.
+    upgrade: () => false,
+  });
+  return { response: response.then(fromApp), abort: () => abort.abort() };
+}
+
+/** Set by the listener. */
+const ownHeaders = new Set(['connection', 'x-request-id', 'set-cookie']);
+
+function fromApp(answer: ProxyResponse | undefined): EdgeResponse {
+  if (answer === undefined) throw fail('internal');
+  const headers: Record<string, string> = {};
+  for (const [name, value] of answer.headers) if (!ownHeaders.has(name)) headers[name] = value;
+  const { status, body } = answer;
+  return { status, headers, cookies: answer.headers.getSetCookie(), body };
 }
 
 function answerRows(routes: Routes, rows: RowsListener, head: RequestHead, context: RequestContext) {

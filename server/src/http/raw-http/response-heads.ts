@@ -56,7 +56,7 @@ function renderHead(
   clock: Clock,
   strictTransport: string | null,
 ): ResponseHead {
-  const { status, headers } = response;
+  const { status, headers, cookies = [] } = response;
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
     if (name === 'content-length') continue;
@@ -64,6 +64,10 @@ function renderHead(
       throw new RangeError(`invalid response header ${JSON.stringify(name)}`);
     }
     text += `${name}: ${value}\r\n`;
+  }
+  for (const cookie of cookies) {
+    if (!valuePattern.test(cookie)) throw new RangeError('invalid cookie in a response');
+    text += `set-cookie: ${cookie}\r\n`;
   }
   if (strictTransport !== null && !(strictTransportHeader in headers))
     text += `${strictTransportHeader}: ${strictTransport}\r\n`;

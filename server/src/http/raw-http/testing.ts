@@ -75,8 +75,13 @@ export function textResponse(text: string, more: Record<string, string> = {}): E
   return { status: 200, headers: Object.freeze(headers), body };
 }
 
-export async function connectClient(port: number, localAddress = '127.0.0.1') {
-  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
+/** To a port, or to the path of a Unix socket. */
+export async function connectClient(target: number | string, localAddress = '127.0.0.1') {
+  const socket = connect(
+    typeof target === 'string'
+      ? { path: target, allowHalfOpen: true }
+      : { port: target, host: '127.0.0.1', localAddress, allowHalfOpen: true },
+  );
   let received = '';
   let changed = Promise.withResolvers<void>();
   let isClosed = false;
@@ -112,8 +117,8 @@ export async function connectClient(port: number, localAddress = '127.0.0.1') {
   };
 }
 
-export async function exchange(port: number, bytes: string | Uint8Array, localAddress?: string) {
-  const client = await connectClient(port, localAddress);
+export async function exchange(target: number | string, bytes: string | Uint8Array, localAddress?: string) {
+  const client = await connectClient(target, localAddress);
   client.send(bytes);
   return client.closed();
 }

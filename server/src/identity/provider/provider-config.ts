@@ -6,7 +6,7 @@ import { findInvitedMax } from '../../apps/record/app-status.ts';
 import { findAppById, findAppForSignIn } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, declareSigningKey, type LiveKey, randomText } from '../../core/keys.ts';
-import { isUuid } from '../../core/values.ts';
+import { isUuid, sha256 } from '../../core/values.ts';
 import { findUser } from '../../people/users/users.ts';
 import type { SignInDeps } from '../account/sign-ins.ts';
 import { sessionCookieName } from '../credentials/find-credential.ts';
@@ -21,6 +21,7 @@ import {
   parseAppClientId,
 } from '../sessions/clients.ts';
 import { listGrantedScopes } from '../sessions/models-store.ts';
+import { findSignIn } from '../sessions/sessions.ts';
 import { createDevicePages } from './device-pages.ts';
 import { renderError } from './frame.ts';
 import { formTarget } from './pages/layout.ts';
@@ -90,6 +91,16 @@ export function providerConfig(deps: ConfigDeps): Configuration {
         enabled: true,
         allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId,
       },
+      introspection: {
+        enabled: true,
+        // A client without a secret learns what a request with the token tells anyway: about its own access tokens. Whether a
+        // refresh token is valid shows only with its use, which reveals theft.
+        allowedPolicy: async (_ctx, client, token) =>
+          token.kind === 'AccessToken' &&
+          token.clientId === client.clientId &&
+          (await findOpenUser(db, token.accountId, token.clientId)) !== undefined &&
+          (await findSignIn(db, { kind: 'login', hash: sha256(token.jti) })) !== null,
+      },
       deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****', ...createDevicePages(deps) },
       rpInitiatedLogout: {
         enabled: true,
@@ -120,15 +131,22 @@ export function providerConfig(deps: ConfigDeps): Configuration {
       (source.clientId !== cliClientId && !source.scopes.has('offline_access')),
     loadExistingGrant: (ctx) => loadExistingGrant(db, ctx),
     findAccount: async (_ctx, accountId, token) => {
-      const user = isUuid(accountId) ? await findUser({ db }, { ref: accountId }) : null;
-      if (user?.status !== 'active') return undefined;
-      // An app that was closed to the user gets no more claims and no new tokens.
-      const appId = parseAppClientId(token?.clientId);
-      if (appId !== null && !(await findAppForSignIn({ db }, { appId, userId: user.id }))) return undefined;
-      return { accountId: user.id, claims: () => ({ sub: user.id, email: user.email, name: user.name }) };
+      const user = await findOpenUser(db, accountId, token?.clientId);
+      return (
+        user && { accountId: user.id, claims: () => ({ sub: user.id, email: user.email, name: user.name }) }
+      );
     },
     renderError,
   };
+}
+
+/** An app that was closed to the user gets no more claims and no new tokens. */
+async function findOpenUser(db: Db, accountId: string, clientId: string | undefined) {
+  const user = isUuid(accountId) ? await findUser({ db }, { ref: accountId }) : null;
+  if (user?.status !== 'active') return undefined;
+  const appId = parseAppClientId(clientId);
+  if (appId !== null && !(await findAppForSignIn({ db }, { appId, userId: user.id }))) return undefined;
+  return user;
 }
 
 /**

@@ -275,12 +275,13 @@ test('an unknown path is a page for browsers and a problem document for programs
   expect(await asProgram.json()).toMatchObject({ status: 404, code: 'not_found' });
 });
 
-test('a body that is too large, introspection and registration are refused', async () => {
+test('a body that is too large and registration are refused, and introspection without a known client', async () => {
   const large = await provider.post('/oauth/token', { grant_type: 'x'.repeat(70_000) });
   expect(large.status).toBe(413);
-  expect(
-    (await provider.post('/oauth/token/introspection', { token: 'x', client_id: consoleClientId })).status,
-  ).toBe(404);
+  const introspect = (fields: Record<string, string>) => provider.post('/oauth/token/introspection', fields);
+  expect((await introspect({ token: 'x' })).status).toBe(400);
+  expect((await introspect({ token: 'x', client_id: 'nobody' })).status).toBe(401);
+  expect((await introspect({ token: 'x', client_id: consoleClientId })).body).toEqual({ active: false });
   expect((await provider.post('/oauth/reg', {})).status).toBe(404);
 });
 

@@ -1,4 +1,5 @@
 import { groupNameCharsMax } from '@svc/contract/groups.ts';
+import { isSafeName } from '@svc/contract/safe-names.ts';
 import { memberAttributeCharsMax } from '@svc/contract/tenants.ts';
 import * as client from 'openid-client';
 import { isLoopback } from './local-login.ts';
@@ -119,7 +120,7 @@ export function readGroups(profile: Record<string, unknown>, claim: string): str
   const values: unknown[] = Array.isArray(value) ? value : [value];
   return values.filter(
     (each): each is string =>
-      typeof each === 'string' && each.length <= groupNameCharsMax && /^(?!\s*$)[^\p{Cc}]+$/u.test(each),
+      typeof each === 'string' && each.length <= groupNameCharsMax && each.trim() !== '' && isSafeName(each),
   );
 }
 

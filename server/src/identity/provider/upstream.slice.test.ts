@@ -279,7 +279,10 @@ describe('groups that follow a claim', () => {
   });
 
   test('are read from a text or a list; a reference elsewhere leaves them as they are', () => {
-    expect(readGroups({ groups: ['a', 4, '', 'b'] }, 'groups')).toEqual(['a', 'b']);
+    expect(readGroups({ groups: ['a', 4, '', ' ', 'a\u200b', 'a\u202eb', 'b'] }, 'groups')).toEqual([
+      'a',
+      'b',
+    ]);
     expect(readGroups({ groups: 'a' }, 'groups')).toEqual(['a']);
     expect(readGroups({}, 'groups')).toEqual([]);
     expect(readGroups({ _claim_names: { groups: 'src1' } }, 'groups')).toBeNull();

@@ -67,14 +67,16 @@ export async function findAppClient(
   };
 }
 
-/** The provider compares with a list; an app's redirect URIs are any path of its host. */
+/** The provider compares with a list; an app's redirect URIs, after a sign-out too, are any path of its host. */
 export function allowAppRedirects({ Client }: Provider): void {
-  const isRegistered = Client.prototype.redirectUriAllowed;
-  Client.prototype.redirectUriAllowed = function (this: Client, uri: string) {
-    return parseAppClientId(this.clientId) === null
-      ? isRegistered.call(this, uri)
-      : isAppRedirect(uri, clientHome(this));
-  };
+  for (const name of ['redirectUriAllowed', 'postLogoutRedirectUriAllowed'] as const) {
+    const isRegistered = Client.prototype[name];
+    Client.prototype[name] = function (this: Client, uri: string) {
+      return parseAppClientId(this.clientId) === null
+        ? isRegistered.call(this, uri)
+        : isAppRedirect(uri, clientHome(this));
+    };
+  }
 }
 
 export function isClientOrigin(client: Client, origin: string): boolean {

@@ -1,6 +1,14 @@
 import { bulkLimits } from './bulk.ts';
+import { addressParts } from './filter.ts';
 import { groupSchema } from './groups.ts';
-import { userSchema } from './users.ts';
+import {
+  enterpriseSchema,
+  enterpriseTexts,
+  managerParts,
+  otherLists,
+  otherTexts,
+} from './other-attributes.ts';
+import { nameParts, userSchema } from './user-resource.ts';
 
 export const countMax = 200;
 
@@ -26,7 +34,12 @@ export const serviceProviderConfig = (baseUrl: string) => ({
 
 export const resourceTypes = (baseUrl: string) =>
   [
-    { id: 'User', endpoint: '/Users', schema: userSchema },
+    {
+      id: 'User',
+      endpoint: '/Users',
+      schema: userSchema,
+      schemaExtensions: [{ schema: enterpriseSchema, required: false }],
+    },
     { id: 'Group', endpoint: '/Groups', schema: groupSchema },
   ].map((type) => ({
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:ResourceType'],
@@ -54,6 +67,12 @@ const readOnly = { mutability: 'readOnly' };
 const reference = (type: string) =>
   attribute('$ref', { type: 'reference', referenceTypes: [type], ...readOnly });
 
+const valueAttributes = (list: (typeof otherLists)[number]): Attribute[] => [
+  ...(list === 'addresses' ? addressParts : ['value', 'display']).map((part) => attribute(part)),
+  attribute('type'),
+  attribute('primary', { type: 'boolean' }),
+];
+
 export const schemas = (baseUrl: string) =>
   [
     {
@@ -62,13 +81,18 @@ export const schemas = (baseUrl: string) =>
       description: 'A member of the tenant',
       attributes: [
         attribute('userName', { required: true, uniqueness: 'server' }),
-        complex('name', [attribute('formatted'), attribute('givenName'), attribute('familyName')]),
+        complex(
+          'name',
+          nameParts.map((part) => attribute(part)),
+        ),
         attribute('displayName'),
         complex(
           'emails',
           [attribute('value'), attribute('type'), attribute('primary', { type: 'boolean' })],
           { multiValued: true },
         ),
+        ...otherTexts.map((name) => attribute(name)),
+        ...otherLists.map((name) => complex(name, valueAttributes(name), { multiValued: true })),
         attribute('active', { type: 'boolean' }),
         complex(
           'groups',
@@ -77,6 +101,18 @@ export const schemas = (baseUrl: string) =>
             multiValued: true,
             ...readOnly,
           },
+        ),
+      ],
+    },
+    {
+      id: enterpriseSchema,
+      name: 'EnterpriseUser',
+      description: 'Attributes of an employee',
+      attributes: [
+        ...enterpriseTexts.map((name) => attribute(name)),
+        complex(
+          'manager',
+          managerParts.map((part) => attribute(part)),
         ),
       ],
     },

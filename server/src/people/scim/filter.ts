@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import { ScimError } from './errors.ts';
 
-/** RFC 7644 §3.4.2.2, without the comparisons of order: paths are in lower case and without the URN of the schema. */
+/** RFC 7644 §3.4.2.2: paths are in lower case and without the URN of the schema. `values`: one value has all of it. */
 export type Filter =
   | { kind: 'and' | 'or'; parts: Filter[] }
   | { kind: 'not'; part: Filter }
+  | { kind: 'values'; path: string; filter: Filter }
   | { kind: 'compare'; path: string; op: Op; value: string | boolean | null };
 
-const ops = ['eq', 'ne', 'co', 'sw', 'ew', 'pr'] as const;
+const ops = ['eq', 'ne', 'co', 'sw', 'ew', 'pr', 'gt', 'ge', 'lt', 'le'] as const;
 type Op = (typeof ops)[number];
 
 const charsMax = 4_000;
@@ -77,11 +78,11 @@ function parseOne(tokens: readonly string[], at: number, depth: number): Parsed 
   // `emails[type eq "work"].value eq "…"` and `members[value eq "…"]`.
   if (tokens[at + 1] === '[') {
     const { filter, next } = parseEnclosed(tokens, at + 2, depth, ']');
-    const inner = prefixPaths(filter, path);
     const rest = tokens[next];
-    if (!rest?.startsWith('.')) return { filter: inner, next };
-    const outer = parseComparison(tokens, next, `${path}${rest.toLowerCase()}`);
-    return { filter: { kind: 'and', parts: [inner, outer.filter] }, next: outer.next };
+    if (!rest?.startsWith('.')) return { filter: { kind: 'values', path, filter }, next };
+    const outer = parseComparison(tokens, next, rest.slice(1).toLowerCase());
+    const both: Filter = { kind: 'and', parts: [filter, outer.filter] };
+    return { filter: { kind: 'values', path, filter: both }, next: outer.next };
   }
   return parseComparison(tokens, at, path);
 }
@@ -116,65 +117,90 @@ export function normalizePath(text: string): string {
   return text.replace(/^urn:ietf:params:scim:schemas:core:2\.0:(?:User|Group):/i, '').toLowerCase();
 }
 
-function prefixPaths(filter: Filter, prefix: string): Filter {
-  if (filter.kind === 'compare') return { ...filter, path: `${prefix}.${filter.path}` };
-  if (filter.kind === 'not') return { kind: 'not', part: prefixPaths(filter.part, prefix) };
-  return { ...filter, parts: filter.parts.map((part) => prefixPaths(part, prefix)) };
-}
-
 export interface FilterColumn {
   sql: RawBuilder<unknown>;
-  /** `exact`: case counts. `several`: a query of all values of the attribute. */
-  type: 'text' | 'exact' | 'boolean' | 'several' | 'time';
+  /** `exact`: case counts. `list`: rows of JSON, one for each value of the attribute. */
+  type: 'text' | 'exact' | 'boolean' | 'list' | 'time';
 }
+export type FilterColumns = Readonly<Record<string, FilterColumn>>;
 
 /** A path that is no attribute is an error, not false: a client that misspells it must not create duplicates. */
-export function filterSql(
-  filter: Filter,
-  columns: Readonly<Record<string, FilterColumn>>,
-): RawBuilder<boolean> {
+export function filterSql(filter: Filter, columns: FilterColumns): RawBuilder<boolean> {
   if (filter.kind === 'not') return sql`not coalesce(${filterSql(filter.part, columns)}, false)`;
+  if (filter.kind === 'values') {
+    const list = columns[filter.path];
+    if (list?.type !== 'list') throw filterError(`${filter.path} does not have several values.`);
+    return sql`exists (select from ${list.sql} as list(each) where ${filterSql(filter.filter, partColumns)})`;
+  }
   if (filter.kind !== 'compare') {
     const parts = filter.parts.map((part) => filterSql(part, columns));
     return sql`(${sql.join(parts, filter.kind === 'and' ? sql` and ` : sql` or `)})`;
   }
   const column = columns[filter.path];
-  if (!column) throw filterError(`Cannot filter by ${filter.path}.`);
-  return compareSql(column, filter);
+  if (column && column.type !== 'list') return compareSql(column, filter);
+  // `emails` is short for `emails.value`.
+  const end = column ? filter.path.length : filter.path.lastIndexOf('.');
+  const path = filter.path.slice(0, end);
+  if (end < 0 || columns[path]?.type !== 'list') throw filterError(`Cannot filter by ${filter.path}.`);
+  const part = filter.path.slice(end + 1) || 'value';
+  return filterSql({ kind: 'values', path, filter: { ...filter, path: part } }, columns);
 }
+
+export const addressParts = [
+  'formatted',
+  'streetAddress',
+  'locality',
+  'region',
+  'postalCode',
+  'country',
+] as const;
+/** Of a value of an attribute with several values. */
+export const valueParts = ['value', 'display', 'type', 'primary', '$ref', ...addressParts] as const;
+
+/** The value itself is an object or a text. */
+const partColumns: FilterColumns = Object.fromEntries(
+  valueParts.map((part) => {
+    const text = sql`list.each ->> ${sql.lit(part)}`;
+    const value = sql`case when jsonb_typeof(list.each) = 'string' then list.each #>> '{}' else ${text} end`;
+    return [part.toLowerCase(), { sql: part === 'value' ? value : text, type: 'text' }];
+  }),
+);
+
+const orders = { gt: sql`>`, ge: sql`>=`, lt: sql`<`, le: sql`<=`, eq: sql`=`, ne: sql`is distinct from` };
 
 function compareSql(
   column: FilterColumn,
   { op, value }: Extract<Filter, { kind: 'compare' }>,
 ): RawBuilder<boolean> {
-  if (column.type === 'several') {
-    if (op === 'eq') return sql`${String(value)}::text in ${column.sql}`;
-    throw filterError('Attributes with several values can only be compared with eq.');
-  }
-  if (column.type === 'time') throw filterError('Times cannot be compared.');
-  const isPresent = sql<boolean>`${column.sql} is not null`;
-  if (value === null) return op === 'eq' ? sql`${column.sql} is null` : isPresent;
+  const isPresent = sql<boolean>`(${column.sql}) is not null`;
+  if (value === null) return op === 'eq' ? sql`(${column.sql}) is null` : isPresent;
   if (column.type === 'boolean') {
+    if (op !== 'eq' && op !== 'ne') throw filterError(`true and false cannot be compared with ${op}.`);
     const required = typeof value === 'boolean' ? value : value.toLowerCase() === 'true';
     return sql`${column.sql} is ${op === 'ne' ? sql`distinct from` : sql`not distinct from`} ${required}`;
   }
   if (String(value).includes('\0')) return sql`false`;
+  if (column.type === 'time') {
+    const time = new Date(String(value));
+    if (!(op in orders) || Number.isNaN(time.getTime()))
+      throw filterError(`A time cannot be compared in this way: ${op}.`);
+    // Resources show times in milliseconds.
+    return sql`date_trunc('milliseconds', ${column.sql}) ${orders[op as keyof typeof orders]} ${time}`;
+  }
   const fold = (text: RawBuilder<unknown>) => (column.type === 'exact' ? text : sql`lower(${text})`);
-  const left = fold(sql`${column.sql}::text`);
+  const left = fold(sql`(${column.sql})::text`);
   const right = fold(sql`${String(value)}::text`);
   switch (op) {
     case 'pr':
       return isPresent;
-    case 'eq':
-      return sql`${left} = ${right}`;
-    case 'ne':
-      return sql`${left} is distinct from ${right}`;
     case 'co':
       return sql`strpos(${left}, ${right}) > 0`;
     case 'sw':
       return sql`starts_with(${left}, ${right})`;
     case 'ew':
       return sql`right(${left}, length(${right})) = ${right}`;
+    default:
+      return sql`${left} collate "C" ${orders[op]} ${right}`;
   }
 }
 
@@ -184,13 +210,10 @@ export interface Sort {
 }
 
 /** RFC 7644 §3.4.2.3: resources without a value are last in ascending and first in descending order, as in PostgreSQL. */
-export function sortSql(
-  sort: Sort | null,
-  columns: Readonly<Record<string, FilterColumn>>,
-): RawBuilder<unknown> {
+export function sortSql(sort: Sort | null, columns: FilterColumns): RawBuilder<unknown> {
   if (sort === null) return sql``;
   const column = columns[sort.path];
-  if (!column || column.type === 'several')
+  if (!column || column.type === 'list')
     throw new ScimError(400, 'invalidPath', `Cannot sort by ${sort.path}.`);
   const value = column.type === 'text' ? sql`lower(${column.sql}::text)` : column.sql;
   return sql`${value} ${sort.isDescending ? sql`desc` : sql`asc`},`;

@@ -16,7 +16,7 @@ import {
 } from '../groups/groups.ts';
 import { changeGroupMembers } from '../groups/members.ts';
 import { invalidValueError, ScimError } from './errors.ts';
-import { type Filter, type FilterColumn, filterSql, type Sort, sortSql } from './filter.ts';
+import { type Filter, type FilterColumns, filterSql, type Sort, sortSql } from './filter.ts';
 import { attributeOf, isObject, matches, type Operation, parsePatch } from './patch.ts';
 import { parseText } from './user-resource.ts';
 
@@ -35,19 +35,19 @@ interface GroupAttributes {
   members: ReadonlySet<string>;
 }
 
-const members: FilterColumn = {
-  sql: sql`(select gm.user_id::text from svc.group_members gm where gm.group_id = g.id)`,
-  type: 'several',
-};
-
-const groupColumns: Readonly<Record<string, FilterColumn>> = {
+const groupColumns: FilterColumns = {
   id: { sql: sql`g.id`, type: 'text' },
+  schemas: { sql: sql`(select ${sql.lit(JSON.stringify(groupSchema))}::jsonb)`, type: 'list' },
   displayname: { sql: sql`g.display_name`, type: 'text' },
   externalid: { sql: sql`g.external_id`, type: 'exact' },
   'meta.created': { sql: sql`g.created_at`, type: 'time' },
   'meta.lastmodified': { sql: sql`g.updated_at`, type: 'time' },
-  members,
-  'members.value': members,
+  'meta.resourcetype': { sql: sql`'Group'`, type: 'text' },
+  members: {
+    sql: sql`(select jsonb_build_object('value', gm.user_id, 'display', gu.name) from svc.group_members gm
+      join svc.users gu on gu.id = gm.user_id where gm.group_id = g.id)`,
+    type: 'list',
+  },
 };
 
 /** Only groups that the directory created: it could not change the others. */
@@ -159,12 +159,15 @@ function applyOperation(group: GroupAttributes, { op, path, value }: Operation):
   const set = op === 'remove' ? null : value;
   switch (path.attribute) {
     case 'displayname':
+      if (op === 'remove') throw new ScimError(400, 'mutability', 'displayName cannot be removed.');
       return { ...group, displayName: requireDisplayName(set) };
     case 'externalid':
       return { ...group, externalId: parseText(set, 'externalId') };
     case 'members':
       return { ...group, members: patchMembers(group.members, { op, path, value }) };
-    // Okta repeats the id in a value without a path; other attributes are ignored.
+    case 'id':
+    case 'meta':
+      throw new ScimError(400, 'mutability', `${path.attribute} cannot be changed.`);
     default:
       return group;
   }

@@ -8,9 +8,8 @@ import type { Deps } from '../../http/module.ts';
 import { readBody } from '../../http/read-body.ts';
 import { createRouter } from '../../http/router.ts';
 import { bulkLimits, runBulk } from './bulk.ts';
-import { countMax, resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
+import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts';
 import { errorResponse, ScimError, scimMediaType, toScimError } from './errors.ts';
-import { normalizePath, parseFilter, type Sort } from './filter.ts';
 import {
   createScimGroup,
   deleteScimGroup,
@@ -22,6 +21,7 @@ import {
   replaceScimGroup,
   type ScimGroup,
 } from './groups.ts';
+import { isReturned, listQuery, searchQuery, select } from './query.ts';
 import { markTokenUsed, type ScimUserRow } from './store.ts';
 import { type Directory, findDirectory } from './tokens.ts';
 import {
@@ -59,7 +59,6 @@ function requireVersion(request: Request, resource: Resource): void {
 
 export const scimPrefix = '/scim/v2/';
 const bodyBytesMax = 2 * 1024 * 1024;
-const countDefault = 100;
 
 interface Call {
   deps: Deps;
@@ -93,6 +92,7 @@ const handlers: Record<string, Handler> = {
     const { rows, total } = await listUsers(call.deps, { ...tenantOf(call), ...query });
     return list(call, { rows: rows.map((row) => user(row, call)), total, startIndex });
   },
+  'POST Users/.search': (call) => search(call, 'GET Users'),
   'POST Users': (call) =>
     change(call, 201, async (ctx, body) =>
       user(await createScimUser(ctx, { ...tenantOf(call), body }), call),
@@ -127,6 +127,7 @@ const handlers: Record<string, Handler> = {
       withMembers ? group(row, call) : groupResource(row, call.deps.config.baseUrl);
     return list(call, { rows: rows.map(resource), total, startIndex });
   },
+  'POST Groups/.search': (call) => search(call, 'GET Groups'),
   'POST Groups': (call) =>
     change(call, 201, async (ctx, body) =>
       group(await createScimGroup(ctx, { ...tenantOf(call), body }), call),
@@ -149,6 +150,13 @@ const handlers: Record<string, Handler> = {
     }),
 };
 
+const search = async (call: Call, list: 'GET Users' | 'GET Groups'): Promise<Response> => {
+  const query = searchQuery(await readScimJson(call.request));
+  const handler = handlers[list];
+  if (!handler) throw new Error(`no handler ${list}`);
+  return handler({ ...call, query });
+};
+
 const tenantOf = ({ directory: { tenantId } }: Call) => ({ tenantId });
 const found = (call: Call) => ({ ...tenantOf(call), id: call.id });
 
@@ -162,6 +170,8 @@ export function createScimHandler(deps: Deps): RequestHandler {
   /** A failure is a response too, so that it can be part of a bulk response. */
   async function dispatch(call: Omit<Call, 'id'>, pathname: string): Promise<Response> {
     try {
+      if (pathname === `${scimPrefix}Me`)
+        throw new ScimError(501, null, 'The token belongs to a directory, not to a user.');
       const match = router.find(call.request.method, pathname);
       if (match.kind === 'wrong_method')
         throw new ScimError(405, null, `Allowed: ${match.allowed.join(', ')}.`);
@@ -285,49 +295,3 @@ const listMessage = (resources: object[], totalResults: number, startIndex: numb
   itemsPerPage: resources.length,
   Resources: resources,
 });
-
-/** RFC 7644 §3.4.2.4: numbers below the minimum count as the minimum. */
-function listQuery(query: URLSearchParams) {
-  const number = (name: string, initial: number) => {
-    const text = query.get(name);
-    if (text === null || text === '') return initial;
-    if (!/^-?\d{1,9}$/.test(text))
-      throw new ScimError(400, 'invalidValue', `${name} must be a whole number.`);
-    return Number(text);
-  };
-  const startIndex = Math.max(1, number('startIndex', 1));
-  const limit = Math.min(countMax, Math.max(0, number('count', countDefault)));
-  const filter = query.get('filter');
-  return {
-    filter: filter ? parseFilter(filter) : null,
-    sort: sortOf(query),
-    startIndex,
-    window: { limit, offset: startIndex - 1 },
-  };
-}
-
-function sortOf(query: URLSearchParams): Sort | null {
-  const by = query.get('sortBy');
-  const order = (query.get('sortOrder') || 'ascending').toLowerCase();
-  if (order !== 'ascending' && order !== 'descending')
-    throw new ScimError(400, 'invalidValue', 'sortOrder must be ascending or descending.');
-  return by ? { path: normalizePath(by), isDescending: order === 'descending' } : null;
-}
-
-const names = (query: URLSearchParams, parameter: string) =>
-  (query.get(parameter) ?? '')
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((name) => name !== '');
-
-/** RFC 7644 §3.9, for whole attributes. `id` and `schemas` are always returned. */
-function isReturned(query: URLSearchParams, attribute: string): boolean {
-  const name = attribute.toLowerCase();
-  if (name === 'id' || name === 'schemas') return true;
-  const requested = names(query, 'attributes');
-  if (requested.length > 0) return requested.some((each) => each === name || each.startsWith(`${name}.`));
-  return !names(query, 'excludedAttributes').includes(name);
-}
-
-const select = (resource: object, query: URLSearchParams) =>
-  Object.fromEntries(Object.entries(resource).filter(([name]) => isReturned(query, name)));

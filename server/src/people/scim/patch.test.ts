@@ -53,6 +53,36 @@ test('an added primary address takes the place of the earlier one', () => {
   expect(emailOf(changed)).toBe('b@example.test');
 });
 
+test('a value that does not exist yet has what the filter of its path says', () => {
+  const none = patchUser(
+    { ...user, emails: [] },
+    parsePatch({
+      Operations: [
+        { op: 'Add', path: 'emails[type eq "work"].value', value: 'w@example.test' },
+        { op: 'Add', path: 'roles[primary eq "True"].value', value: 'admin' },
+        { op: 'Add', path: 'addresses[type eq "work" and primary eq true].region', value: 'CA' },
+      ],
+    }),
+  );
+  expect(none.emails).toEqual([{ value: 'w@example.test', type: 'work', primary: true }]);
+  expect(none.other).toEqual({ roles: [{ value: 'admin', primary: true }], addresses: [{ region: 'CA' }] });
+});
+
+test('an extension is patched as a whole and by its attributes; unknown attributes are ignored', () => {
+  const urn = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
+  const changed = patched(
+    { op: 'add', value: { [urn]: { department: 'Sales', shoes: 4 }, 'urn:example:2.0:User:size': 'L' } },
+    { op: 'add', path: `${urn}:manager`, value: [{ value: '7' }] },
+    { op: 'replace', path: `${urn}:manager.displayName`, value: 'Jo' },
+    { op: 'remove', path: `${urn}:costCenter` },
+  );
+  expect(changed.other).toEqual({
+    [urn]: { department: 'Sales', manager: { value: '7', displayName: 'Jo' } },
+  });
+  const operations = parsePatch({ Operations: [{ op: 'remove', path: urn }] });
+  expect(patchUser(changed, operations).other).toEqual({});
+});
+
 test('the name of a person is the display name, else made of its parts', () => {
   expect(nameOf({ displayName: null, name: { givenName: 'Ada', familyName: 'L' } })).toBe('Ada L');
   expect(nameOf({ displayName: 'Countess', name: { givenName: 'Ada' } })).toBe('Countess');

@@ -17,6 +17,8 @@ export interface Operation {
 }
 
 const operationsMax = 1_000;
+/** Okta repeats them in a value without a path. */
+const readOnly = ['id', 'meta', 'groups', 'schemas'];
 
 /**
  * RFC 7644 §3.5.2, and what directories send beside it: operations in capitals, values without a path, whose
@@ -47,7 +49,9 @@ function parseOperation(operation: unknown): Operation[] {
   }
   if (op === 'remove') throw new ScimError(400, 'noTarget', 'remove needs a path.');
   if (!isObject(value)) throw new ScimError(400, 'invalidValue', 'Without a path, value must be an object.');
-  return Object.entries(value).map(([key, each]) => ({ op, path: parsePath(key), value: each }));
+  return Object.entries(value)
+    .filter(([key]) => !readOnly.includes(key.toLowerCase()))
+    .map(([key, each]) => ({ op, path: parsePath(key), value: each }));
 }
 
 export function parsePath(text: string): PatchPath {
@@ -57,14 +61,16 @@ export function parsePath(text: string): PatchPath {
     return { attribute: normalizePath(name), filter: parseFilter(inner), part: part?.toLowerCase() ?? null };
   const path = normalizePath(name);
   // The URN of an extension has dots of its own.
-  if (path.startsWith('urn:')) return { attribute: path, filter: null, part: null };
-  const [attribute = '', sub] = path.split('.');
-  return { attribute, filter: null, part: sub ?? null };
+  const start = path.lastIndexOf(':') + 1;
+  const [attribute = '', sub] = path.slice(start).split('.');
+  return { attribute: path.slice(0, start) + attribute, filter: null, part: sub ?? null };
 }
 
 /** Whether a value of a multi-valued attribute, such as an e-mail address, matches the filter of a path. */
 export function matches(value: unknown, filter: Filter): boolean {
   if (filter.kind === 'not') return !matches(value, filter.part);
+  // Values have no values of their own.
+  if (filter.kind === 'values') return false;
   if (filter.kind !== 'compare') {
     const isMatch = (part: Filter) => matches(value, part);
     return filter.kind === 'and' ? filter.parts.every(isMatch) : filter.parts.some(isMatch);
@@ -84,6 +90,14 @@ export function matches(value: unknown, filter: Filter): boolean {
       return left.startsWith(right);
     case 'ew':
       return left.endsWith(right);
+    case 'gt':
+      return left > right;
+    case 'ge':
+      return left >= right;
+    case 'lt':
+      return left < right;
+    case 'le':
+      return left <= right;
   }
 }
 

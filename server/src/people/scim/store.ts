@@ -2,10 +2,18 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
-import type { FilterColumn } from './filter.ts';
-import type { UserAttributes } from './user-resource.ts';
+import type { FilterColumn, FilterColumns } from './filter.ts';
+import {
+  enterpriseSchema,
+  enterpriseTexts,
+  managerParts,
+  otherLists,
+  otherTexts,
+} from './other-attributes.ts';
+import { nameParts, type UserAttributes, userSchema } from './user-resource.ts';
 
-type StoredAttributes = Pick<UserAttributes, 'displayName' | 'name' | 'emails'>;
+type StoredAttributes = Pick<UserAttributes, 'displayName' | 'name' | 'emails'> &
+  Partial<Pick<UserAttributes, 'other'>>;
 
 /** A member of the tenant. The attributes are null for one whom the directory has not sent. */
 export interface ScimUserRow {
@@ -25,25 +33,44 @@ export interface ScimUserRow {
 
 const userName = sql`coalesce(s.user_name, u.email)`;
 
-export const userColumns: Readonly<Record<string, FilterColumn>> = {
-  id: { sql: sql`u.id`, type: 'text' },
-  username: { sql: userName, type: 'text' },
+const text = (path: RawBuilder<unknown>): FilterColumn => ({ sql: path, type: 'text' });
+const columnsOf = (names: readonly string[], prefix: string, column: (name: string) => FilterColumn) =>
+  Object.fromEntries(names.map((name) => [`${prefix}${name}`.toLowerCase(), column(name)]));
+const other = sql`s.attributes -> 'other'`;
+const extension = sql`${other} -> ${sql.lit(enterpriseSchema)}`;
+
+export const userColumns: FilterColumns = {
+  id: text(sql`u.id`),
+  schemas: {
+    sql: sql`jsonb_array_elements(case when ${extension} is null then ${sql.lit(JSON.stringify([userSchema]))}::jsonb
+      else ${sql.lit(JSON.stringify([userSchema, enterpriseSchema]))}::jsonb end)`,
+    type: 'list',
+  },
+  username: text(userName),
   externalid: { sql: sql`s.external_id`, type: 'exact' },
-  displayname: { sql: sql`coalesce(s.attributes ->> 'displayName', u.name)`, type: 'text' },
-  'name.givenname': { sql: sql`s.attributes -> 'name' ->> 'givenName'`, type: 'text' },
-  'name.familyname': { sql: sql`s.attributes -> 'name' ->> 'familyName'`, type: 'text' },
+  displayname: text(sql`coalesce(s.attributes ->> 'displayName', u.name)`),
+  ...columnsOf(nameParts, 'name.', (name) => text(sql`s.attributes -> 'name' ->> ${sql.lit(name)}`)),
   active: { sql: sql`(u.status = 'active' and m.deactivated_at is null)`, type: 'boolean' },
-  emails: { sql: sql`u.email`, type: 'text' },
   'meta.created': { sql: sql`m.created_at`, type: 'time' },
   'meta.lastmodified': { sql: sql`coalesce(s.updated_at, m.created_at)`, type: 'time' },
-  'emails.value': {
-    sql: sql`(select u.email union all select e ->> 'value' from jsonb_array_elements(s.attributes -> 'emails') e)`,
-    type: 'several',
+  'meta.resourcetype': text(sql`'User'`),
+  emails: {
+    sql: sql`jsonb_array_elements(coalesce(s.attributes -> 'emails',
+      jsonb_build_array(jsonb_build_object('value', u.email, 'type', 'work', 'primary', true))))`,
+    type: 'list',
   },
-  'emails.type': {
-    sql: sql`(select 'work' union all select e ->> 'type' from jsonb_array_elements(s.attributes -> 'emails') e)`,
-    type: 'several',
-  },
+  ...columnsOf(otherTexts, '', (name) => text(sql`${other} ->> ${sql.lit(name)}`)),
+  ...columnsOf(otherLists, '', (name) => ({
+    sql: sql`jsonb_array_elements(${other} -> ${sql.lit(name)})`,
+    type: 'list',
+  })),
+  ...columnsOf(enterpriseTexts, `${enterpriseSchema}:`, (name) =>
+    text(sql`${extension} ->> ${sql.lit(name)}`),
+  ),
+  [`${enterpriseSchema}:manager`.toLowerCase()]: text(sql`${extension} -> 'manager' ->> 'value'`),
+  ...columnsOf(managerParts, `${enterpriseSchema}:manager.`, (name) =>
+    text(sql`${extension} -> 'manager' ->> ${sql.lit(name)}`),
+  ),
 };
 
 export async function listScimUsers(
@@ -87,9 +114,9 @@ export async function isUserNameTaken(
 export async function saveScimUser(
   tx: Tx,
   { tenantId, userId, now }: { tenantId: string; userId: string; now: Date },
-  { userName, externalId, displayName, name, emails }: UserAttributes,
+  { userName, externalId, displayName, name, emails, other }: UserAttributes,
 ): Promise<void> {
-  const attributes = JSON.stringify({ displayName, name, emails });
+  const attributes = JSON.stringify({ displayName, name, emails, other });
   await sql`insert into svc.scim_users (tenant_id, user_id, user_name, external_id, attributes, updated_at)
     values (${tenantId}, ${userId}, ${userName}, ${externalId}, ${attributes}::jsonb, ${now})
     on conflict (tenant_id, user_id) do update set user_name = excluded.user_name,

@@ -1,5 +1,9 @@
-import { invalidValueError } from './errors.ts';
-import { attributeOf, isObject, type Json, matches, type Operation, parseBoolean } from './patch.ts';
+import { isSafeName, safeNameExpected } from '@svc/contract/safe-names.ts';
+import { invalidValueError, ScimError } from './errors.ts';
+import { parseOthers, patchList, patchOthers } from './other-attributes.ts';
+import { attributeOf, isObject, type Json, type Operation, parseBoolean } from './patch.ts';
+
+export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 /** The attributes of a user that are stored; all others are ignored. */
 export interface UserAttributes {
@@ -9,6 +13,8 @@ export interface UserAttributes {
   displayName: string | null;
   name: Partial<Record<NamePart, string>>;
   emails: Email[];
+  /** Attributes that only the directory uses, by name. */
+  other: Json;
 }
 
 interface Email {
@@ -17,7 +23,14 @@ interface Email {
   primary: boolean;
 }
 
-const nameParts = ['formatted', 'givenName', 'familyName'] as const;
+export const nameParts = [
+  'formatted',
+  'givenName',
+  'familyName',
+  'middleName',
+  'honorificPrefix',
+  'honorificSuffix',
+] as const;
 type NamePart = (typeof nameParts)[number];
 
 const textCharsMax = 320;
@@ -36,6 +49,7 @@ export function parseUser(body: unknown, before: Pick<UserAttributes, 'active'>)
     displayName: parseText(given('displayName'), 'displayName'),
     name: parseName(given('name')),
     emails: parseEmails(given('emails')),
+    other: parseOthers(body),
   };
 }
 
@@ -48,7 +62,7 @@ function applyOperation(user: UserAttributes, { op, path, value }: Operation): U
   switch (path.attribute) {
     case 'username': {
       const userName = parseText(set, 'userName');
-      if (userName === null) throw invalidValueError('userName cannot be removed.');
+      if (userName === null) throw new ScimError(400, 'mutability', 'userName cannot be removed.');
       return { ...user, userName };
     }
     case 'externalid':
@@ -59,10 +73,19 @@ function applyOperation(user: UserAttributes, { op, path, value }: Operation): U
       return { ...user, active: op === 'remove' ? false : parseBoolean(single(value), 'active') };
     case 'name':
       return { ...user, name: patchName(user.name, path.part, set) };
-    case 'emails':
-      return { ...user, emails: patchEmails(user.emails, { op, path, value }) };
+    case 'emails': {
+      const emails = patchList(user.emails, { op, path, value }, parseEmails);
+      const [first] = emails;
+      // The first address is the one that mail is sent to.
+      if (first && user.emails.length === 0 && !emails.some(({ primary }) => primary)) first.primary = true;
+      return { ...user, emails };
+    }
+    case 'id':
+    case 'meta':
+    case 'groups':
+      throw new ScimError(400, 'mutability', `${path.attribute} cannot be changed.`);
     default:
-      return user;
+      return { ...user, other: patchOthers(user.other, { op, path, value }) };
   }
 }
 
@@ -81,32 +104,6 @@ function patchName(
   const text = parseText(value, `name.${key}`);
   return text === null ? rest : { ...rest, [key]: text };
 }
-
-function patchEmails(emails: Email[], { op, path: { filter, part }, value }: Operation): Email[] {
-  if (filter === null && part === null) {
-    if (op === 'remove') return [];
-    const given = parseEmails(Array.isArray(value) ? value : [value]);
-    if (op === 'replace') return given;
-    const others = emails.filter(({ value }) => !given.some((each) => each.value === value));
-    return onePrimary([...others, ...given], given);
-  }
-  const isMatch = (email: Email) => filter === null || matches(email, filter);
-  if (op === 'remove') return emails.filter((email) => !isMatch(email));
-  const change: Json = part === null ? (isObject(value) ? value : {}) : { [part]: value };
-  if (emails.some(isMatch))
-    return emails.map((email) =>
-      isMatch(email) ? (parseEmails([{ ...email, ...change }])[0] ?? email) : email,
-    );
-  // A value that does not exist yet is created with the values of the filter.
-  const type = filter?.kind === 'compare' && filter.path === 'type' ? filter.value : null;
-  const created = parseEmails([{ type, ...change, primary: emails.length === 0 }]);
-  return [...emails, ...created];
-}
-
-const onePrimary = (emails: Email[], given: Email[]) =>
-  given.some(({ primary }) => primary)
-    ? emails.map((email) => ({ ...email, primary: email.primary && given.includes(email) }))
-    : emails;
 
 function parseName(value: unknown): UserAttributes['name'] {
   if (value === undefined || value === null) return {};
@@ -141,8 +138,9 @@ export function parseText(value: unknown, attribute: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw invalidValueError(`${attribute} must be a text.`);
   const text = value.trim();
-  if (text.length > textCharsMax || /\p{Cc}/u.test(text) || !text.isWellFormed())
+  if (text.length > textCharsMax || !text.isWellFormed())
     throw invalidValueError(`${attribute} must have at most ${textCharsMax} printable characters.`);
+  if (!isSafeName(text)) throw invalidValueError(`${attribute} ${safeNameExpected}.`);
   return text === '' ? null : text;
 }
 

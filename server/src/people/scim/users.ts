@@ -5,6 +5,7 @@ import { deactivateMember, lockTenant, reactivateMember, setMember } from '../te
 import { createUser, findUser, updateProfile } from '../users/users.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { type Filter, type FilterColumn, filterSql, type Sort, sortSql } from './filter.ts';
+import { enterpriseSchema } from './other-attributes.ts';
 import { parsePatch } from './patch.ts';
 import {
   findScimUser,
@@ -15,12 +16,11 @@ import {
   saveScimUser,
   userColumns,
 } from './store.ts';
-import { emailOf, nameOf, parseUser, patchUser, type UserAttributes } from './user-resource.ts';
-
-export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
+import { emailOf, nameOf, parseUser, patchUser, type UserAttributes, userSchema } from './user-resource.ts';
 
 /** Of the addresses, the one that mail is sent to counts. */
-const sortColumns = { ...userColumns, 'emails.value': userColumns.emails as FilterColumn };
+const mail: FilterColumn = { sql: sql`u.email`, type: 'text' };
+const sortColumns = { ...userColumns, emails: mail, 'emails.value': mail };
 
 type Tenant = { tenantId: string };
 type Found = Tenant & { id: string };
@@ -120,7 +120,11 @@ async function saveUser(
   { tenantId, id, before, after }: Found & { before: UserAttributes | null; after: UserAttributes },
 ): Promise<void> {
   await saveScimUser(ctx.db, { tenantId, userId: id, now: ctx.now }, after);
-  const audited = ({ active: _, ...attributes }: UserAttributes) => ({ ...attributes });
+  // The audit log is never deleted: it has the names of what only the directory uses, without values.
+  const audited = ({ active: _, other, ...attributes }: UserAttributes) => ({
+    ...attributes,
+    other: Object.keys(other).sort(),
+  });
   ctx.audit({
     action: 'members.provision',
     target: { kind: 'member', id, name: after.userName },
@@ -137,19 +141,21 @@ function attributesOf(row: ScimUserRow): UserAttributes {
     displayName: row.attributes ? row.attributes.displayName : row.name,
     name: row.attributes?.name ?? {},
     emails: row.attributes?.emails ?? [{ value: row.email, type: 'work', primary: true }],
+    other: row.attributes?.other ?? {},
   };
 }
 
 export function userResource(row: ScimUserRow, baseUrl: string) {
-  const { userName, externalId, displayName, name, emails, active } = attributesOf(row);
+  const { userName, externalId, displayName, name, emails, active, other } = attributesOf(row);
   return {
-    schemas: [userSchema],
+    schemas: enterpriseSchema in other ? [userSchema, enterpriseSchema] : [userSchema],
     id: row.id,
     externalId: externalId ?? undefined,
     userName,
     name: { ...name, formatted: name.formatted ?? row.name },
     displayName: displayName ?? row.name,
     emails: emails.map(({ value, type, primary }) => ({ value, type: type ?? undefined, primary })),
+    ...other,
     active,
     groups: row.groups.map((group) => ({ ...group, $ref: `${baseUrl}/scim/v2/Groups/${group.value}` })),
     meta: {

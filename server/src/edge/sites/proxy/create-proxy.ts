@@ -1,6 +1,6 @@
 import { fail } from '../../../core/problem.ts';
 import { appTag, userTag } from '../../../core/tags.ts';
-import type { EdgeResponse } from '../../../http/edge-request.ts';
+import type { EdgeResponse, ProxyResponse } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import type { SiteSnapshot } from '../site-cache.ts';
 import { createAppClient } from './app-client.ts';
@@ -22,7 +22,7 @@ import {
 
 export interface AppProxy {
   /** Undefined: upgraded to a WebSocket. */
-  pass(input: ProxyInput): Promise<Response | undefined>;
+  pass(input: ProxyInput): Promise<ProxyResponse | undefined>;
   stop(): void;
 }
 
@@ -37,14 +37,14 @@ export function createProxy(deps: ProxyDeps): AppProxy {
   const slots = createSlots(limits);
   const activity = createActivity(deps.sleep, { isOpen: slots.isOpen, log: deps.log });
 
-  function respond(input: ProxyInput, answer: EdgeResponse): Response {
+  function respond(input: ProxyInput, answer: EdgeResponse): ProxyResponse {
     const { request, whole, site } = input;
     deps.count(request.method, answer.status);
     const bytes = answer.body instanceof Uint8Array ? answer.body.length : 0;
     deps.countApp(site.appId, answer.status, bytes, -1);
-    const headers: Record<string, string> = { ...answer.headers, 'x-request-id': request.requestId() };
-    if (whole.isStopping()) headers.connection = 'close';
-    return new Response(answer.body as BodyInit | null, { status: answer.status, headers });
+    const headers = new Headers({ ...answer.headers, 'x-request-id': request.requestId() });
+    if (whole.isStopping()) headers.set('connection', 'close');
+    return { status: answer.status, headers, body: answer.body };
   }
 
   /** Streams and WebSockets are authorized again when the app or the person changes. */
@@ -68,7 +68,7 @@ export function createProxy(deps: ProxyDeps): AppProxy {
     };
   }
 
-  async function answer(input: ProxyInput, slot: Slot): Promise<Response | undefined> {
+  async function answer(input: ProxyInput, slot: Slot): Promise<ProxyResponse | undefined> {
     const { site, request, whole } = input;
     const { app } = site;
     const startedAt = performance.now();

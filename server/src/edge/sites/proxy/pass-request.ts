@@ -1,5 +1,5 @@
 import { fail } from '../../../core/problem.ts';
-import type { EdgeRequest, EdgeResponse } from '../../../http/edge-request.ts';
+import type { EdgeRequest, EdgeResponse, ProxyResponse } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import {
   overduePage,
@@ -14,14 +14,14 @@ import { type WatchedStream, watchedStream } from './deadlines.ts';
 import { responseHeaders } from './passed-headers.ts';
 import { type ProxyExchange, type ProxyShared, pickAddress } from './pick-address.ts';
 
-/** Up to this size a response is buffered, because Bun sends a stream without its length. */
+/** Up to this size a response is buffered: a stream costs more, and `Bun.serve` sends it without its length. */
 const wholeBytesMax = 64 * 1024;
 const bodiless = new Set([204, 205, 304]);
 
 export async function passRequest(
   shared: ProxyShared,
   exchange: ProxyExchange,
-): Promise<Response | RefusalCode> {
+): Promise<ProxyResponse | RefusalCode> {
   const failed: string[] = [];
   while (failed.length < sendsMax) {
     const address = await pickAddress(shared, exchange, failed);
@@ -42,7 +42,7 @@ async function sendRequest(
   shared: ProxyShared,
   exchange: ProxyExchange,
   address: string,
-): Promise<Response | RefusalCode | 'again'> {
+): Promise<ProxyResponse | RefusalCode | 'again'> {
   const { whole, request, site } = exchange;
   const { limits } = shared;
   const stop = new AbortController();
@@ -120,17 +120,6 @@ async function sendRequest(
   return passResponse(shared, exchange, { answered, stop, deadline, end, keep, isOverdue: () => isOverdue });
 }
 
-/** As a stream if there is no content type: Bun would add one to bytes, and browsers would download the response. */
-function bodyFor(bytes: Uint8Array<ArrayBuffer>, headers: Headers): BodyInit {
-  if (headers.get('content-type')) return bytes;
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(bytes);
-      controller.close();
-    },
-  });
-}
-
 function bodyOf({ whole, request, headers }: ProxyExchange, piece: () => void): WatchedStream | null {
   const { body } = whole.request;
   if (request.method === 'GET' || request.method === 'HEAD') {
@@ -162,7 +151,7 @@ async function passResponse(
   shared: ProxyShared,
   exchange: ProxyExchange,
   { answered, stop, deadline, end, keep, isOverdue }: Answered,
-): Promise<Response | RefusalCode> {
+): Promise<ProxyResponse | RefusalCode> {
   const { request, whole, site } = exchange;
   const { status } = answered;
   const ms = performance.now() - exchange.startedAt;
@@ -180,7 +169,7 @@ async function passResponse(
     end();
     count();
     note(0);
-    return new Response(null, { status, headers });
+    return { status, headers, body: null };
   }
   const length = answered.headers.get('content-length');
   if (length !== null && Number(length) <= wholeBytesMax) {
@@ -188,7 +177,7 @@ async function passResponse(
       const bytes = await answered.bytes();
       count();
       note(bytes.length);
-      return new Response(bodyFor(bytes, headers), { status, headers });
+      return { status, headers, body: bytes };
     } catch {
       // The refusal is counted instead.
       return isOverdue() ? 'app_timeout' : 'app_unreachable';
@@ -199,7 +188,7 @@ async function passResponse(
   const isLong = answered.headers.get('content-type')?.startsWith('text/event-stream') === true;
   count();
   keep();
-  return new Response(streamBody(), { status, headers });
+  return { status, headers, body: streamBody() };
 
   function streamBody(): ReadableStream<Uint8Array> {
     let sent = 0;

@@ -1,3 +1,4 @@
+import type { ProxyResponse } from '../../../http/edge-request.ts';
 import {
   type ServerWebSocket,
   socketBacklogBytesMax,
@@ -22,7 +23,7 @@ const tryLater = 1013;
 export async function passSocket(
   shared: ProxyShared,
   exchange: ProxyExchange,
-): Promise<Response | RefusalCode | undefined> {
+): Promise<ProxyResponse | RefusalCode | undefined> {
   const { whole, request, site } = exchange;
   const address = await pickAddress(shared, exchange);
   if (address === null) return exchange.app.addresses.length === 0 ? 'app_starting' : 'app_unreachable';
@@ -56,9 +57,9 @@ export async function passSocket(
 }
 
 /** The WebSocket client does not expose the body of a refusal. */
-function refusalResponse(status: number, requestId: string): Response | RefusalCode {
+function refusalResponse(status: number, requestId: string): ProxyResponse | RefusalCode {
   if (status < 400 || status > 499) return 'app_unreachable';
-  return new Response(null, { status, headers: { 'x-request-id': requestId } });
+  return { status, headers: new Headers({ 'x-request-id': requestId }), body: null };
 }
 
 function splitList(value: string | null): string[] {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { createMetrics } from '../../../core/metrics.ts';
-import { serve } from '../../../http/serve.ts';
+import { openFrontDoor } from '../../../listeners.ts';
 import { silentLog } from '../../../testing.ts';
 import type { Person } from '../authenticate-visitor.ts';
 import { createEdge } from '../edge.ts';
@@ -59,18 +59,18 @@ export function startProxy(options: {
   const edge = createEdge({ ...edgeDefaults, sites, source: site.source, proxy });
   const trustedProxies = { includes: () => false };
   const handle = createSiteHandler({ ...edgeDefaults, edge, extraHosts: [], trustedProxies });
-  const serving = serve({
-    host: '127.0.0.1',
-    port: 0,
+  const door = openFrontDoor({
     trustedProxies,
     handle: async () => new Response('platform'),
     hostHandler: () => handle,
     log: silentLog,
     metrics: createMetrics(),
   });
-  const url = `http://127.0.0.1:${serving.port}`;
+  const listener = door.listen({ host: '127.0.0.1', port: 0, edge: () => edge });
+  const serving = { stop: (graceMs: number) => door.stop([listener], { graceMs, how: 'soon' }) };
+  const url = `http://127.0.0.1:${listener.port}`;
   return {
-    port: serving.port,
+    port: listener.port,
     url,
     counts,
     answered,

@@ -202,7 +202,7 @@ ${sheet}
 </head>
 <body>
 <div class="sheet">
-<div class="brand">${logo}<span>svc</span></div>
+<header class="brand">${logo}<span>svc</span></header>
 <main>
 ${page.main}
 </main>
