@@ -37,6 +37,8 @@ export interface DockerEngine {
   docker(...words: string[]): Promise<string>;
   /** Runs `ip` in the network of the engine. */
   ip(...words: string[]): Promise<string>;
+  /** Goes before a command that runs on the engine's machine: in its namespaces, outside of containers. */
+  enter: readonly string[];
   /** The address of this machine in the network of the engine, and the link to it. */
   gateway: { address: string; link: string };
   stop(): Promise<void>;
@@ -126,6 +128,7 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
     baseImage,
     docker,
     ip,
+    enter: ['nsenter', `--target=${daemonOf(child.pid)}`, '--net', '--mount', '--pid', '--'],
     stop,
   };
 }

@@ -9,6 +9,7 @@ import { installationId } from '../data/raw-databases/lifecycle.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { createGitClient, type GitClient, removeStaleGitFolders } from '../drivers/git/git-client.ts';
 import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
+import { findGitSandboxProblem } from '../drivers/git/run-git.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
 import { openRuntime } from '../drivers/runtime/open-runtime.ts';
 import type { Runtime } from '../drivers/runtime/runtime.ts';
@@ -101,6 +102,9 @@ import {
 import { onLive } from './static-sites/live-events.ts';
 import { cancelPromotion } from './static-sites/pointers.ts';
 import { createUploadsHandler } from './static-sites/uploads.ts';
+
+/** After the start, which the trial would make longer. */
+const gitTrialMs = 2_000;
 
 export interface DeliveryServices {
   runtime: Runtime;
@@ -308,6 +312,11 @@ export const delivery: Module = {
   ],
   async start(deps: DeliveryDeps & DeliveryServices & RunningDeps) {
     const { config, db, log, runtime, appMetrics, invalidation, onStop, onStopping } = deps;
+    const gitTrial = setTimeout(() => {
+      const problem = findGitSandboxProblem();
+      if (problem !== null) log.warn({ problem }, 'git runs without a sandbox');
+    }, gitTrialMs);
+    onStop(async () => clearTimeout(gitTrial));
     const registered = await registerServer(deps, config);
     onStop(registered.stop);
     appMetrics.start();

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, chownSync, existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
 import type { Logger } from 'pino';
 import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
@@ -19,6 +19,11 @@ const keptEntries = [
   'server.lock',
 ];
 
+export interface ServerUser extends Ids {
+  /** Goes before the command that drops the rights of root. */
+  enter: readonly string[];
+}
+
 /**
  * The user of the server when everything is started by root: that of PostgreSQL, whose socket it opens. Null: the server
  * keeps the user of the supervisor.
@@ -27,25 +32,97 @@ export function chooseServerUser(
   { dataDir, socket, runtime }: Config,
   log: Logger,
   env: Environment,
-): Ids | null {
+): ServerUser | null {
   // The socket of Docker gives every right of root.
   if (process.getuid?.() !== 0 || runtime.kind === 'docker') return null;
   const user = findClusterUser(clusterFolder(dataDir));
-  const mustEnter = [dataDir, join(projectRoot, 'server', 'src'), dirname(realpathSync(process.execPath))];
-  const closed = mustEnter.map((folder) => findClosedFolder(realpathSync(folder), user)).find(Boolean);
-  if (closed) {
-    log.warn({ folder: closed }, 'the server runs as root, because its own user cannot enter this folder');
-    return null;
+  const closed = findClosedToServer(dataDir, user);
+  const unusable = findUnusable(env, socket, user);
+  if (closed === null) {
+    if (unusable) throw new Error(unusable);
+    return { ...user, enter: [] };
   }
+  const enter = unusable ?? showBelowClosed(closed, { dataDir, user, env });
+  if (typeof enter !== 'string') return { ...user, enter };
+  log.warn(
+    { folder: closed, reason: enter, advice: adviceForClosed(closed) },
+    'the server runs as root, because its own user cannot enter this folder',
+  );
+  return null;
+}
+
+function findUnusable(env: Environment, socket: Config['socket'], user: Ids): string | null {
   for (const [variable, path] of Object.entries(env))
     if (/^SVC_\w+_FILE$/.test(variable) && path && !isAllowed(path, user, 4))
-      throw new Error(`${variable}: ${path} must be readable by user ${user.uid}, which runs the server.`);
-  if (socket && !isAllowed(dirname(socket), user, 2))
-    throw new Error(
-      `SVC_LISTEN: user ${user.uid}, which runs the server, must be able to create files in ${dirname(socket)}.`,
-    );
-  return user;
+      return `${variable}: ${path} must be readable by user ${user.uid}, which runs the server.`;
+  if (!socket || isAllowed(dirname(socket), user, 2)) return null;
+  return `SVC_LISTEN: user ${user.uid}, which runs the server, must be able to create files in ${dirname(socket)}.`;
 }
+
+const serverFolders = (dataDir: string) =>
+  [dataDir, projectRoot, join(projectRoot, 'node_modules'), dirname(realpathSync(process.execPath))]
+    .filter((folder) => existsSync(folder))
+    .map((folder) => realpathSync(folder));
+
+export function findClosedToServer(dataDir: string, user: Ids): string | null {
+  const mustEnter = [...serverFolders(dataDir), join(realpathSync(projectRoot), 'server', 'src')];
+  return mustEnter.map((folder) => findClosedFolder(folder, user)).find(Boolean) ?? null;
+}
+
+export const adviceForClosed = (folder: string) =>
+  `Allow others to enter it (chmod o+x ${folder}), or move the data dir and the installation, e.g. to /var/lib/svc and /opt/svc.`;
+
+/**
+ * In a mount namespace of the server, an empty folder with only the server's own folders covers the closed one. Returns a
+ * text that says why this is impossible.
+ */
+export function showBelowClosed(
+  closed: string,
+  { dataDir, user, env }: { dataDir: string; user: Ids; env: Environment },
+): string[] | string {
+  const all = [...new Set(serverFolders(dataDir))];
+  if (all.some((path) => path === closed || isBelow(closed, path)))
+    return 'The folder is part of the data dir or of the installation.';
+  const folders = all.filter((path) => isBelow(path, closed) && !all.some((other) => isBelow(path, other)));
+  const another = all
+    .filter((path) => !isBelow(path, closed))
+    .map((path) => findClosedFolder(path, user))
+    .find(Boolean);
+  if (another) return `It cannot enter ${another} either.`;
+  const named = Object.entries(env).find(
+    ([name, value]) => pathVariables.test(name) && value?.includes(closed + sep),
+  );
+  if (named) return `${named[0]} names something in it.`;
+  const enter = [
+    ...['unshare', '--mount', '--propagation', 'slave', '/bin/sh', '-c', showScript, 'svc-show'],
+    ...[realpathSync(projectRoot), closed, String(folders.length), ...folders],
+  ];
+  const [program = '', ...args] = [...enter, 'true'];
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+  return status === 0 ? enter : `No mount namespace can be set up: ${error?.message ?? stderr.trim()}`;
+}
+
+const pathVariables = /^(SVC_(?!DATA_DIR$)|NODE_EXTRA_CA_CERTS$|SSL_CERT_)/;
+
+/** /mnt is a place to hold the folders meanwhile, and is as before in the end. */
+const showScript = `project=$1 closed=$2 n=$3; shift 3
+mount -t tmpfs svc /mnt || exit 126
+at=0
+for folder do
+  [ "$at" -lt "$n" ] || break
+  mkdir "/mnt/$at" && mount --bind "$folder" "/mnt/$at" || exit 126
+  at=$((at+1))
+done
+mount -t tmpfs -o mode=755 svc "$closed" || exit 126
+at=0
+while [ "$at" -lt "$n" ]; do
+  mkdir -p "$1" && mount --move "/mnt/$at" "$1" || exit 126
+  shift; at=$((at+1))
+done
+mount -o remount,ro "$closed" && umount /mnt && cd "$project" || exit 126
+exec "$@"`;
+
+const isBelow = (path: string, folder: string) => path.startsWith(folder + sep);
 
 /** The server creates files in the data dir, and cannot replace those of others. */
 export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
@@ -58,9 +135,10 @@ export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
   }
 }
 
-export function asServerUser({ uid, gid }: Ids, ports: readonly number[]): string[] {
+export function asServerUser({ uid, gid, enter }: ServerUser, ports: readonly number[]): string[] {
   const right = ports.some((port) => port < 1024) ? '+net_bind_service' : '-all';
   return [
+    ...enter,
     'setpriv',
     `--reuid=${uid}`,
     `--regid=${gid}`,

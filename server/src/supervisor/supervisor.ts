@@ -118,7 +118,7 @@ export function createSupervisor(
     const supervised: Supervised = {
       agentSocket: config.runtime.kind === 'process' ? agentSocketPath(config.dataDir) : null,
       gatewayPort: sockets?.gatewayPort || findFreePort(),
-      serverUser,
+      serverUser: serverUser && { uid: serverUser.uid, gid: serverUser.gid },
       worker: null,
       sockets: sockets?.inWorker ?? null,
     };

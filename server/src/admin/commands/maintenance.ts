@@ -27,9 +27,11 @@ import {
   appsDomain,
   clock,
   dataDir,
+  gitSandbox,
   otherRuntime,
   runtime,
   server,
+  serverUser,
   workers,
 } from '../doctor/machine.ts';
 import {
@@ -98,6 +100,8 @@ const checks: readonly Check[] = [
   certificates,
   mail,
   runtime,
+  serverUser,
+  gitSandbox,
   migrations,
   rowsRole,
   rawDatabases,

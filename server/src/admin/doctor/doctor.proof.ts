@@ -65,6 +65,8 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'certificates',
     'mail',
     'runtime',
+    'server user',
+    'git sandbox',
     'database',
     'migrations',
     'rows role',

@@ -1,11 +1,14 @@
-import { statfsSync, statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import { getDomain } from 'tldts';
 import type { Config } from '../../config.ts';
 import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/migrate.ts';
+import { clusterFolder } from '../../drivers/database/cluster.ts';
+import { findGitSandboxProblem } from '../../drivers/git/run-git.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/isolation.ts';
+import { adviceForClosed, findClosedToServer, showBelowClosed } from '../../supervisor/server-user.ts';
 import { connectionsNeeded } from '../../supervisor/worker-count.ts';
 import { hasTable } from '../system.ts';
 import { configCheck, databaseCheck, errorText, type Finding, ok, problem, warning } from './check.ts';
@@ -145,13 +148,50 @@ export const clock = databaseCheck('clock', async ({ control }) => {
 
 /** Does not start the runtime, which the server may be using. */
 export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir }) => {
-  const { ok: isOk, detail } =
-    chosen.kind === 'docker'
-      ? await checkEngine(chosen.docker, chosen.isolation)
-      : await checkProcessRuntime({ ...chosen, dataDir });
-  return isOk
-    ? ok(detail)
-    : warning(detail, 'Apps cannot be deployed without it; sites and rows are still served.');
+  if (chosen.kind === 'docker') {
+    const { ok: isOk, detail } = await checkEngine(chosen.docker, chosen.isolation);
+    return isOk ? ok(detail) : warning(detail, refusedHint);
+  }
+  const { ok: isOk, isRefused, detail } = await checkProcessRuntime({ ...chosen, dataDir });
+  if (isOk) return ok(detail);
+  return isRefused
+    ? problem(detail, refusedHint)
+    : warning(detail, 'Apps can read what the server can read. Run only apps that you trust.');
+});
+
+const refusedHint = 'Apps cannot be deployed without it; sites and rows are still served.';
+/** Of no file, so that only the rights of others count. */
+const anotherUser = { uid: -1, gid: -1 };
+
+/** The socket of the agent belongs to the user of the server that runs. */
+export const serverUser = configCheck('server user', async ({ dataDir, runtime: { kind } }) => {
+  if (process.getuid?.() !== 0) return ok('The server has the rights of the user who starts it.');
+  if (kind === 'docker') return ok('The server runs as root, as the socket of Docker gives every right.');
+  if (!existsSync(dataDir)) return ok(unprivileged);
+  const owner = statSync(join(dataDir, 'agent.sock'), { throwIfNoEntry: false });
+  if (owner && owner.uid !== 0) return ok(`The server runs as user ${owner.uid}.`);
+  const cluster = statSync(clusterFolder(dataDir), { throwIfNoEntry: false });
+  const user = cluster && cluster.uid !== 0 ? cluster : anotherUser;
+  const closed = findClosedToServer(dataDir, user);
+  if (closed === null) return ok(unprivileged);
+  const enter = showBelowClosed(closed, { dataDir, user, env: {} });
+  if (!owner && typeof enter !== 'string') return ok(unprivileged);
+  const reason = typeof enter === 'string' ? ` ${enter}` : '';
+  return warning(
+    `Started by root, the server runs as root, because another user cannot enter ${closed}.${reason}`,
+    adviceForClosed(closed),
+  );
+});
+
+const unprivileged = 'Started by root, the server runs as a user without rights.';
+
+export const gitSandbox = configCheck('git sandbox', async () => {
+  const reason = findGitSandboxProblem();
+  if (reason === null) return ok('git reads what people push in a sandbox without rights and network.');
+  return warning(
+    `git reads what people push with the rights of the server. ${reason}`,
+    'Allow the sandbox, or let only people push whom you trust.',
+  );
 });
 
 export const otherRuntime = databaseCheck('apps of another runtime', async ({ config, control }) => {

@@ -242,13 +242,13 @@ const bwrap = [...bwrapBase, '--tmpfs', '/tmp', ...mountReadOnly(systemFolders)]
 
 /**
  * Goes before a git command: pushed packs and foreign repositories are parsed without rights, and where only the named
- * folders exist. Empty where the machine cannot isolate programs.
+ * folders exist. Empty where the machine cannot isolate programs, which the log and `svc-admin doctor` say.
  */
 export function enterGitSandbox(
   folders: readonly string[],
   { usesNetwork }: { usesNetwork: boolean },
 ): string[] {
-  if (!isPossible()) return [];
+  if (findGitSandboxProblem() !== null) return [];
   const own = [...new Set(folders)].filter((path) =>
     statSync(path, { throwIfNoEntry: false })?.isDirectory(),
   );
@@ -260,10 +260,20 @@ export function enterGitSandbox(
   ];
 }
 
-let possible: boolean | undefined;
+let tried: { problem: string | null } | undefined;
 
-/** Tried once, because only that shows whether the kernel allows it. */
-function isPossible(): boolean {
-  possible ??= spawnSync('bwrap', [...bwrap.slice(1), '--unshare-net', '--', 'true']).status === 0;
-  return possible;
+/** Why git runs without a sandbox. Tried once, because only that shows whether the kernel allows it. */
+export function findGitSandboxProblem(): string | null {
+  tried ??= { problem: trySandbox() };
+  return tried.problem;
+}
+
+function trySandbox(): string | null {
+  const { status, error, stderr } = spawnSync('bwrap', [...bwrap.slice(1), '--unshare-net', '--', 'true'], {
+    encoding: 'utf8',
+  });
+  if (status === 0) return null;
+  return error
+    ? `bwrap cannot be run (${(error as NodeJS.ErrnoException).code}). Install bubblewrap.`
+    : `This machine does not allow it: ${stderr.trim().slice(0, 300)}`;
 }

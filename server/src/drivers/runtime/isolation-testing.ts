@@ -1,66 +1,37 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, statfsSync, writeFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
-import type { RuntimeWorld } from './conformance.ts';
+import { statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  attacker,
+  attackFrom,
+  type IsolationWorld,
+  listAttacks,
+  rightsAttacks,
+  successes,
+} from './attacks-testing.ts';
 import { type Bench, openBench, type SampleApp, type SampleInstance, serverSecret } from './testing.ts';
-
-export interface IsolationWorld extends RuntimeWorld {
-  dataDir: string;
-  /** Where an app may listen. */
-  listensAt: readonly string[];
-  /** Besides the addresses of this machine. */
-  targets?(victim: SampleInstance): Promise<{ hosts: string[]; ports: number[] }>;
-}
-
-/** Tries each attack and prints those that succeeded, one per line; then `done`. */
-const attacker = `
-const fs = require('node:fs'), net = require('node:net'), cp = require('node:child_process');
-const { env } = require('node:process');
-const wins = [];
-const win = (name) => wins.push(name);
-const tryTo = (name, act) => { try { if (act()) win(name); } catch {} };
-const connect = (name, host, port) => new Promise((done) => {
-  const socket = net.connect({ host, port, timeout: 1500 }, () => { win(name); socket.destroy(); done(); });
-  socket.on('error', done).on('timeout', () => { socket.destroy(); done(); });
-});
-const { paths, ports, hosts, secret } = JSON.parse(fs.readFileSync(__dirname + '/targets.json', 'utf8'));
-(async () => {
-  for (const path of paths) tryTo('read ' + path, () => fs.readFileSync(path).length >= 0);
-  for (const name of fs.readdirSync('/proc').filter((it) => /^[0-9]+$/.test(it))) {
-    tryTo('environment of process ' + name, () => fs.readFileSync('/proc/' + name + '/environ', 'utf8').includes(secret));
-    tryTo('files of process ' + name, () => paths.some((path) => fs.existsSync('/proc/' + name + '/root' + path)));
-  }
-  tryTo('signal to the server', () => process.kill(Number(env.SERVER_PID), 0) && fs.readFileSync('/proc/' + env.SERVER_PID + '/cmdline', 'utf8').includes('bun'));
-  const addresses = hosts.flatMap((host) => ports.map((port) => [host, port]));
-  for (const host of ['169.254.169.254', '169.254.170.2', '100.100.100.200', '10.255.255.53', '192.168.0.1', '172.17.0.1'])
-    for (const port of [80, 53]) addresses.push([host, port]);
-  await Promise.all(addresses.map(([host, port]) => connect(host + ':' + port, host, port)));
-  for (const tool of ['unshare -Ur true', 'mount -t tmpfs none /tmp', 'chroot / true', 'ip route del unreachable 10.0.0.0/8', 'ip link set lo down', 'dmesg -c'])
-    tryTo(tool, () => cp.spawnSync('sh', ['-c', tool]).status === 0);
-  for (const name of wins) console.log('won: ' + name);
-  console.log('done');
-})();
-setInterval(() => {}, 1000);
-`;
 
 /** What runs is kept from this machine, the platform and other apps, whoever started the server. */
 export function isolationConformance(name: string, makeWorld: () => Promise<IsolationWorld>): void {
   describe(name, () => {
     let world: IsolationWorld;
     let bench: Bench;
-    let victim: SampleApp;
+    let attacks: Awaited<ReturnType<typeof listAttacks>>;
     let running: SampleInstance;
     const listeners: { stop(now: boolean): Promise<void>; port: number | undefined }[] = [];
     beforeAll(async () => {
       world = await makeWorld();
       bench = openBench(world, await world.open());
-      victim = bench.app('web', { OF_THE_VICTIM: serverSecret });
+      const victim = bench.app('web', { OF_THE_VICTIM: serverSecret });
       victim.sample.files['private.txt'] = 'secret';
-      running = await victim.run();
+      const built = await victim.build();
+      running = await victim.start(built);
+      await bench.answer(running.address, '/env');
       // In place of the platform, the database and other services of this machine.
       for (const hostname of ['127.0.0.1', '0.0.0.0', '::1'])
         listeners.push(Bun.serve({ hostname, port: 0, fetch: () => new Response('reached') }));
+      const ports = listeners.flatMap(({ port }) => port ?? []);
+      attacks = await listAttacks(world, { victim: { instance: running, built }, listeners: ports });
     });
     afterAll(async () => {
       await running?.stop();
@@ -69,59 +40,48 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       await world?.close();
     });
 
-    async function targets(): Promise<string> {
-      mkdirSync(join(world.dataDir, 'keys'), { recursive: true });
-      writeFileSync(join(world.dataDir, 'keys', 'master'), 'secret');
-      const runtime = join(world.dataDir, 'runtime');
-      const addresses = Object.values(networkInterfaces())
-        .flat()
-        .flatMap((found) => (found?.family === 'IPv4' ? [found.address] : []));
-      const more = await world.targets?.(running);
-      return JSON.stringify({
-        secret: serverSecret,
-        paths: [
-          join(world.dataDir, 'keys', 'master'),
-          join(runtime, 'run', running.id, 'pid'),
-          join(runtime, 'run', running.id, 'home'),
-          `/proc/${process.pid}/environ`,
-          '/etc/shadow',
-          '/root/.npmrc',
-          '/var/run/docker.sock',
-        ],
-        ports: [
-          ...listeners.map(({ port }) => port),
-          Number(running.address.split(':').at(-1)),
-          ...(more?.ports ?? []),
-        ],
-        hosts: [...new Set(['127.0.0.1', '::1', 'localhost', ...addresses, ...(more?.hosts ?? [])])],
-      });
+    function attackingApp(): SampleApp {
+      const app = bench.app('web');
+      app.sample.files['attack.js'] = attacker;
+      app.sample.files['attacks.json'] = JSON.stringify([...attacks, ...rightsAttacks]);
+      return app;
     }
 
-    async function attack(app: SampleApp): Promise<string[]> {
+    async function expectNoSuccess(app: SampleApp): Promise<void> {
       await bench.until(() => app.lines('stdout').includes('done'));
-      return app.lines('stdout').filter((line) => line.startsWith('won: '));
+      expect(successes(app.lines('stdout'))).toEqual([]);
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
     }
+
+    test('outside of a sandbox every attack succeeds, so that the next tests can fail', async () => {
+      const folder = join(dirname(world.dataDir), 'attacks');
+      const names = new Set<string>();
+      for (const enter of world.outside ?? [[]])
+        for (const name of await attackFrom(enter, folder, attacks)) names.add(name);
+      expect([...names].sort()).toEqual(attacks.map(({ name }) => name).sort());
+      const rights = await attackFrom(['unshare', '-Urmn'], folder, rightsAttacks);
+      expect(rights).toEqual(rightsAttacks.map(({ name }) => name));
+    });
 
     test('an instance reads nothing of the data dir, other apps or the server, and reaches none of their ports', async () => {
-      const app = bench.app('web', { SERVER_PID: String(process.pid) });
-      app.sample.files['app.js'] = attacker;
-      app.sample.files['targets.json'] = await targets();
+      const app = attackingApp();
+      app.sample.plan.startCommand = 'node attack.js; sleep 100';
       const instance = await app.start(await app.build());
-      expect(await attack(app)).toEqual([]);
-      await instance.stop();
-      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+      await expectNoSuccess(app);
+      await instance.stop(0);
     });
 
     test('a build reads nothing of the data dir, other apps or the server, and reaches none of their ports', async () => {
-      const app = bench.app('web', { SERVER_PID: String(process.pid) });
-      app.sample.files['attack.js'] = attacker.replace(
-        "console.log('done');",
-        "console.log('done'); process.exit(0);",
-      );
-      app.sample.files['targets.json'] = await targets();
+      const app = attackingApp();
       app.sample.plan.buildCommand = 'node attack.js';
       await app.build();
-      expect(await attack(app)).toEqual([]);
+      await expectNoSuccess(app);
+    });
+
+    test('a one-off command reads nothing of the data dir, other apps or the server, and reaches none of their ports', async () => {
+      const app = attackingApp();
+      expect(await app.command(await app.build(), 'node attack.js')).toMatchObject({ exitCode: 0 });
+      await expectNoSuccess(app);
     });
 
     test('an instance inherits no socket, which would connect outside of its network', async () => {
@@ -183,6 +143,21 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       await instance.stop(0);
     });
 
+    test('an app that takes more memory than its limit is ended, its log says so, and neighbours go on', async () => {
+      const app = bench.app('hungry');
+      const instance = await app.start(await app.build());
+      let answers = 0;
+      await bench.until(async () => {
+        expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+        answers++;
+        return app.lines('platform').some((line) => line.includes('out of memory'));
+      });
+      expect(answers).toBeGreaterThan(0);
+      expect((await running.getState()).state).toBe('running');
+      await instance.stop(0);
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+    });
+
     test('an app that fills /dev/shm gets an error, and the machine keeps its memory', async () => {
       const before = statfsSync('/dev/shm').bavail;
       const app = bench.app('web');
@@ -191,6 +166,7 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       await bench.until(() => app.lines().some((line) => line === 'full' || /out of memory/i.test(line)));
       const { bsize, bavail } = statfsSync('/dev/shm');
       expect((before - bavail) * bsize).toBeLessThan(1024 ** 3);
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
       await instance.stop(0);
     });
   });

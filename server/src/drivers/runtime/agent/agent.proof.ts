@@ -1,40 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
-import { join } from 'node:path';
-import { silentLog } from '../../testing.ts';
 import { runtimeConformance } from '../conformance.ts';
 import { portsConformance } from '../ports-testing.ts';
-import type { ProcessRuntime } from '../process/process-runtime.ts';
-import { processWorld } from '../process/testing.ts';
 import { type Bench, openBench } from '../testing.ts';
-import { connectAgent } from './connect-agent.ts';
-import { type Agent, serveAgent } from './serve-agent.ts';
-
-/** The runtime is opened once, in the agent; `open` connects to it. */
-function agentWorld() {
-  const world = processWorld();
-  const socketPath = join(world.dataDir, 'agent.sock');
-  let agent: Agent | null = null;
-  return {
-    ...world,
-    socketPath,
-    whenClosed: 'kept' as const,
-    async open() {
-      agent ??= await serveAgent({
-        runtime: (await world.open()) as ProcessRuntime,
-        socketPath,
-        workFolder: world.dataDir,
-        serverUser: null,
-        log: silentLog,
-      });
-      return connectAgent(socketPath, null);
-    },
-    async close() {
-      await agent?.close();
-      await world.close();
-    },
-  };
-}
+import { agentWorld } from './testing.ts';
 
 runtimeConformance('apps in the agent', async () => agentWorld());
 portsConformance('apps in the agent', async () => agentWorld());

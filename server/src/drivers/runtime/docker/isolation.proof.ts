@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { isolationConformance } from '../isolation-testing.ts';
+import { peerAddresses } from '../network-testing.ts';
 import type { Bench, SampleApp } from '../testing.ts';
-import { type DockerWorld, dockerWorld, startPeer, withBench } from './testing.ts';
+import { type DockerWorld, dockerWorld, withBench } from './testing.ts';
+
+const [publicUrl, privateUrl, metadataUrl] = [
+  peerAddresses.public,
+  peerAddresses.private,
+  peerAddresses.metadata,
+].map((address) => `http://${address}/`) as [string, string, string];
 
 describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', () => {
   let world: DockerWorld;
@@ -25,21 +32,26 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
   }
 
   test('SVC_APP_EGRESS decides whether apps connect to public and to private addresses', async () => {
-    const peer = await startPeer(world.engine);
-    const { publicUrl, privateUrl, metadataUrl } = peer;
+    const urls = [publicUrl, privateUrl, metadataUrl];
+    for (const url of urls) {
+      const child = Bun.spawn([
+        ...world.engine.enter,
+        'node',
+        '-e',
+        `fetch('${url}').then((it) => it.text())`,
+      ]);
+      expect([url, await child.exited]).toEqual([url, 0]);
+    }
     const expected = { public: [publicUrl], all: [publicUrl, privateUrl], none: [] } as const;
     for (const egress of ['public', 'all', 'none'] as const)
       await withBench(world, { isolation: { use: 'required', egress } }, async (bench) => {
-        const urls = [publicUrl, privateUrl, metadataUrl];
         expect(await reached(bench, bench.app('web'), urls)).toEqual([...expected[egress]]);
       });
-    await peer.stop();
   });
 
   test('an app uses its services of the platform, on the machine and elsewhere, also after a restart', async () => {
-    const peer = await startPeer(world.engine);
     const port = await world.servesOnMachine();
-    const urls = [`http://host.docker.internal:${port}/`, peer.privateUrl];
+    const urls = [`http://host.docker.internal:${port}/`, privateUrl];
     await withBench(world, { isolation: { use: 'required', egress: 'none' } }, async (bench, reopen) => {
       const app = bench.app('web');
       app.services = urls;
@@ -58,7 +70,6 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real engine', ()
       await bench.until(() => app.lines('stdout').length > seen + 10);
       expect([...new Set(app.lines('stdout'))].sort()).toEqual([...urls].sort());
     });
-    await peer.stop();
   });
 
   test('where the network rules cannot be set, apps are refused, except on the own machine of a developer', async () => {

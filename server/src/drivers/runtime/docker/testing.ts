@@ -1,11 +1,11 @@
-import { mkdirSync, readlinkSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run } from '../../../../../scripts/docker-base-image.ts';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { engineAddresses, startRegistry } from '../../../../../scripts/docker-swarm.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
-import type { IsolationWorld } from '../isolation-testing.ts';
+import type { IsolationWorld } from '../attacks-testing.ts';
+import { peerAddresses, startPeer } from '../network-testing.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import type { Runtime } from '../runtime.ts';
@@ -28,6 +28,7 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
   });
   const registry =
     kind === 'spread' ? await startRegistry(join(folder.path, 'registry'), engine.gateway.address) : null;
+  const peer = await startPeer(engine.ip);
   const dataDir = join(folder.path, 'data');
   mkdirSync(dataDir);
   const optionsOf = (of: string): DockerRuntimeOptions => ({
@@ -50,9 +51,22 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
     optionsOf,
     servesOnMachine: () => serveOnMachine(engine),
     listensAt: ['0.0.0.0'],
+    outside: [[], engine.enter],
+    sockets: [engine.host.replace('unix://', '')],
+    async victimFiles({ instance }) {
+      const pid = await engine.docker(
+        'inspect',
+        '--format',
+        '{{.State.Pid}}',
+        await containerOf(engine, instance.id),
+      );
+      return [`/proc/${pid.trim()}/root/app/private.txt`];
+    },
+    peers: Object.values(peerAddresses).filter((address) => address !== peerAddresses.public),
     targets: async (victim) => ({
       hosts: [engine.address, ...(await addressesOf(engine, victim.id))],
-      ports: [8080, await serveOnMachine(engine)],
+      ports: [await serveOnMachine(engine)],
+      appPorts: [8080],
     }),
     workDir: join(dataDir, 'work'),
     open: () => createDockerRuntime(optionsOf(dataDir)),
@@ -61,6 +75,7 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
     givesUp: 'late',
     keepsImages: kind === 'spread',
     async close() {
+      await peer.stop();
       await registry?.stop();
       await engine.stop();
       await folder.remove();
@@ -69,18 +84,25 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
 }
 
 /** Of the container, and of the engine's machine in its network and in the usual one. */
-async function addressesOf({ docker }: DockerEngine, instanceId: string): Promise<string[]> {
+async function addressesOf(engine: DockerEngine, instanceId: string): Promise<string[]> {
+  const { docker } = engine;
   const inspect = async (...words: string[]) => (await docker('inspect', '--format', ...words)).trim();
   const own = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{.Gateway}} {{end}}';
   const usual = '{{range .IPAM.Config}}{{.Gateway}}{{end}}';
-  const container = (await docker('ps', '-q', '--filter', `label=svc.instance=${instanceId}`)).trim();
   const gateway = await inspect(
     '{{range .IPAM.Config}}{{.Gateway}} {{end}}{{range .Containers}}{{.IPv4Address}} {{end}}',
     'docker_gwbridge',
   ).catch(() => '');
-  const found = [await inspect(own, container), await inspect(usual, 'bridge'), gateway].join(' ');
+  const found = [
+    await inspect(own, await containerOf(engine, instanceId)),
+    await inspect(usual, 'bridge'),
+    gateway,
+  ].join(' ');
   return found.split(' ').flatMap((address) => address.split('/')[0] || []);
 }
+
+const containerOf = async ({ docker }: DockerEngine, instanceId: string) =>
+  (await docker('ps', '-q', '--filter', `label=svc.instance=${instanceId}`)).trim();
 
 const machinePort = 17_071;
 
@@ -92,38 +114,6 @@ async function serveOnMachine({ docker, baseImage, address }: DockerEngine): Pro
     await docker('run', '-d', '--name', name, '--network', 'host', baseImage, 'node', '-e', code);
   while (!(await fetch(`http://${address}:${machinePort}`).catch(() => null))) await Bun.sleep(20);
   return machinePort;
-}
-
-/** Another machine, with a public address, a private one and that of the metadata of clouds. */
-export async function startPeer({ ip }: DockerEngine) {
-  const addresses = { publicUrl: '203.0.113.7', privateUrl: '10.254.7.2', metadataUrl: '169.254.169.254' };
-  const code = "require('node:http').createServer((_, answer) => answer.end('peer')).listen(80)";
-  const child = Bun.spawn(['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', 'node', '-e', code], {
-    stdout: 'ignore',
-    stderr: 'ignore',
-  });
-  const isApart = () => readlinkSync(`/proc/${child.pid}/ns/net`) !== readlinkSync('/proc/self/ns/net');
-  while (!isApart()) await Bun.sleep(5);
-  const within = (...words: string[]) => run('nsenter', `--net=/proc/${child.pid}/ns/net`, 'ip', ...words);
-  await ip('link', 'add', 'peer', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(child.pid));
-  await ip('addr', 'add', '10.254.7.1/24', 'dev', 'peer');
-  await ip('link', 'set', 'peer', 'up');
-  await within('link', 'set', 'eth0', 'up');
-  await within('addr', 'add', `${addresses.privateUrl}/24`, 'dev', 'eth0');
-  await within('route', 'add', 'default', 'via', '10.254.7.1');
-  for (const address of [addresses.publicUrl, addresses.metadataUrl]) {
-    await within('addr', 'add', `${address}/32`, 'dev', 'eth0');
-    await ip('route', 'add', `${address}/32`, 'via', addresses.privateUrl);
-  }
-  const urls = Object.entries(addresses).map(([name, address]) => [name, `http://${address}/`]);
-  return {
-    ...(Object.fromEntries(urls) as typeof addresses),
-    async stop() {
-      child.kill('SIGKILL');
-      await child.exited;
-      await ip('link', 'del', 'peer').catch(() => {});
-    },
-  };
 }
 
 /** With an installation and a data dir of its own. */

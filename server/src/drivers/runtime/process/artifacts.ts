@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createReadStream, createWriteStream, readdirSync, readFileSync } from 'node:fs';
 import { lchown, lstat, rm, stat, utimes } from 'node:fs/promises';
-import { isAbsolute, join, normalize } from 'node:path';
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { runTar } from '../../../core/run-tar.ts';
 import { writeDurably } from '../../os/files.ts';
@@ -225,20 +225,21 @@ const programPath = '/usr/local/bin:/usr/bin:/bin';
 function openForWriting({ path, openedBy }: PackedFile) {
   if (openedBy === null)
     return { stream: createWriteStream(path, { flags: 'w', mode: 0o600 }), written: Promise.resolve() };
-  const child = spawnAs(openedBy, 'umask 077; exec cat >"$0"', path, 'pipe', 'ignore');
+  const child = spawnAs(openedBy, 'umask 077; exec cat >"./$0"', path, 'pipe', 'ignore');
   return { stream: child.stdin as NonNullable<typeof child.stdin>, written: endOf(child, 'cat') };
 }
 
 function openForReading({ path, openedBy }: PackedFile) {
   if (openedBy === null) return { stream: createReadStream(path), ended: Promise.resolve() };
-  const child = spawnAs(openedBy, 'exec cat <"$0"', path, 'ignore', 'pipe');
+  const child = spawnAs(openedBy, 'exec cat <"./$0"', path, 'ignore', 'pipe');
   return { stream: child.stdout as NonNullable<typeof child.stdout>, ended: endOf(child, 'cat') };
 }
 
+/** Starts in the file's folder, which may be below one that only root can enter. */
 function spawnAs({ uid, gid }: AppUser, script: string, path: string, stdin: Pipe, stdout: Pipe) {
   const ids = ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--no-new-privs', '--'];
-  return spawn('setpriv', [...ids, '/bin/sh', '-c', script, path], {
-    cwd: '/',
+  return spawn('setpriv', [...ids, '/bin/sh', '-c', script, basename(path)], {
+    cwd: dirname(path),
     env: { PATH: programPath },
     stdio: [stdin, stdout, 'ignore'],
   });

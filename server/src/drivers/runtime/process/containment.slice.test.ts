@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -8,11 +9,12 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { SampleName } from '../conformance.ts';
 import { BuildError } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { chooseAppUsers } from './app-users.ts';
+import type { ProcessRuntime } from './process-runtime.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -151,6 +153,32 @@ describe.if(isRoot)('as root, an app', () => {
     expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
     await unprotected.runtime.close();
     await open.close();
+  });
+
+  test('builds, runs and executes commands with the data dir below a folder that only root can enter', async () => {
+    const closed = processWorld();
+    chmodSync(dirname(closed.dataDir), 0o700);
+    const own = openBench(closed, await closed.open());
+    const app = own.app('web');
+    app.sample.plan.buildCommand = 'echo built > built.txt';
+    const built = await app.build();
+    const instance = await app.start(built);
+    expect(await own.answer(instance.address, '/env')).toContain('PORT=');
+    expect(await app.command(built, 'cat built.txt')).toMatchObject({ exitCode: 0 });
+    expect(app.lines('stdout')).toEqual(['built']);
+    await instance.stop();
+
+    const runtime = own.runtime as ProcessRuntime;
+    const server = { uid: 64_322, gid: 64_322 };
+    chownSync(closed.workDir, server.uid, server.gid);
+    const file = { path: join(closed.workDir, 'packed'), openedBy: server };
+    await runtime.packBuild(built.artifact, file);
+    expect(statSync(file.path).uid).toBe(server.uid);
+    await runtime.discard(built.artifact);
+    await runtime.unpackBuild(built.artifact, { ...file, number: app.number, digest: built.digest });
+    expect(await app.command(built, 'cat built.txt')).toMatchObject({ exitCode: 0 });
+    await own.runtime.close();
+    await closed.close();
   });
 
   test('is refused if its user cannot access its files, or setpriv is missing', () => {

@@ -12,8 +12,8 @@ import {
   type Box,
   findMissingTools,
   openSandbox,
+  runInSandbox,
   type Sandbox,
-  tryOut,
   writeSandboxFiles,
 } from './sandbox.ts';
 import { makeOwnFolder } from './trees.ts';
@@ -50,15 +50,20 @@ export async function openIsolation(
   return use === 'required' ? { ...without, findProblem: () => problem } : { ...without, warning: problem };
 }
 
-async function findIsolationProblem({
-  users,
-  path,
-}: {
-  users: AppUsers;
-  path: string;
-}): Promise<string | null> {
+async function findIsolationProblem(options: SandboxOptions): Promise<string | null> {
   const missing = findMissingTools();
   if (missing !== null) return missing;
+  const { status, output } = await tryInSandbox(options, 'true');
+  return status === 0 ? null : `Apps cannot be isolated on this machine: ${output.slice(0, 300)}`;
+}
+
+interface SandboxOptions {
+  users: AppUsers;
+  path: string;
+}
+
+/** Runs a program as apps run, because only that shows whether the kernel allows it. */
+async function tryInSandbox({ users, path }: SandboxOptions, ...program: string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sandbox-'));
   const user = users.ofBuilds(1);
   const tmp = join(folder, 'tmp');
@@ -66,15 +71,8 @@ async function findIsolationProblem({
     await makeOwnFolder(tmp, user);
     writeSandboxFiles(folder);
     const sandbox = openSandbox({ filesFolder: folder, path });
-    return await tryOut(sandbox, {
-      user,
-      folders: [],
-      tmp,
-      port: null,
-      hostPorts: [],
-      egress: 'none',
-      allowed: [],
-    });
+    const box: Box = { user, folders: [], tmp, port: null, hostPorts: [], egress: 'none', allowed: [] };
+    return await runInSandbox(sandbox, box, ['/bin/sh', '-c', 'PATH=$0; "$@"', sandbox.path, ...program]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -110,7 +108,7 @@ export async function findServices(texts: readonly string[]): Promise<Pick<Box, 
 
 interface Facts {
   users: AppUsers;
-  isolation: Pick<Isolation, 'findProblem' | 'warning'>;
+  isolation: Pick<Isolation, 'findProblem' | 'warning' | 'sandbox'>;
   holds: ReadonlySet<Controller>;
   baseEnvironment: BaseEnvironment;
 }
@@ -118,6 +116,8 @@ interface Facts {
 interface Check {
   ok: boolean;
   detail: string;
+  /** No app is built or started. */
+  isRefused?: boolean;
 }
 
 export async function checkProcessRuntime(options: {
@@ -144,25 +144,32 @@ export async function checkProcessRuntime(options: {
 
 export async function checkRuntime({ users, isolation, holds, baseEnvironment }: Facts): Promise<Check> {
   const problem = isolation.findProblem();
-  if (problem !== null) return { ok: false, detail: problem };
+  if (problem !== null) return { ok: false, isRefused: true, detail: problem };
   const who =
     isolation.warning === null
       ? 'Each app runs in its own sandbox'
       : `Apps run without isolation from this machine and from each other (${isolation.warning})`;
   const memory = holds.has('memory') ? 'by control groups' : 'checked every second';
   const cpu = holds.has('cpu') ? 'by control groups' : 'by priority only';
-  const byUser = users.kind === 'own_each' ? 'limited by user' : 'not limited';
+  const byUser = users.kind === 'own_each' || isolation.sandbox ? 'limited by user' : 'not limited';
   const processes = holds.has('pids') ? 'by control groups' : byUser;
-  const sentences = [`${who}; memory ${memory}, CPU ${cpu}, processes ${processes}; disk not limited.`];
+  const sentences = [
+    `${who}; memory ${memory}, CPU ${cpu}, processes ${processes}, disk space measured every second.`,
+  ];
   if (users.kind === 'own_each' && !areHardLinksProtected())
     sentences.push('Set fs.protected_hardlinks=1, so that builds cannot link to files of other users.');
-  if (!(await hasNode(users, baseEnvironment)))
+  if (!(await hasNode(users, isolation, baseEnvironment)))
     sentences.push(`No node that apps can run was found in ${baseEnvironment.path}: Node.js apps will fail.`);
   return { ok: isolation.warning === null, detail: sentences.join(' ') };
 }
 
-async function hasNode(users: AppUsers, { path }: BaseEnvironment): Promise<boolean> {
+async function hasNode(
+  users: AppUsers,
+  { sandbox }: Pick<Isolation, 'sandbox'>,
+  { path }: BaseEnvironment,
+): Promise<boolean> {
   if (process.platform === 'win32') return true;
+  if (sandbox) return (await tryInSandbox({ users, path }, 'node', '--version')).status === 0;
   const prefix = users.kind === 'own_each' ? users.prefix(users.ofInstance(1)) : [];
   const [program = '', ...args] = [...prefix, '/bin/sh', '-c', 'command -v node && node --version'];
   const { status } = await runProgram(program, args, { cwd: '/', env: { PATH: path } });

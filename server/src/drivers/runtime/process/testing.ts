@@ -2,7 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
-import type { RuntimeWorld, Sample, SampleName } from '../conformance.ts';
+import type { IsolationWorld } from '../attacks-testing.ts';
+import type { Sample, SampleName } from '../conformance.ts';
+import { hasPeer, peerAddresses } from '../network-testing.ts';
 import type { BuildPlan } from '../runtime.ts';
 import { readBaseEnvironment } from './environment.ts';
 import { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';
@@ -70,10 +72,7 @@ function built(buildCommand: string): Sample {
   };
 }
 
-export interface ProcessWorld extends RuntimeWorld {
-  dataDir: string;
-  listensAt: readonly string[];
-}
+export type ProcessWorld = IsolationWorld;
 
 export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): ProcessWorld {
   const folder = temporaryFolder();
@@ -82,6 +81,15 @@ export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): Pr
   return {
     dataDir,
     listensAt: ['127.0.0.1', '0.0.0.0', 'localhost'],
+    sockets: [],
+    victimFiles: async ({ instance, built }) => {
+      const runtime = join(dataDir, 'runtime');
+      return [
+        join(runtime, 'artifacts', String(built.artifact.buildId), 'private.txt'),
+        join(runtime, 'run', instance.id, 'pid'),
+      ];
+    },
+    peers: hasPeer ? Object.values(peerAddresses).filter((it) => it !== peerAddresses.public) : [],
     workDir: join(dataDir, 'runtime', 'work'),
     open: () =>
       createProcessRuntime({

@@ -25,7 +25,7 @@ export async function giveTreeToUser(tree: string, { users, user }: TreeOwner): 
   if (!user) return;
   // Bottom-up: the top folder, which grants access, comes last.
   await run('chown', ['-RhP', `${user.uid}:${user.gid}`, '--', tree]);
-  await runAs({ users, user }, 'chmod', ['-R', 'u+rwX', '--', tree]);
+  await chmodAs({ users, user }, 'u+rwX', tree);
 }
 
 /** The group `readers` can enter the tree then. With `isCopied` it may write, because instances change a copy of it. */
@@ -35,7 +35,7 @@ export async function takeTreeBack(
   { readers, isCopied }: { readers: number | null; isCopied: boolean },
 ): Promise<void> {
   if (!owner.user) return;
-  await runAs(owner, 'chmod', ['-R', 'u+rwX,go+rX,go-w,u-s,g-s', '--', tree]);
+  await chmodAs(owner, 'u+rwX,go+rX,go-w,u-s,g-s', tree);
   // The content is owned by the build's user, who can no longer enter the top folder.
   await lchown(tree, 0, 0);
   await chmod(tree, 0o700);
@@ -97,13 +97,14 @@ export async function findForeignEntry(folder: string, tree: string): Promise<st
   return null;
 }
 
-function runAs({ users, user }: TreeOwner, program: string, args: string[]): Promise<void> {
-  const [first = '', ...rest] = [...users.prefix(user), program, ...args];
-  return run(first, rest);
+/** Enters the tree as root and then drops the rights: the data dir may be below a folder that only root can enter. */
+function chmodAs({ users, user }: TreeOwner, mode: string, tree: string): Promise<void> {
+  const [program = '', ...args] = [...users.prefix(user), 'chmod', '-R', mode, '--', '.'];
+  return run(program, args, tree);
 }
 
-async function run(program: string, args: string[]): Promise<void> {
-  const { status, output } = await runProgram(program, args, { cwd: '/' });
+async function run(program: string, args: string[], cwd = '/'): Promise<void> {
+  const { status, output } = await runProgram(program, args, { cwd });
   if (status !== 0) throw new Error(`${program} failed: ${output.slice(0, 500)}`);
 }
 

@@ -1,0 +1,107 @@
+import { chownSync, readlinkSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { run } from '../../../../scripts/docker-base-image.ts';
+import { temporaryFolder } from '../database/testing.ts';
+
+type Ip = (...words: string[]) => Promise<unknown>;
+
+export const peerAddresses = {
+  public: '203.0.113.7',
+  private: '10.254.7.2',
+  /** Metadata of clouds, link-local and not. */
+  metadata: '169.254.169.254',
+  containerMetadata: '169.254.170.2',
+  otherMetadata: '100.100.100.200',
+  home: '192.168.77.1',
+  office: '172.31.77.1',
+} as const;
+const machineAddress = '10.254.7.1';
+
+const serve = `const http = require('node:http');
+for (const port of [80, 53]) http.createServer((_, answer) => answer.end('peer')).listen(port);`;
+
+/** Another machine, which answers at public, private and metadata addresses. `ip` sets up the network it is joined to. */
+export async function startPeer(ip: Ip) {
+  const { child, within } = await startApart(['node', '-e', serve]);
+  await ip('link', 'add', 'peer', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(child.pid));
+  await ip('addr', 'add', `${machineAddress}/24`, 'dev', 'peer');
+  await ip('link', 'set', 'peer', 'up');
+  await within('link', 'set', 'lo', 'up');
+  await within('link', 'set', 'eth0', 'up');
+  await within('addr', 'add', `${peerAddresses.private}/24`, 'dev', 'eth0');
+  await within('route', 'add', 'default', 'via', machineAddress);
+  for (const address of Object.values(peerAddresses)) {
+    if (address === peerAddresses.private) continue;
+    await within('addr', 'add', `${address}/32`, 'dev', 'eth0');
+    await ip('route', 'add', `${address}/32`, 'via', peerAddresses.private);
+  }
+  return {
+    async stop() {
+      child.kill('SIGKILL');
+      await child.exited;
+      await ip('link', 'del', 'peer').catch(() => {});
+    },
+  };
+}
+
+/** A process in a network namespace of its own, which ends with this one. */
+async function startApart(command: readonly string[]) {
+  const child = Bun.spawn(['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', ...command], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  const network = `/proc/${child.pid}/ns/net`;
+  const own = readlinkSync('/proc/self/ns/net');
+  while (readlinkSync(network) === own) await Bun.sleep(5);
+  return { child, within: (...words: string[]) => run('nsenter', `--net=${network}`, 'ip', ...words) };
+}
+
+const repository = resolve(import.meta.dir, '../../../..');
+/** Set where tests run beside a peer. */
+export const hasPeer = process.env.SVC_TEST_PEER === '1';
+
+/** The repository may be below a folder that only root can enter. On some machines only root can open the tun device. */
+const asUser = `mount --bind "$1" /mnt && mount -t tmpfs svc /media && mknod -m 666 /media/tun c 10 200 &&
+  mount --bind /media/tun /dev/net/tun && cd /mnt && user=$2 && shift 2 &&
+  exec setpriv --reuid "$user" --regid "$user" --clear-groups -- "$@"`;
+
+/** Runs test files on a machine whose network is a peer alone, by an ordinary user unless `userId` is 0. */
+export async function testBesidePeer(userId: number, files: readonly string[]) {
+  const machine = await startApart(['sleep', 'infinity']);
+  await machine.within('link', 'set', 'lo', 'up');
+  const peer = await startPeer(machine.within);
+  await machine.within('route', 'add', 'default', 'via', peerAddresses.private);
+  const folder = temporaryFolder();
+  chownSync(folder.path, userId, userId);
+  const enter = ['nsenter', `--net=/proc/${machine.child.pid}/ns/net`];
+  const mounts = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', asUser, 'sh', repository];
+  const bun = [process.execPath.replace(repository, '/mnt'), 'test', '--timeout=240000'];
+  const child = Bun.spawn(
+    [...enter, ...mounts, String(userId), ...bun, ...files.map((file) => `./${file}`)],
+    {
+      cwd: '/',
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder.path,
+        TMPDIR: folder.path,
+        SVC_TEST_FOLDER: folder.path,
+        SVC_TEST_PATIENCE: process.env.SVC_TEST_PATIENCE,
+        SVC_TEST_PEER: '1',
+        NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS,
+      },
+      stdout: 'ignore',
+      stderr: 'pipe',
+    },
+  );
+  const report = await new Response(child.stderr).text();
+  const code = await child.exited;
+  await peer.stop();
+  machine.child.kill('SIGKILL');
+  await folder.remove();
+  if (code !== 0) console.error(report);
+  return {
+    code,
+    failed: report.match(/^\(fail\).*$/gm),
+    passed: Number(/^ (\d+) pass$/m.exec(report)?.[1]),
+  };
+}
