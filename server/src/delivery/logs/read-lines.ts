@@ -70,7 +70,7 @@ function page(
   { after, ended }: { after: number; ended: boolean },
 ): LogPage {
   return {
-    items: rows.map(({ at, stream, process, text }) => ({ time: at.toISOString(), stream, process, text })),
+    items: rows.map(({ id: _, at, ...line }) => ({ time: at.toISOString(), ...line })),
     next_cursor: logCursor(scope, rows.at(-1)?.id ?? after),
     ended,
   };

@@ -30,6 +30,8 @@ export interface LogScope {
 export interface LogRow extends NewLine {
   id: number;
   process: string | null;
+  /** The number of the deployment; null for runs. */
+  deployment: number | null;
 }
 
 interface LogWriter {
@@ -66,20 +68,23 @@ export async function countLines(
   return rows[0]?.count ?? 0;
 }
 
+const lineColumns = sql`id, stream, process, at, text,
+  (select d.seq from svc.deployments d where d.id = deployment_id) as deployment`;
+
 export async function listLinesAfter(
   db: Db,
   scope: LogScope,
   { after, limit }: { after: number; limit: number },
 ): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
-    select id, stream, process, at, text from svc.log_lines
+    select ${lineColumns} from svc.log_lines
     where ${ofScope(scope)} and id > ${after} order by id limit ${limit}`.execute(db);
   return rows;
 }
 
 export async function listLastLines(db: Db, scope: LogScope, count: number): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
-    select id, stream, process, at, text from svc.log_lines
+    select ${lineColumns} from svc.log_lines
     where ${ofScope(scope)} order by id desc limit ${count}`.execute(db);
   return rows.reverse();
 }
