@@ -5,10 +5,9 @@ import {
   physicalSchemaName,
   physicalTableName,
 } from '../../server/src/data/tables/catalogue.ts';
-import { connectionUrl, type Endpoint } from '../../server/src/drivers/database/endpoint.ts';
-import { readCredentials } from '../../server/src/drivers/database/passwords.ts';
+import { connectionUrl, type Endpoint } from '../../server/src/drivers/database/connect.ts';
 import { findRunningPostmaster, readPostmasterFile } from '../../server/src/drivers/database/postmaster.ts';
-import { embeddedUrls } from '../../server/src/drivers/database/roles.ts';
+import { embeddedUrls, readCredentials } from '../../server/src/drivers/database/roles.ts';
 import type { Cleanup } from './cleanup.ts';
 
 export const root = resolve(import.meta.dir, '..', '..');

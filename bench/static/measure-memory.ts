@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { blobKey } from '../../server/src/delivery/static-sites/cleanup.ts';
-import { keyPath } from '../../server/src/drivers/object-store/file-io.ts';
+import { blobKey } from '../../server/src/delivery/static-sites/blobs.ts';
+import { keyPath } from '../../server/src/drivers/object-store/file-store.ts';
 import type { Server } from '../rows/start-server.ts';
 import { flag } from './flags.ts';
 import { sha256 } from './publish-site.ts';

@@ -29,7 +29,7 @@ import {
 import { type Environment, readChoice, readPort } from './config/values.ts';
 import { ConfigError } from './core/config-error.ts';
 import { projectRoot } from './core/project-root.ts';
-import { type Supervised, supervisedVariable } from './drivers/supervisor/messages.ts';
+import { type Supervised, supervisedVariable } from './drivers/supervisor/connect-supervisor.ts';
 
 /** All settings from environment variables, read and checked once before anything starts. */
 export type Config = ReturnType<typeof readConfig>;

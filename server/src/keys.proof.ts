@@ -20,12 +20,11 @@ import {
   wrapKeys,
 } from './core/keys.ts';
 import { createMasterKeyFile, withMasterKey } from './core/master-key.ts';
-import { migrate } from './core/migrate.ts';
+import { migrate, migrationsDirectory } from './core/migrate.ts';
 import { runAsOperator } from './core/mutation.ts';
-import { rowsOnlyOutbox } from './core/outbox.ts';
+import { rowsOnlyOutbox } from './core/outbox-worker.ts';
 import { seal, sealingKey, unseal } from './core/seal.ts';
 import { freshDatabase } from './drivers/database/testing.ts';
-import { migrationsDirectory } from './migrations-directory.ts';
 import { keys } from './modules.ts';
 import { silentLog, testEvents, useTestDatabase } from './testing.ts';
 

@@ -8,18 +8,58 @@ import { fail } from './core/problem.ts';
 import { gitPrefix } from './delivery/git-host/paths.ts';
 import { type HttpsServer, openHttpsServer } from './drivers/certificates/https-server.ts';
 import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
-import { openFrontDoor } from './http/front-door.ts';
 import { strictTransportFor } from './http/headers.ts';
 import { listenForMetrics, publishedMetrics } from './http/metrics.ts';
-import type { RawListener, StopMode } from './http/raw-http/raw-listener.ts';
+import { createPassThroughClients } from './http/raw-http/pass-through.ts';
+import {
+  listenRaw,
+  type RawListener,
+  type RawListenerOptions,
+  type StopMode,
+} from './http/raw-http/raw-listener.ts';
+import { serve } from './http/serve.ts';
 import type { Platform } from './platform.ts';
+
+type ServeOptions = Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>;
+type Endpoint = Pick<
+  RawListenerOptions,
+  'host' | 'port' | 'socket' | 'descriptor' | 'clientAddress' | 'edge' | 'limits'
+>;
+
+/** For connections that are idle when their listener has stopped. */
+const generalGraceMs = 100;
+
+/**
+ * The general server on the loopback address, and the listeners that clients connect to: those check every
+ * request, answer sites and rows themselves, and pass the rest on.
+ */
+function openFrontDoor(options: ServeOptions) {
+  const clients = createPassThroughClients();
+  const general = serve({ ...options, host: clients.fallback.hostname, port: 0, clients });
+  clients.fallback.port = general.port;
+  const { trustedProxies, strictTransport, log } = options;
+  /** Of each listener. */
+  const common = { passThroughClients: clients, rows: general.rows, trustedProxies, strictTransport, log };
+  return {
+    common,
+    listen: (endpoint: Endpoint) => listenRaw({ ...common, ...endpoint }),
+    async stop(
+      listeners: readonly (Pick<RawListener, 'stop'> | null)[],
+      { graceMs, how }: { graceMs: number; how: StopMode },
+    ) {
+      general.announceStop();
+      await Promise.all(listeners.map((listener) => listener?.stop(graceMs, how)));
+      await general.stop(generalGraceMs);
+    },
+  };
+}
 
 /** From the range for tests of networks, which no client has. */
 const appAddress = '198.18.0.2';
 /** For an answer to the program that collects metrics. */
 const metricsGraceMs = 2_000;
 
-export interface Listeners {
+interface Listeners {
   https: HttpsServer | null;
   /** Workers accept requests when they are ready: until then other workers do. */
   accept(): void;

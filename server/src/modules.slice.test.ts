@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { contract } from '@svc/contract/all.ts';
 import { sql } from 'kysely';
 import { fixedKey } from './core/keys.ts';
-import { rowsOnlyOutbox } from './core/outbox.ts';
+import { rowsOnlyOutbox } from './core/outbox-worker.ts';
 import { createDataSchema } from './data/rows/data-schema.ts';
 import { openFileStore } from './drivers/object-store/file-store.ts';
 import { memoryDns, testDomainsConfig } from './edge/domains/testing.ts';

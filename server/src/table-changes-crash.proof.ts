@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { patientMs } from '../../scripts/patience.ts';
+import { tableDefinitions } from './admin/doctor/app-databases.ts';
 import type { DatabaseFacts } from './admin/doctor/check.ts';
-import { tableDefinitions } from './admin/doctor/tables.ts';
 import { openControlDatabase } from './core/db.ts';
 import { type CrashPoint, type CrashWorld, filledRows } from './data/tables/crash-testing.ts';
 import { insertRow, newTestTables, openSecondDatabase, qualifiedTableName } from './data/tables/testing.ts';

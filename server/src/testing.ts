@@ -4,14 +4,13 @@ import pino from 'pino';
 import { patientMs } from '../../scripts/patience.ts';
 import { type Caller, type MutationCtx, platformTenantId, type TenantAccess } from './core/context.ts';
 import { type Db, openControlDatabase } from './core/db.ts';
-import { migrate } from './core/migrate.ts';
+import { migrate, migrationsDirectory } from './core/migrate.ts';
 import { type MutationResult, type RowDatabase, runMutation } from './core/mutation.ts';
-import { rowsOnlyOutbox } from './core/outbox.ts';
+import { rowsOnlyOutbox } from './core/outbox-worker.ts';
 import { Failure } from './core/problem.ts';
 import { freshDatabase } from './drivers/database/testing.ts';
-import { rowDatabaseInControl } from './drivers/row-database/open-row-database.ts';
+import { rowDatabaseInControl } from './drivers/row-database/row-pool.ts';
 import type { RequestInfo } from './http/handlers.ts';
-import { migrationsDirectory } from './migrations-directory.ts';
 import { collectEvents } from './modules.ts';
 
 export type TestDatabase = Awaited<ReturnType<typeof testDatabase>>;

@@ -45,3 +45,7 @@ export function declare<
 >(declared: Omit<AdminCommand<F, P>, 'kind'>): AdminCommand {
   return { kind: 'local', ...declared } as unknown as AdminCommand;
 }
+
+/** What `--exclude` can name. */
+export const backupParts = ['objects', 'raw-databases'] as const;
+export type BackupPart = (typeof backupParts)[number];

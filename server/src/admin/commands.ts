@@ -2,10 +2,8 @@ import type { Flags } from '@svc/cli/framework/declaration.ts';
 import type { Program } from '@svc/cli/framework/program.ts';
 import { tenantRoles } from '@svc/contract/identity.ts';
 import { resourceTiers } from '@svc/contract/limits.ts';
-import { backupParts } from './backup/parts.ts';
-import { type AdminCommand, declare } from './command.ts';
+import { type AdminCommand, backupParts, declare } from './command.ts';
 
-const loadScimTokens = () => import('./commands/scim-tokens.ts');
 const loadPeople = () => import('./commands/people.ts');
 const loadKeys = () => import('./commands/keys.ts');
 const tenantFlag = { type: 'string', placeholder: 'tenant', required: true, summary: 'Slug or id' } as const;
@@ -135,19 +133,19 @@ const commands: readonly AdminCommand[] = [
       'The token is printed once. It manages the members and groups of this tenant and nothing else.',
     positionals: [tenantPositional],
     flags: { name: { ...nameFlag, summary: 'Name in lists and in the audit log (directory)' } },
-    load: async () => (await loadScimTokens()).runCreateScimToken,
+    load: async () => (await loadPeople()).runCreateScimToken,
   }),
   declare({
     words: 'scim-token list',
     summary: 'List the directory tokens of a tenant',
     positionals: [tenantPositional],
-    load: async () => (await loadScimTokens()).runListScimTokens,
+    load: async () => (await loadPeople()).runListScimTokens,
   }),
   declare({
     words: 'scim-token revoke',
     summary: 'Revoke a directory token; it stops working at once',
     positionals: [tenantPositional, { name: 'token', summary: 'Id of the token, from scim-token list' }],
-    load: async () => (await loadScimTokens()).runRevokeScimToken,
+    load: async () => (await loadPeople()).runRevokeScimToken,
   }),
   declare({
     words: 'batch',

@@ -4,13 +4,12 @@ import type { Config } from '../config.ts';
 import { type ControlDatabase, openControlDatabase } from '../core/db.ts';
 import { createLog } from '../core/log.ts';
 import { withMasterKey } from '../core/master-key.ts';
-import { type Migration, migrate, readMigrations } from '../core/migrate.ts';
+import { type Migration, migrate, migrationsDirectory, readMigrations } from '../core/migrate.ts';
 import type { OperatorDeps } from '../core/mutation.ts';
-import { rowsOnlyOutbox } from '../core/outbox.ts';
+import { rowsOnlyOutbox } from '../core/outbox-worker.ts';
 import { fail } from '../core/problem.ts';
 import { clusterFolder } from '../drivers/database/cluster.ts';
 import { attachDatabase, type Database } from '../drivers/database/database.ts';
-import { migrationsDirectory } from '../migrations-directory.ts';
 import type { AdminCtx } from './command.ts';
 
 export interface System extends OperatorDeps {

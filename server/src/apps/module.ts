@@ -8,29 +8,40 @@ import { under } from '../http/front.ts';
 import type { Module } from '../http/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { endRequestsOfUser } from './access-requests/access-requests.ts';
-import { accessRequestRoutes } from './access-requests/routes.ts';
 import { onApp } from './app-events.ts';
-import { categoryRoutes } from './categories/routes.ts';
-import { createIcons, iconsPrefix, purgeIcons, removeIconObjects } from './icons/icons.ts';
-import { iconRoutes } from './icons/routes.ts';
-import { deleteOrphanedIconObjects, deleteUnusedIcons } from './icons/sweep-icons.ts';
+import {
+  createIcons,
+  deleteOrphanedIconObjects,
+  deleteUnusedIcons,
+  iconsPrefix,
+  purgeIcons,
+  removeIconObjects,
+} from './icons/icons.ts';
 import { mailNotification } from './notifications/mail-notification.ts';
-import { deleteOldNotifications, notify, notifyFormerAdmin } from './notifications/notifications.ts';
-import { notificationRoutes } from './notifications/routes.ts';
-import { mailTopic } from './notifications/rules.ts';
+import {
+  deleteOldNotifications,
+  mailTopic,
+  notify,
+  notifyFormerAdmin,
+} from './notifications/notifications.ts';
 import { createAppAccess } from './record/app-access.ts';
 import { warnAboutAppsAboveTier } from './record/apps.ts';
-import { detachCategory } from './record/detach-category.ts';
 import { findOwnedAppId } from './record/find-app.ts';
+import { purgeDueApps } from './record/lifecycle.ts';
 import { removeGroupFromApps } from './record/member-groups.ts';
-import { deleteExpiredNames } from './record/names-store.ts';
+import { deleteExpiredNames } from './record/names.ts';
 import { endRolesOfUser } from './record/people.ts';
-import { purgeDueApps } from './record/purge.ts';
-import { createAppRoutes } from './record/routes.ts';
-
-import { resourcePresetRoutes } from './resource-presets/routes.ts';
+import { detachCategory } from './record/update-app.ts';
 import { endAppRolesOfUser } from './roles/roles.ts';
-import { appRoleRoutes } from './roles/routes.ts';
+import {
+  accessRequestRoutes,
+  appRoleRoutes,
+  categoryRoutes,
+  createAppRoutes,
+  iconRoutes,
+  notificationRoutes,
+  resourcePresetRoutes,
+} from './routes.ts';
 
 export interface AppsServices {
   appAccess: ReturnType<typeof createAppAccess>;

@@ -6,9 +6,9 @@ import { type IpNetworks, parseNetworks } from '../core/ip-networks.ts';
 import type { AcmeConfig } from '../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
-import type { CallerLimits } from '../http/caller-limit.ts';
 import { parseTrustedProxies, socketPeer, type TrustedProxies } from '../http/client-address.ts';
 import type { MetricsConfig } from '../http/metrics.ts';
+import type { CallerLimits } from '../http/rate-limit.ts';
 import { type Environment, parseVariable, readPort, requireMatch, requireVariable } from './values.ts';
 
 /** Linux takes 107 bytes, macOS 103. */
@@ -157,7 +157,7 @@ export function readTrustedProxies(env: Environment): TrustedProxies {
   return { includes: (address) => address === socketPeer || listed.includes(address) };
 }
 
-/** Networks that connectors may connect to; null: the default of `drivers/connectors/networks.ts`. */
+/** Networks that connectors may connect to; null: the default of `drivers/connectors/databases.ts`. */
 export function readConnectorNetworks(env: Environment): IpNetworks | null {
   const text = env.SVC_CONNECTOR_NETWORKS;
   if (!text) return null;

@@ -1,5 +1,5 @@
+import { databaseError } from './db.ts';
 import type { Invalidation } from './invalidation.ts';
-import { createLastKnown } from './last-known.ts';
 
 /** A value whose load overlaps an invalidation is returned but not cached: it may be older than the change. */
 export interface TaggedCache<T> {
@@ -74,4 +74,84 @@ export function createTaggedCache<T>(
     },
     delete: (key) => void entries.delete(key),
   };
+}
+
+/** How long an outage of the database may last. */
+const outageMsMax = 10 * 60_000;
+/** A load that takes longer counts as failed where a last known value can be used. */
+const loadMsMax = 2_000;
+/** After a failed load, the next one is tried after this time. */
+const retryMs = 1_000;
+
+interface Tagged {
+  tags: readonly string[];
+}
+
+/**
+ * Wraps loads from the database: while it is away, a load gives the value of the last one. Changes that this server was
+ * told of count; what others change during the outage is not known. Use it only where no fresh decision is needed.
+ */
+export function createLastKnown<T extends Tagged>(
+  { onChange }: Pick<Invalidation, 'onChange'>,
+  { entriesMax, now = () => performance.now() }: { entriesMax: number; now?: () => number },
+) {
+  /** `until` is set when the notifications stop. */
+  const entries = new Map<string, { loaded: T; until: number | null }>();
+  let epoch = 0;
+  let failedAt = Number.NEGATIVE_INFINITY;
+
+  onChange((tag) => {
+    epoch++;
+    for (const [key, entry] of entries)
+      if (tag === null) entry.until ??= now() + outageMsMax;
+      else if (entry.loaded.tags.includes(tag)) entries.delete(key);
+  });
+
+  function keep(key: string, loaded: T): void {
+    entries.delete(key);
+    const [oldest = ''] = entries.size >= entriesMax ? entries.keys() : [];
+    entries.delete(oldest);
+    entries.set(key, { loaded, until: null });
+  }
+
+  async function loadOrLast(key: string, load: () => Promise<T | null>): Promise<T | null> {
+    const startEpoch = epoch;
+    const entry = entries.get(key);
+    const last = entry && (entry.until === null || entry.until > now()) ? entry.loaded : null;
+    if (last && now() - failedAt < retryMs) return last;
+    try {
+      const loaded = await (last ? withinTime(load()) : load());
+      failedAt = Number.NEGATIVE_INFINITY;
+      if (loaded === null) entries.delete(key);
+      else if (startEpoch === epoch) keep(key, loaded);
+      return loaded;
+    } catch (error) {
+      if (!last || !(error instanceof TooLong || databaseError(error)?.code === 'unavailable')) throw error;
+      failedAt = now();
+      // It may have been dropped during the load, because it changed.
+      if (entries.get(key)?.loaded !== last) throw error;
+      return last;
+    }
+  }
+
+  return {
+    load: loadOrLast,
+    /** Frees their memory. */
+    drop(matches: (loaded: T) => boolean): void {
+      for (const [key, { loaded }] of entries) if (matches(loaded)) entries.delete(key);
+    },
+  };
+}
+
+class TooLong extends Error {}
+
+async function withinTime<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new TooLong(`No result within ${loadMsMax} ms`)), loadMsMax);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
 }

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { withClient } from '../drivers/database/connect.ts';
 import { testDatabase } from '../drivers/database/testing.ts';
-import { checkClock } from './clock.ts';
+import { checkClock } from './migrate.ts';
 
 let url: string;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import type { ServiceAccountAction } from '@svc/contract/service-accounts.ts';
 import type { Logger } from 'pino';
 import type { Db, Tx } from './db.ts';
 import type { EventSource } from './events.ts';
-import type { StatementLog } from './statement-log.ts';
+import type { StatementLog } from './mutation.ts';
 
 export interface Ctx {
   db: Db;

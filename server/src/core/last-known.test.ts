@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createLastKnown } from './last-known.ts';
+import { createLastKnown } from './cache.ts';
 import { fail } from './problem.ts';
 
 const away = () =>

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg, { type ClientBase } from 'pg';
-import { checkClock } from './clock.ts';
+import type { ClientBase } from 'pg';
+import pg from 'pg';
+import { projectRoot } from './project-root.ts';
 import { sha256 } from './values.ts';
 
 export type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer';
@@ -157,4 +158,29 @@ async function apply(client: ClientBase, file: Migration): Promise<void> {
 async function transactionId(client: ClientBase): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id');
   return rows[0]?.id;
+}
+
+export const migrationsDirectory = join(projectRoot, 'server', 'migrations');
+
+/** Tokens and signed URLs of one server are judged by the clocks of the others. */
+export const clockDifferenceMsMax = 30_000;
+
+export async function msAheadOfDatabase(
+  db: Pick<pg.Pool, 'query'>,
+  now: () => number = Date.now,
+): Promise<number> {
+  const sentAt = now();
+  const { rows } = await db.query<{ ms: number }>(
+    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+  );
+  return Math.round((sentAt + now()) / 2 - (rows[0]?.ms ?? 0));
+}
+
+export async function checkClock(db: Pick<pg.Pool, 'query'>, now?: () => number): Promise<void> {
+  const ahead = await msAheadOfDatabase(db, now);
+  if (Math.abs(ahead) <= clockDifferenceMsMax) return;
+  const seconds = Math.round(Math.abs(ahead) / 1_000);
+  throw new Error(
+    `The clock of this machine is ${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} the database's clock, so valid sign-ins would be refused. Synchronize both with NTP, then start again.`,
+  );
 }

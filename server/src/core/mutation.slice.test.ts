@@ -6,8 +6,7 @@ import { findAuditBreaks } from './audit-verify.ts';
 import type { MutationCtx, TenantAccess } from './context.ts';
 import type { StoredResponse } from './idempotency.ts';
 import { type MutationBase, type MutationRequest, runMutation } from './mutation.ts';
-import { type Outbox, rowsOnlyOutbox } from './outbox.ts';
-import { createOutbox } from './outbox-worker.ts';
+import { createOutbox, type Outbox, rowsOnlyOutbox } from './outbox-worker.ts';
 import { Failure } from './problem.ts';
 
 const database = useTestDatabase();

@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { patientMs } from '../../../scripts/patience.ts';
 import { silentLog, useTestDatabase } from '../testing.ts';
 import type { Job } from './jobs.ts';
-import { type Outbox, rowsOnlyOutbox } from './outbox.ts';
-import { createOutbox } from './outbox-worker.ts';
+import { createOutbox, type Outbox, rowsOnlyOutbox } from './outbox-worker.ts';
 
 const database = useTestDatabase();
 

@@ -6,8 +6,11 @@ import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { MutationCtx } from '../core/context.ts';
 import type { IpNetworks } from '../core/ip-networks.ts';
-import { type ConnectorDatabases, createConnectorDatabases } from '../drivers/connectors/databases.ts';
-import { createConnectorNetworks } from '../drivers/connectors/networks.ts';
+import {
+  type ConnectorDatabases,
+  createConnectorDatabases,
+  createConnectorNetworks,
+} from '../drivers/connectors/databases.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { openRawDatabases, type RawDatabases } from '../drivers/raw-database/raw-databases.ts';
 import { createRowPool } from '../drivers/row-database/row-pool.ts';
@@ -19,13 +22,9 @@ import type { PeopleServices } from '../people/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { createConnectorAccess } from './connectors/access.ts';
 import { checkSavedPolicy } from './connectors/check-policy.ts';
-import { connectorDataRoutes } from './connectors/routes.ts';
-import { inspectionRoutes } from './inspection/routes.ts';
-import { documentRoutes } from './openapi/routes.ts';
 import { createOwnAccess } from './preview/own-access.ts';
 import { createPolicyEffects } from './preview/policy-effects.ts';
 import type { PreviewDeps } from './preview/resolve.ts';
-import { previewRoutes } from './preview/routes.ts';
 import {
   closeRawDatabase,
   installationId,
@@ -36,26 +35,31 @@ import {
   resizeRawDatabase,
 } from './raw-databases/lifecycle.ts';
 import { rawDatabaseKey, rotateRawDbsKnownTo } from './raw-databases/passwords.ts';
-import { rawDbRoutes } from './raw-databases/routes.ts';
-import { createCursors, cursorKey } from './rows/cursor.ts';
-import { createDataSchema } from './rows/data-schema.ts';
+import {
+  connectorDataRoutes,
+  documentRoutes,
+  inspectionRoutes,
+  previewRoutes,
+  rawDbRoutes,
+  storageRoutes,
+  tableRoutes,
+} from './routes.ts';
+import { createDataSchema, deleteExpiredRowKeys } from './rows/data-schema.ts';
+import { createFeedPositions } from './rows/feed-changes.ts';
 import { createFeedHub } from './rows/feed-hub.ts';
-import { createFeedPositions } from './rows/feed-position.ts';
+import { removeUnusedFiles } from './rows/files.ts';
 import { createRowsHandler } from './rows/handler.ts';
 import { listPeople } from './rows/people.ts';
-import { deleteExpiredRowKeys } from './rows/store.ts';
+import { createCursors, cursorKey } from './rows/plan.ts';
 import { createTableAccess, maskKey } from './rows/table-access.ts';
-import { removeUnusedFiles } from './rows/unused-files.ts';
 import { createObjectsHandler } from './storage/objects-handler.ts';
-import { storageRoutes } from './storage/routes.ts';
 import { createIssuerAccess } from './storage/signed-urls.ts';
 import { deleteAppObjects, deleteUnusedBlob, enableStorageForApp, purgeStorage } from './storage/storage.ts';
 import { deleteStaleUploads } from './storage/uploads.ts';
 import { deleteOldChanges } from './tables/change-log.ts';
-import { dropAppTables } from './tables/drop-app-tables.ts';
 import { revokePrincipalGrants } from './tables/grants.ts';
-import { tableRoutes } from './tables/routes.ts';
 import { createTableIntents, startSettling, type TableIntents } from './tables/table-intents.ts';
+import { dropAppTables } from './tables/tables.ts';
 
 export interface DataServices {
   rawDatabases: RawDatabases;

@@ -1,7 +1,7 @@
 import { findApp } from '../apps/record/find-app.ts';
 import type { AppAccess, Caller } from '../core/context.ts';
 import { databaseError } from '../core/db.ts';
-import { rowsOnlyOutbox } from '../core/outbox.ts';
+import { rowsOnlyOutbox } from '../core/outbox-worker.ts';
 import { Failure, problemResponse } from '../core/problem.ts';
 import { createApi } from '../http/api.ts';
 import type { RequestHandler } from '../http/handlers.ts';

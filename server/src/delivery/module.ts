@@ -7,8 +7,7 @@ import { mergePlanParts } from '../core/events.ts';
 import type { DataServices } from '../data/module.ts';
 import { installationId } from '../data/raw-databases/lifecycle.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
-import { createGitClient, removeStaleGitFolders } from '../drivers/git/create-git-client.ts';
-import type { GitClient } from '../drivers/git/git-client.ts';
+import { createGitClient, type GitClient, removeStaleGitFolders } from '../drivers/git/git-client.ts';
 import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
 import { openRuntime } from '../drivers/runtime/open-runtime.ts';
@@ -19,76 +18,79 @@ import { at, under } from '../http/front.ts';
 import type { Module } from '../http/module.ts';
 import type { IdentityServices } from '../identity/module.ts';
 import type { PeopleServices } from '../people/module.ts';
-import type { BootstrapDeps } from './bootstrap/deps.ts';
-import { linkEvents } from './bootstrap/link-events.ts';
-import { bootstrapRoutes } from './bootstrap/routes.ts';
+import type { BootstrapDeps } from './bootstrap/rules.ts';
+import { linkEvents } from './bootstrap/runs.ts';
 import { createBootstrapWorker } from './bootstrap/state-machine.ts';
 import {
+  createBuildStore,
   deleteOrphanedArtifacts,
   discardArtifact,
   discardTopic,
   imageKey,
+  removeOrphanBuilds,
   removeUnusedToolchains,
 } from './deployments/artifacts.ts';
 import { deploymentEnvironment } from './deployments/build-deployment.ts';
-import { createBuildStore, removeOrphanBuilds } from './deployments/build-store.ts';
 import { logRoutes } from './deployments/deployment-logs.ts';
+import { findLiveDeployment, findLiveProcess } from './deployments/deployment-record.ts';
 import { resumeDeployment } from './deployments/deployments.ts';
-import type { BuildStore } from './deployments/deps.ts';
 import { releaseBecameActive } from './deployments/go-live.ts';
-import { findLiveDeployment, findLiveProcess } from './deployments/live-deployment.ts';
 import { openDeployments } from './deployments/open-deployments.ts';
 import { discardDeployments, pushDeployments, stopDeployments } from './deployments/queue-deployment.ts';
-import { deploymentRoutes } from './deployments/routes.ts';
-
-import { detectRoutes } from './detect/routes.ts';
+import type { BuildStore } from './deployments/rules.ts';
 import { countEnv, deploymentEnvKey, envKey } from './env/env.ts';
-import { appEnvRoutes } from './env/routes.ts';
 import { setupPage } from './git-connections/browser-connections.ts';
 import { createConnectedApps } from './git-connections/connected-apps.ts';
 import { purgeConnection } from './git-connections/connections.ts';
-import type { GitDeps, PushPreviews } from './git-connections/deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './git-connections/hooks.ts';
 import { gitConnectionRoutes } from './git-connections/routes.ts';
+import type { GitDeps, PushPreviews } from './git-connections/rules.ts';
 import { gitLinkKey } from './git-connections/user-tokens.ts';
 import { createWebhookReceiver } from './git-connections/webhook.ts';
-import { builtInAppKey, hookKey } from './git-host/deps.ts';
+import { builtInAppKey } from './git-host/deps.ts';
 import { createGitHost, type GitHostService, gitHostJobs } from './git-host/git-host.ts';
+import { hookKey } from './git-host/hooks.ts';
 import { gitPrefix } from './git-host/paths.ts';
-import { removeFolderTopic, removeRepositoryFolder } from './git-host/repository-folders.ts';
+import { removeFolderTopic, removeRepositoryFolder } from './git-host/repositories.ts';
 import { gitTokenKey } from './git-host/tokens.ts';
+import { createLogWaits, deleteExpiredLogs, type LogWaits } from './logs/log-lines.ts';
 import { createLogSink } from './logs/log-sink.ts';
-import { createLogWaits, type LogWaits } from './logs/read-lines.ts';
-import { deleteExpiredLogs } from './logs/store.ts';
 import {
   type AppMetrics,
   createAppMetrics,
   createUsageSampler,
   deleteExpiredMetrics,
 } from './metrics/app-metrics.ts';
-import { appMetricsRoutes } from './metrics/routes.ts';
 import { createPushPreviews, removeExpiredPreviews, removePreviews } from './previews/previews.ts';
-import { previewRoutes } from './previews/routes.ts';
-import { requestDeploymentReview } from './review/deployment-reviews.ts';
+import { countPublications } from './review/publications.ts';
 import {
   expirePublicationRequests,
+  isUnderReview,
+  requestDeploymentReview,
   supersedeOpenRequest,
   withdrawOpenRequest,
-} from './review/end-requests.ts';
-import { isUnderReview } from './review/live-state.ts';
-import { countPublications } from './review/publications.ts';
-import { reviewRoutes } from './review/routes.ts';
-
+} from './review/requests.ts';
+import {
+  appEnvRoutes,
+  appMetricsRoutes,
+  bootstrapRoutes,
+  deploymentRoutes,
+  detectRoutes,
+  ownTemplateRoutes,
+  previewRoutes,
+  reviewRoutes,
+  runRoutes,
+  sourceRoutes,
+  staticSiteRoutes,
+  templateRoutes,
+} from './routes.ts';
 import { createCallTracker } from './runs/call-app.ts';
-import { startRuns } from './runs/open-runs.ts';
-import { runRoutes } from './runs/routes.ts';
 import { cancelOpenRuns, deleteExpiredRuns } from './runs/runs.ts';
 import { syncSchedules } from './runs/schedules.ts';
+import { startRuns } from './runs/worker.ts';
 import { registerServer } from './server-registry.ts';
 import { createSourcesHandler } from './sources/receive-source.ts';
-import { sourceRoutes } from './sources/routes.ts';
 import { deleteAppSources, deleteExpiredSources, purgeSources } from './sources/sources.ts';
-
 import {
   cleanUpReleases,
   purgeStaticSite,
@@ -96,13 +98,9 @@ import {
   removeOrphanObjects,
   removeSiteObjects,
 } from './static-sites/cleanup.ts';
-
 import { onLive } from './static-sites/live-events.ts';
 import { cancelPromotion } from './static-sites/pointers.ts';
-import { staticSiteRoutes } from './static-sites/routes.ts';
-
 import { createUploadsHandler } from './static-sites/uploads.ts';
-import { ownTemplateRoutes, templateRoutes } from './templates/routes.ts';
 
 export interface DeliveryServices {
   runtime: Runtime;

@@ -1,5 +1,9 @@
 import { explorerPrefix } from '@svc/contract/console-paths.ts';
+import * as domainsShapes from '@svc/contract/domains.shapes.ts';
+import * as domainsEndpoints from '@svc/contract/domains.ts';
 import { siteAuthPath } from '@svc/contract/identity.ts';
+import * as staticSitesShapes from '@svc/contract/static-sites.shapes.ts';
+import * as staticSitesEndpoints from '@svc/contract/static-sites.ts';
 import { userKeysPath } from '@svc/contract/user-keys.ts';
 import { onApp } from '../apps/app-events.ts';
 import { createTaggedCache } from '../core/cache.ts';
@@ -12,30 +16,68 @@ import type { TrustedProxies } from '../http/client-address.ts';
 import { at, documentAt, under } from '../http/front.ts';
 import type { HostHandler } from '../http/handlers.ts';
 import type { Module } from '../http/module.ts';
+import { type Route, route, routes } from '../http/router.ts';
 import type { IdentityServices } from '../identity/module.ts';
-import { acmeAccountKey, type CertificateService, createCertificates } from './certificates/certificates.ts';
-import { type ChallengeLookup, challengePrefix, createChallengeLookup } from './certificates/challenge.ts';
-import { certificateKey } from './certificates/rules.ts';
+import {
+  acmeAccountKey,
+  type CertificateService,
+  type ChallengeLookup,
+  challengePrefix,
+  createCertificates,
+  createChallengeLookup,
+} from './certificates/certificates.ts';
 import { createCertificateLoader, syncCertificates } from './certificates/served-certificates.ts';
+import { certificateKey } from './certificates/store.ts';
 import { type Console, consoleSources, createConsole } from './console/create-console.ts';
 import { checkDomains } from './domains/check-domains.ts';
-import { orderTopic } from './domains/domain-record.ts';
-import { type DomainsConfig, openDomainsConfig } from './domains/domain-settings.ts';
-import { detachDomains } from './domains/domains.ts';
-import { findActiveHost } from './domains/hosts.ts';
+import { type DomainsConfig, openDomainsConfig, orderTopic } from './domains/domain-record.ts';
+import {
+  addDomain,
+  type DomainLookup,
+  detachDomains,
+  findActiveHost,
+  getDomain,
+  listDomains,
+  lookUpDomain,
+  removeDomain,
+  verifyDomain,
+} from './domains/domains.ts';
 import { notifyLoss } from './domains/notify-owners.ts';
-import { domainRoutes } from './domains/routes.ts';
-import { createSdkPackage, downloadHandlers } from './downloads/handlers.ts';
-import type { SdkPackage } from './downloads/sdk-package.ts';
+import { createSdkPackage, downloadHandlers, type SdkPackage } from './downloads/downloads.ts';
 import { createExplorer } from './explorer/create-explorer.ts';
+import { createUserTokens, type UserTokens, userTokenKey } from './sites/authenticate-visitor.ts';
 import { openEdge } from './sites/edge.ts';
 import { createSiteHandler } from './sites/handle-request.ts';
 import { challengeResponse } from './sites/plain-page.ts';
-import { createUserTokens, type UserTokens, userTokenKey } from './sites/user-tokens.ts';
-import { visitorRoutes } from './visitors/routes.ts';
-import { createSiteAuth } from './visitors/site-auth.ts';
-import { deleteExpiredVisits } from './visitors/store.ts';
+import { createSiteAuth, startSiteAuth } from './visitors/site-auth.ts';
+import type { FindAppAtDomain, SiteOriginConfig } from './visitors/site-target.ts';
 import { createVisitors } from './visitors/visitors.ts';
+import { deleteExpiredVisits } from './visitors/visits.ts';
+
+export const visitorRoutes = (deps: SiteOriginConfig & { findAppAtDomain: FindAppAtDomain }): Route[] =>
+  routes(staticSitesEndpoints, staticSitesShapes, {
+    startSiteAuth: (ctx, { body }) => startSiteAuth(ctx, deps, body),
+  });
+
+export const domainRoutes = (config: DomainsConfig): Route[] => [
+  ...routes(domainsEndpoints, domainsShapes, {
+    listDomains: (ctx, { query }) => listDomains(ctx, query, config),
+    getDomain: (ctx, { params }) => getDomain(ctx, params.domain, config),
+    removeDomain: (ctx, { params }) => removeDomain(ctx, params.domain),
+  }),
+  route(
+    domainsEndpoints.addDomain,
+    domainsShapes.addDomain,
+    (ctx, { body }, addresses: readonly string[]) => addDomain(ctx, body, config, addresses),
+    { prepare: () => config.addresses() },
+  ),
+  route(
+    domainsEndpoints.verifyDomain,
+    domainsShapes.verifyDomain,
+    (ctx, { params }, lookup: DomainLookup) => verifyDomain(ctx, { id: params.domain, lookup }, config),
+    { prepare: (ctx, { params }) => lookUpDomain(ctx, params.domain, config) },
+  ),
+];
 
 type OpenedEdge = Awaited<ReturnType<typeof openEdge>>;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { change, read, who } from '@svc/contract/endpoint.ts';
 import { z } from 'zod';
-import { rowsOnlyOutbox } from '../core/outbox.ts';
+import { rowsOnlyOutbox } from '../core/outbox-worker.ts';
 import { fail } from '../core/problem.ts';
 import { silentLog, testCaller, useTestDatabase } from '../testing.ts';
 import { createApi } from './api.ts';

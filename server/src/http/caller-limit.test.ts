@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Caller } from '../core/context.ts';
 import { Failure } from '../core/problem.ts';
-import { type Counts, createCallerLimit } from './caller-limit.ts';
+import { type Counts, createCallerLimit } from './rate-limit.ts';
 
 const caller = (kind: Caller['kind'], userId: string, credentialId = '') =>
   ({ kind, userId, credentialId, scope: kind === 'pat' ? {} : undefined }) as Caller;

@@ -6,10 +6,9 @@ import type { Job } from '../core/jobs.ts';
 import type { Key, KeyRing, LiveKey } from '../core/keys.ts';
 import type { Metrics } from '../core/metrics.ts';
 import type { RowDatabase } from '../core/mutation.ts';
-import type { Outbox } from '../core/outbox.ts';
-import type { EffectHandler } from '../core/outbox-worker.ts';
-import type { CallerLimit } from './caller-limit.ts';
+import type { EffectHandler, Outbox } from '../core/outbox-worker.ts';
 import type { PathHandler } from './front.ts';
+import type { CallerLimit } from './rate-limit.ts';
 import type { Route } from './router.ts';
 
 /**

@@ -24,8 +24,8 @@ import {
   strictTransportHeader,
 } from './headers.ts';
 import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
-import { isFastRequest, type RowsListener } from './raw-http/fast-request.ts';
 import type { PassThroughClient, PassThroughClients } from './raw-http/pass-through.ts';
+import { isFastRequest, type RowsListener } from './raw-http/raw-request.ts';
 
 export interface HttpServer {
   port: number;

@@ -8,23 +8,18 @@ import { at, under } from '../http/front.ts';
 import type { Deps, Module } from '../http/module.ts';
 import { onPerson } from '../people/person-events.ts';
 import { findSeededAdmin } from '../people/seed.ts';
-import { mailResetLink, resetMailTopic } from './account/reset-mail.ts';
-import { accountRoutes } from './account/routes.ts';
+import { mailResetLink, resetMailTopic } from './account/password.ts';
 import { deleteKnownOrigins, deleteOldAccountRows, deleteOldLoginAttempts } from './account/store.ts';
-import { createAppTokenHandler } from './app-identity/app-tokens.ts';
-import { serviceAccountRoutes } from './app-identity/routes.ts';
+import { createAppTokenHandler, deleteExpiredAppTokens } from './app-identity/app-tokens.ts';
 import { revokeGrantsOfAccounts } from './app-identity/service-accounts.ts';
 import { countServiceAccounts } from './app-identity/store.ts';
-import { deleteExpiredAppTokens } from './app-identity/tokens-store.ts';
 import {
   type CredentialDeps,
   createAuthenticate,
   createFindCredential,
 } from './credentials/find-credential.ts';
 import { factorKey } from './factors/factors.ts';
-import { factorRoutes } from './factors/routes.ts';
 import { removeAppFromPats, revokePatsOfMember } from './pats/pats.ts';
-import { patRoutes } from './pats/routes.ts';
 import { createConsoleLogin } from './provider/console-login.ts';
 import { closeLocalLogin, openLocalLogin } from './provider/local-login.ts';
 import {
@@ -34,8 +29,8 @@ import {
 } from './provider/provider.ts';
 import { oauthCookieKey, oauthSigningKey } from './provider/provider-config.ts';
 import { createResetPages } from './provider/reset-pages.ts';
+import { accountRoutes, factorRoutes, patRoutes, serviceAccountRoutes, sessionRoutes } from './routes.ts';
 import { deleteExpiredModels } from './sessions/models-store.ts';
-import { sessionRoutes } from './sessions/routes.ts';
 import { endSignIns, endSignInsToApp } from './sessions/sessions.ts';
 
 export interface IdentityServices {

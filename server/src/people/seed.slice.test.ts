@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { findAuditBreaks } from '../core/audit-verify.ts';
 import { platformTenantId } from '../core/context.ts';
-import { rowsOnlyOutbox } from '../core/outbox.ts';
+import { rowsOnlyOutbox } from '../core/outbox-worker.ts';
 import { operator } from '../identity/provider/testing.ts';
 import { silentLog, type TestDatabase, testDatabase, testEvents, testMutation } from '../testing.ts';
 import { findSeededAdmin, seed } from './seed.ts';

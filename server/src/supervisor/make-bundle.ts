@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { tryLock } from '../drivers/os/lock-file.ts';
+import { tryLock } from '../drivers/os/files.ts';
 import {
   bundlesFolder,
   describeSource,

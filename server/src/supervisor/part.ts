@@ -1,6 +1,6 @@
 import type { Subprocess } from 'bun';
 import type { Environment } from '../config/values.ts';
-import type { Asked, ServerMessage, SupervisorMessage } from '../drivers/supervisor/messages.ts';
+import type { Asked, ServerMessage, SupervisorMessage } from '../drivers/supervisor/connect-supervisor.ts';
 import { findProgram, type Program, renewBundle } from './bundle.ts';
 
 export interface Part {

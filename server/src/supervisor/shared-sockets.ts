@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Ids } from '../drivers/database/programs.ts';
 import { explainPortInUse, prepareSocketPath } from '../drivers/os/listen.ts';
-import type { SharedSockets, SocketName } from '../drivers/supervisor/messages.ts';
+import type { SharedSockets, SocketName } from '../drivers/supervisor/connect-supervisor.ts';
 import { type BoundSocket, openSocketCalls, type SocketCalls } from '../http/socket-calls.ts';
 
 export interface OpenedSockets {

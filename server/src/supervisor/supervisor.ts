@@ -8,16 +8,16 @@ import { socketPathBytesMax } from '../config/network.ts';
 import type { Environment } from '../config/values.ts';
 import { type Config, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
-import { checkOpenFiles } from '../drivers/os/open-files.ts';
+import { checkOpenFiles } from '../drivers/os/processes.ts';
+import type { GateLogins } from '../drivers/raw-database/gate.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
 import {
   type Asked,
   type ServerMessage,
   type Supervised,
   supervisedVariable,
-} from '../drivers/supervisor/messages.ts';
+} from '../drivers/supervisor/connect-supervisor.ts';
 import { keepFixed } from './env-file.ts';
-import { createGateKeeper } from './gate-keeper.ts';
 import { type Part, startPart } from './part.ts';
 import { asServerUser, chooseServerUser, handOverDataDir } from './server-user.ts';
 import { checkListeners, listPorts, type OpenedSockets, openSharedSockets } from './shared-sockets.ts';
@@ -25,12 +25,61 @@ import { connectionsNeeded, limitWorkers } from './worker-count.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
 import { createWorkers, type Workers } from './workers.ts';
 
+const graceMs = 5_000;
+const gateRestartMs = 1_000;
+
+/** The process that accepts connections to app databases. It starts when a worker asks for its port. */
+function createGateKeeper(log: Logger) {
+  const logins: Record<string, number | null> = {};
+  let part: Part | null = null;
+  let isStopping = false;
+  const keeper = {
+    start: (): Part => {
+      throw new Error('The server is starting.');
+    },
+    async port(): Promise<number> {
+      const ready = await (part ?? open()).ready;
+      if (!ready) throw new Error('The gate of app databases did not start.');
+      return ready.port;
+    },
+    setLogins(more: GateLogins): void {
+      Object.assign(logins, more);
+      part?.send({ logins: more });
+    },
+    async stop(): Promise<void> {
+      isStopping = true;
+      await part?.stop(graceMs);
+    },
+    kill(): void {
+      isStopping = true;
+      part?.kill();
+    },
+  };
+
+  function open(): Part {
+    const opened = keeper.start();
+    part = opened;
+    void opened.ready.then(() => opened.send({ logins }));
+    void opened.exited.then(async ({ code, ready }) => {
+      part = null;
+      if (isStopping) return;
+      log.error({ code }, 'the gate of app databases ended unexpectedly');
+      if (!ready) return;
+      await Bun.sleep(gateRestartMs);
+      if (!isStopping && part === null) open();
+    });
+    return opened;
+  }
+
+  return keeper;
+}
+
 const agentGraceMs = 20_000;
 const restartMs = { first: 200, max: 10_000 };
 /** After this time a part counts as sound again. */
 const steadyMs = 60_000;
 
-export interface Supervisor {
+interface Supervisor {
   /** Exit code. */
   ended: Promise<number>;
   replaceWorkers(): void;

@@ -1,5 +1,85 @@
-import { createMetricsSum } from '../core/sum-metrics.ts';
 import type { Part } from './part.ts';
+
+interface Family {
+  head: string[];
+  type: string;
+  samples: Map<string, number>;
+}
+
+type Families = Map<string, Family>;
+
+/** Of one process, and meaningless as a sum. */
+const isOfProcess = (name: string) => /^(process|nodejs)_/.test(name);
+const grows = ({ type }: Family) => type === 'counter' || type === 'histogram';
+
+/**
+ * One text from those of several processes: counts are sums, also of processes that have ended; values of a single process, such
+ * as its memory, have the label `worker`.
+ */
+export function createMetricsSum() {
+  const ended: Families = new Map();
+
+  return {
+    addEnded(text: string): void {
+      add(ended, parse(text), (name, family) => (isOfProcess(name) || !grows(family) ? null : ''));
+    },
+    sum(texts: readonly { worker: number; text: string }[]): string {
+      const all: Families = new Map();
+      add(all, ended, () => '');
+      for (const { worker, text } of texts)
+        add(all, parse(text), (name) => (isOfProcess(name) ? `worker="${worker}"` : ''));
+      return render(all);
+    },
+  };
+}
+
+/** `labelFor`: a label for the samples of a family; null: it is left out. */
+function add(to: Families, more: Families, labelFor: (name: string, family: Family) => string | null): void {
+  for (const [name, family] of more) {
+    const label = labelFor(name, family);
+    if (label === null) continue;
+    const known = to.get(name) ?? { ...family, samples: new Map<string, number>() };
+    to.set(name, known);
+    for (const [sample, value] of family.samples) {
+      const key = label === '' ? sample : withLabel(sample, label);
+      known.samples.set(key, (known.samples.get(key) ?? 0) + value);
+    }
+  }
+}
+
+function withLabel(sample: string, label: string): string {
+  const at = sample.indexOf('{');
+  if (at < 0) return `${sample}{${label}}`;
+  return `${sample.slice(0, at + 1)}${label}${sample[at + 1] === '}' ? '' : ','}${sample.slice(at + 1)}`;
+}
+
+function parse(text: string): Families {
+  const families: Families = new Map();
+  let current: Family | undefined;
+  for (const line of text.split('\n')) {
+    const meta = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line);
+    if (meta) {
+      const [, kind, name = '', value = ''] = meta;
+      current = families.get(name) ?? { head: [], type: '', samples: new Map() };
+      families.set(name, current);
+      current.head.push(line);
+      if (kind === 'TYPE') current.type = value;
+      continue;
+    }
+    // A label value may contain spaces.
+    const at = line.lastIndexOf(' ');
+    if (at > 0 && !line.startsWith('#')) current?.samples.set(line.slice(0, at), Number(line.slice(at + 1)));
+  }
+  return families;
+}
+
+function render(families: Families): string {
+  const lines = [...families.values()].flatMap(({ head, samples }) => [
+    ...head,
+    ...[...samples].map(([sample, value]) => `${sample} ${value}`),
+  ]);
+  return [...lines, ''].join('\n');
+}
 
 const answerMsMax = 2_000;
 

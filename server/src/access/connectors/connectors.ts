@@ -4,19 +4,20 @@ import type {
 } from '@svc/contract/connectors.shapes.ts';
 import { databasePorts, isDatabaseKind } from '@svc/contract/connectors.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareSealingKey } from '../../core/keys.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { ConnectorTarget } from '../../drivers/connectors/types.ts';
 import { publishAccessEvent } from '../access-events.ts';
 import { listPolicyNamesOfConnector, refuseWhileGranted } from '../usage.ts';
 import { accessSettingsOf, changeAccessSettings, defaultAccessSettings } from './access-settings.ts';
-import { sealPassword, unsealPassword } from './password.ts';
-import { needsPassword } from './rules.ts';
 import {
   type ConnectionSettings,
   type ConnectorRow,
@@ -29,6 +30,32 @@ import {
   lockConnectorRow,
   updateConnectorRow,
 } from './store.ts';
+
+export const connectorKey = declareSealingKey({
+  name: 'connectors.sealing_key',
+  protects: 'Passwords of data connectors',
+  columns: { 'connectors.password_sealed': 'id::text' },
+});
+
+async function sealPassword(
+  db: Db,
+  { id, password }: { id: string; password: string },
+): Promise<Buffer | null> {
+  if (password === '') return null;
+  return seal(await sealingKey(db, connectorKey), { text: password, boundTo: id });
+}
+
+async function unsealPassword(
+  db: Db,
+  { id, password_sealed: sealed }: Pick<ConnectorRow, 'id' | 'password_sealed'>,
+): Promise<string> {
+  return sealed === null ? '' : unseal(await sealingKey(db, connectorKey), { sealed, boundTo: id });
+}
+
+/** The password goes to whoever answers there: a stored one must not be sent to another server, or less protected. */
+function needsPassword(before: ConnectionSettings, after: ConnectionSettings): boolean {
+  return (['host', 'port', 'tls', 'ca_certificate'] as const).some((name) => before[name] !== after[name]);
+}
 
 export {
   findConnectorRow,
@@ -236,4 +263,22 @@ export async function findConnectorId(db: Db, tenantId: string, ref: string): Pr
 export async function describeConnectors(db: Db, tenantId: string, ids: readonly string[]) {
   const rows = await findConnectorRows(db, tenantId, ids);
   return rows.map((row) => ({ id: row.id, ...describedFields(row) }));
+}
+
+interface KnownTable {
+  connector_id: string;
+  /** `schema/table`, as in scopes of grants. */
+  path: string;
+}
+
+/** Tables behind connectors, as of the last refresh of their schema. */
+export async function listKnownTables(
+  db: Db,
+  tenantId: string,
+  connectorIds: readonly string[],
+): Promise<KnownTable[]> {
+  const { rows } = await sql<KnownTable>`
+    select connector_id, schema_name || '/' || table_name as path from svc.connector_tables
+    where tenant_id = ${tenantId} and connector_id = any(${connectorIds}::uuid[]) order by 1, 2`.execute(db);
+  return rows;
 }

@@ -12,8 +12,12 @@ import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual, isUuid } from '../../core/values.ts';
 import { findGroup, findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
 import { describeMembers, findMember, lockMemberForShare } from '../../people/tenants/members.ts';
-import { describeConnectors, findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
-import { listKnownTables } from '../connectors/known-tables.ts';
+import {
+  describeConnectors,
+  findConnectorId,
+  listKnownTables,
+  lockConnectorForShare,
+} from '../connectors/connectors.ts';
 import { findPolicyId, loadPolicyFacts } from '../policies/policies.ts';
 import { actionsByPreset, describePresets, lockPresetForShare } from '../presets/presets.ts';
 import { lockGrantPolicies, warnOfPolicies } from './grant-policies.ts';

@@ -16,12 +16,13 @@ import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
 import { publishAccessEvent } from '../access-events.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
-import { noPolicyEffects, type PolicyEffects } from './policy-effects.ts';
 import {
   auditedFields,
   duplicates,
   hiddenMaskColumns,
   maskArgsProblem,
+  noPolicyEffects,
+  type PolicyEffects,
   unknownArgsProblem,
 } from './rules.ts';
 import {

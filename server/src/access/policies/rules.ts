@@ -1,5 +1,6 @@
 import { roundToMax, truncateUnits } from '@svc/contract/access-policies.ts';
-import type { PolicyFields } from './store.ts';
+import type { Foreseen, TenantMutationCtx } from '../../core/context.ts';
+import type { PolicyFields, PolicyRow } from './store.ts';
 
 export function auditedFields(fields: PolicyFields): Record<string, unknown> {
   const { name, description, connector_id, resource_path, actions, row_filter, columns, masks } = fields;
@@ -66,3 +67,17 @@ export function unknownArgsProblem({
   const takes = known.length === 0 ? 'no arguments' : known.join(' and ');
   return `${kind} takes ${takes}, not ${unknown.join(', ').slice(0, 100)}`;
 }
+
+export interface PolicyChange {
+  before: PolicyRow | null;
+  after: PolicyRow | null;
+}
+
+type LoadEffects = (ctx: TenantMutationCtx, change: PolicyChange) => Promise<Foreseen>;
+
+/** What a change of a policy shows and hides. Tables belong to a later module, which sets `load` when it is opened. */
+export interface PolicyEffects {
+  load: LoadEffects;
+}
+
+export const noPolicyEffects = (): PolicyEffects => ({ load: async () => ({ effects: [], leftOff: 0 }) });

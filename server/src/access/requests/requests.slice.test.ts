@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { newTenant, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
 import { createConnector } from '../connectors/connectors.ts';
 import { endDueRequests } from './end-requests.ts';

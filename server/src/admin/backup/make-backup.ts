@@ -2,24 +2,31 @@ import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { formatBytes } from '@svc/cli/output/progress.ts';
-import pg, { type ClientBase } from 'pg';
-import packageJson from '../../../package.json' with { type: 'json' };
+import type { ClientBase } from 'pg';
+import pg from 'pg';
+import packageJson from '../../../package.json';
 import { anchorsPath } from '../../core/audit-verify.ts';
 import { fail } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import type { RawServerAccess } from '../raw-server.ts';
+import type { BackupPart } from '../command.ts';
 import { hasTable, readAppliedMigrations } from '../system.ts';
 import { readSequences, schemaEntries, tableEntries, tarBytes, tarEntry, writeArchive } from './archive.ts';
-import { dataFiles, type FileEntry, type Handle, readExactly } from './data-files.ts';
+import {
+  dataFiles,
+  type FileEntry,
+  type Handle,
+  measureObjects,
+  objectEntries,
+  readExactly,
+} from './data-files.ts';
 import { fileHashInput, filesFolder, type Manifest, manifestFormat, manifestPath } from './manifest.ts';
-import { measureObjects, objectEntries } from './objects.ts';
-import type { BackupPart } from './parts.ts';
 import {
   describeRawDatabase,
   listRawDatabases,
   measureRawDatabases,
   RawDatabaseError,
   type RawDatabaseRef,
+  type RawServerAccess,
   rawDatabaseEntries,
 } from './raw/raw-entries.ts';
 import { controlSchema, isSameDatabase, openSnapshot } from './snapshot.ts';

@@ -1,10 +1,117 @@
 import { sanitize } from '@svc/cli/framework/text.ts';
-import { migrate } from '../../core/migrate.ts';
+import type { Config } from '../../config.ts';
+import { migrate, migrationsDirectory } from '../../core/migrate.ts';
 import { attachDatabase } from '../../drivers/database/database.ts';
-import { migrationsDirectory } from '../../migrations-directory.ts';
 import type { AdminCtx, Result } from '../command.ts';
-import { type NamedFinding, runChecks } from '../doctor/run-checks.ts';
+import { rawDatabases, tableDefinitions } from '../doctor/app-databases.ts';
+import {
+  type Check,
+  type DatabaseFacts,
+  errorText,
+  type Finding,
+  ok,
+  problem,
+  warning,
+} from '../doctor/check.ts';
+import {
+  auditChains,
+  keys,
+  migrations,
+  openTables,
+  outbox,
+  rowsRole,
+  withCheckedDatabase,
+} from '../doctor/database.ts';
+import {
+  address,
+  appsDomain,
+  clock,
+  dataDir,
+  otherRuntime,
+  runtime,
+  server,
+  workers,
+} from '../doctor/machine.ts';
+import {
+  certificates,
+  gitHost,
+  mail,
+  objectStore,
+  openidProvider,
+  otherServers,
+} from '../doctor/services.ts';
 import { withDatabase } from '../system.ts';
+
+export type NamedFinding = Finding & { name: string };
+
+export async function runChecks(ctx: AdminCtx): Promise<NamedFinding[]> {
+  const { config, finding } = checkConfig(ctx);
+  const found: NamedFinding[] = [{ name: 'configuration', ...finding }];
+  for (const check of checks) {
+    if (check.needs === 'config') found.push(await runOne(check, config, (known) => check.run(known)));
+  }
+  const databaseChecks = checks.filter((check) => check.needs === 'database');
+  if (!config)
+    return [...found, notChecked('database'), ...databaseChecks.map(({ name }) => notChecked(name))];
+  await withCheckedDatabase(ctx, config, async (opened, facts) => {
+    found.push({ name: 'database', ...opened });
+    for (const check of databaseChecks) found.push(await runOne(check, facts, (known) => check.run(known)));
+  });
+  return found;
+}
+
+function checkConfig(ctx: AdminCtx): { config: Config | null; finding: Finding } {
+  try {
+    return { config: ctx.config(), finding: ok('The SVC_… variables are valid.') };
+  } catch (error) {
+    return {
+      config: null,
+      finding: problem(errorText(error), 'Fix the variable; the server does not start with it.'),
+    };
+  }
+}
+
+async function runOne<F extends Config | DatabaseFacts>(
+  check: Check,
+  facts: F | null,
+  run: (facts: F) => Promise<Finding>,
+): Promise<NamedFinding> {
+  if (!facts) return notChecked(check.name);
+  try {
+    return { name: check.name, ...(await run(facts)) };
+  } catch (error) {
+    return { name: check.name, ...problem(`The check failed: ${errorText(error)}`, '') };
+  }
+}
+
+function notChecked(name: string): NamedFinding {
+  return { name, ...warning('Not checked, because of the problem above.', '') };
+}
+
+const checks: readonly Check[] = [
+  dataDir,
+  objectStore,
+  address,
+  appsDomain,
+  server,
+  openidProvider,
+  certificates,
+  mail,
+  runtime,
+  migrations,
+  rowsRole,
+  rawDatabases,
+  otherRuntime,
+  gitHost,
+  otherServers,
+  clock,
+  workers,
+  keys,
+  auditChains,
+  outbox,
+  openTables,
+  tableDefinitions,
+];
 
 export async function runDoctor(ctx: AdminCtx): Promise<Result> {
   const findings = await runChecks(ctx);

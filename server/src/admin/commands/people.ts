@@ -9,7 +9,9 @@ import { runAsOperator } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
 import { resetFactors } from '../../identity/factors/factors.ts';
 import { issueAccessToken } from '../../identity/sessions/issue-token.ts';
+import { createScimToken, listScimTokens, revokeScimToken } from '../../people/scim/tokens.ts';
 import { setMember } from '../../people/tenants/members.ts';
+import { parseTenantName } from '../../people/tenants/rules.ts';
 import { createTenant, findTenant, listTenants, updateTenant } from '../../people/tenants/tenants.ts';
 import {
   activateUser,
@@ -215,4 +217,44 @@ async function readPassword(ctx: AdminCtx): Promise<string> {
   if (text === '') throw usageError('There is no password on standard input.');
   if (/[\r\n]/.test(text)) throw usageError('The password on standard input has more than one line.');
   return text;
+}
+
+export async function runCreateScimToken(
+  ctx: AdminCtx,
+  args: { positionals: { tenant: string }; flags: { name?: string } },
+): Promise<Result> {
+  const name = parseTenantName(args.flags.name ?? 'directory');
+  const token = await withSystem(ctx, async (system) => {
+    const { id: tenantId } = await requireTenant(system, args.positionals.tenant);
+    return runAsOperator(system, { name: 'scimTokens.create', auditTenantId: tenantId }, (operator) =>
+      createScimToken(operator, { tenantId, name }),
+    );
+  });
+  const { secret, ...record } = token;
+  const url = `${ctx.config().baseUrl}/scim/v2`;
+  return { json: { ...record, token: secret, url }, text: `${secret}\n` };
+}
+
+export async function runListScimTokens(
+  ctx: AdminCtx,
+  args: { positionals: { tenant: string } },
+): Promise<Result> {
+  const items = await withSystem(ctx, async (system) => {
+    const { id: tenantId } = await requireTenant(system, args.positionals.tenant);
+    return listScimTokens(system, { tenantId });
+  });
+  return listResult(['id', 'name', 'hint', 'status', 'created_at', 'last_used_at'], items);
+}
+
+export async function runRevokeScimToken(
+  ctx: AdminCtx,
+  args: { positionals: { tenant: string; token: string } },
+): Promise<Result> {
+  const token = await withSystem(ctx, async (system) => {
+    const { id: tenantId } = await requireTenant(system, args.positionals.tenant);
+    return runAsOperator(system, { name: 'scimTokens.revoke', auditTenantId: tenantId }, (operator) =>
+      revokeScimToken(operator, { tenantId, id: args.positionals.token }),
+    );
+  });
+  return { json: { ...token }, text: `Revoked ${token.name} (${token.id}).\n` };
 }

@@ -5,9 +5,8 @@ import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-veri
 import { sqlState } from '../../core/db.ts';
 import { verifyKeys } from '../../core/keys.ts';
 import { withMasterKey } from '../../core/master-key.ts';
-import { readMigrations } from '../../core/migrate.ts';
+import { migrationsDirectory, readMigrations } from '../../core/migrate.ts';
 import { attachDatabase } from '../../drivers/database/database.ts';
-import { migrationsDirectory } from '../../migrations-directory.ts';
 import type { AdminCtx } from '../command.ts';
 import {
   adminUrl,

@@ -5,8 +5,8 @@ import { createGunzip } from 'node:zlib';
 import type { Migration } from '../../core/migrate.ts';
 import { Failure, fail, validationError } from '../../core/problem.ts';
 import { isKey } from '../../drivers/object-store/object-store.ts';
+import { decryptBytes, isEncrypted } from '../backup/archive.ts';
 import { type FileEntry, isBackedUp } from '../backup/data-files.ts';
-import { decryptBytes, isEncrypted } from '../backup/encryption.ts';
 import {
   fileHashInput,
   filesFolder,

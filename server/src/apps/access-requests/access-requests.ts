@@ -1,35 +1,106 @@
 import type { AccessRequest, listAccessRequests as listShape } from '@svc/contract/access-requests.shapes.ts';
-import { accessRequestDaysMin } from '@svc/contract/access-requests.ts';
+import { accessRequestDaysMin, type accessRequestStatuses } from '@svc/contract/access-requests.ts';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { z } from 'zod';
 import {
   type AppCtx,
   type AppMutationCtx,
+  type AppRef,
   appRef,
   type Ctx,
   type MutationCtx,
   type TenantMutationCtx,
 } from '../../core/context.ts';
-import { pageWindow, toPage } from '../../core/paging.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import { type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { daysAfter, nilUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUsers } from '../../people/users/users.ts';
-import { notify } from '../notifications/notifications.ts';
-import { appendMessage } from '../notifications/rules.ts';
+import { appendMessage, notify } from '../notifications/notifications.ts';
 import { lockAppFor } from '../record/app-access.ts';
 import { type AppOfTenant, findAppById, findAppOfTenant, listOwnerIds, lockApp } from '../record/find-app.ts';
 import { addAppMember } from '../record/people.ts';
-import {
-  type AccessRequestRow,
-  deletePendingRequestRows,
-  findLatestRequestRow,
-  findRequestRow,
-  insertRequestRow,
-  listRequestRows,
-  updateRequestRow,
-} from './store.ts';
+
+type AccessRequestStatus = (typeof accessRequestStatuses)[number];
+
+interface AccessRequestRow {
+  id: string;
+  tenant_id: string;
+  app_id: string;
+  user_id: string;
+  status: AccessRequestStatus;
+  note: string;
+  requested_at: Date;
+  decided_by: string | null;
+  decided_at: Date | null;
+}
+type Tables = { access_requests: AccessRequestRow };
+
+function selectRequests(db: Db, { tenantId, appId }: AppRef) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('access_requests')
+    .where((row) => row.and({ tenant_id: tenantId, app_id: appId }));
+}
+
+/** Newest first. */
+async function listRequestRows(
+  db: Db,
+  app: AppRef,
+  { status, window }: { status: AccessRequestStatus; window: PageWindow },
+): Promise<{ rows: AccessRequestRow[]; total: number }> {
+  const matching = selectRequests(db, app).where('status', '=', status);
+  const rows = await matching
+    .selectAll()
+    .orderBy('requested_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(window.limit)
+    .offset(window.offset)
+    .execute();
+  const { total } = await matching
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return { rows, total };
+}
+
+function findRequestRow(db: Db, app: AppRef, id: string): Promise<AccessRequestRow | undefined> {
+  return selectRequests(db, app).selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+function findLatestRequestRow(db: Db, app: AppRef, userId: string): Promise<AccessRequestRow | undefined> {
+  return selectRequests(db, app)
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('requested_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+async function insertRequestRow(tx: Tx, row: AccessRequestRow): Promise<void> {
+  await tx.withTables<Tables>().insertInto('access_requests').values(row).execute();
+}
+
+async function updateRequestRow(
+  tx: Tx,
+  { id }: Pick<AccessRequestRow, 'id'>,
+  set: Pick<AccessRequestRow, 'status' | 'decided_by' | 'decided_at'>,
+): Promise<void> {
+  await tx.withTables<Tables>().updateTable('access_requests').set(set).where('id', '=', id).execute();
+}
+
+async function deletePendingRequestRows(
+  tx: Tx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<void> {
+  await tx
+    .withTables<Tables>()
+    .deleteFrom('access_requests')
+    .where((row) => row.and({ tenant_id: tenantId, user_id: userId, status: 'pending' }))
+    .execute();
+}
 
 type RequestRecord = z.output<typeof AccessRequest>;
 

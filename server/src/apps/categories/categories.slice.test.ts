@@ -3,11 +3,16 @@ import { categoriesPerTenantMax } from '@svc/contract/categories.ts';
 import { sql } from 'kysely';
 import { loginHeaders, peopleRoutes, startServerCopy, useServer } from '../../identity/provider/testing.ts';
 import { codeOf, newTenant, type TestTenant, testMutation } from '../../testing.ts';
-import { detachCategory } from '../record/detach-category.ts';
-import { appRoutes } from '../record/routes.ts';
-import { createCategory, deleteCategory, findCategory, lockCategoryForShare } from './categories.ts';
-import { categoryRoutes } from './routes.ts';
-import { type CategoryRecord, detachBatchMax } from './rules.ts';
+import { detachCategory } from '../record/update-app.ts';
+import { appRoutes, categoryRoutes } from '../routes.ts';
+import {
+  type CategoryRecord,
+  createCategory,
+  deleteCategory,
+  detachBatchMax,
+  findCategory,
+  lockCategoryForShare,
+} from './categories.ts';
 
 const { database, server } = useServer((database) =>
   startServerCopy(database, undefined, [...peopleRoutes, ...appRoutes, ...categoryRoutes(null)]),

@@ -1,21 +1,17 @@
 import type {
+  Category,
   createCategory as shape,
   updateCategory as updateCategoryShape,
 } from '@svc/contract/categories.shapes.ts';
 import { categoriesPerTenantMax } from '@svc/contract/categories.ts';
+import { uploadedIcon } from '@svc/contract/icons.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
-import {
-  type CategoryRecord,
-  categoryRecord,
-  categorySettings,
-  detachBatchMax,
-  detachWarning,
-} from './rules.ts';
 import {
   type CategoryRow,
   countAppsInCategory,
@@ -29,6 +25,35 @@ import {
   lockTenantCategories,
   updateCategoryRow,
 } from './store.ts';
+
+export type CategoryRecord = z.output<typeof Category>;
+type CategorySettings = Pick<
+  CategoryRow,
+  'slug' | 'name' | 'description' | 'color' | 'icon_url' | 'display_order'
+>;
+
+function categorySettings(row: CategorySettings): CategorySettings {
+  const { slug, name, description, color, icon_url, display_order } = row;
+  return { slug, name, description, color, icon_url, display_order };
+}
+
+/** Apps updated per transaction; an update of an app touches many indexes. */
+export const detachBatchMax = 500;
+
+export function detachWarning(apps: number): string {
+  return apps === 1 ? '1 app will have no category.' : `${apps} apps will have no category.`;
+}
+
+function categoryRecord(row: CategoryRow): CategoryRecord {
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    ...categorySettings(row),
+    icon_url: uploadedIcon(row.icon_url) ?? '',
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
 
 export async function listCategories(ctx: TenantCtx, query: PageQuery) {
   const { rows, total } = await listCategoryRows(ctx.db, ctx.tenant.id, pageWindow(query));
@@ -122,3 +147,7 @@ export {
   listCategoryIconIds,
   lockCategoryForShare,
 } from './store.ts';
+
+/** Null for a deleted category whose apps have not been updated yet. */
+export const currentCategory = sql<string | null>`(
+  select c.id from svc.categories c where c.id = apps.category_id and c.deleted_at is null)`;

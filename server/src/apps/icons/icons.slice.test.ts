@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { testMutation } from '../../testing.ts';
 import { newApp } from '../record/testing.ts';
-import { purgeIcons } from './icons.ts';
-import { deleteOrphanedIconObjects, deleteUnusedTenantIcons } from './sweep-icons.ts';
+import { deleteOrphanedIconObjects, deleteUnusedTenantIcons, purgeIcons } from './icons.ts';
 import { type Home, signer, tinyPng, useIcons } from './testing.ts';
 
 const { database, icons, newHome, sign, preCreate, put, get, removeQueued, objectsOf } = useIcons();

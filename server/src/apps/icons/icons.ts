@@ -1,18 +1,38 @@
+import { iconUnusedHours } from '@svc/contract/icons.ts';
 import { uuidPattern } from '@svc/contract/limits.ts';
 import { z } from 'zod';
 import type { AppCtx, AppRef, MutationCtx, TenantCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
+import { isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { matchesIfNoneMatch } from '../../http/headers.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
+import { listCategoryIconIds } from '../categories/categories.ts';
+import { listIconIdsInUse } from '../record/app-status.ts';
 import { getApp } from '../record/apps.ts';
-import { signUpload, type UploadInput } from './claims.ts';
 import { type IconDeps, receiveIcon } from './receive-icon.ts';
-import { type IconUpload, iconKey, requireNotArchived, setIconChange, uploadIconChange } from './rules.ts';
-import { deleteIconRowsOfApp, findIconRow, type StoredIcon } from './store.ts';
+import {
+  deleteIconRows,
+  deleteIconRowsOfApp,
+  findIconRow,
+  listKnownIcons,
+  listTenantsWithIcons,
+  listUnusedCandidates,
+  type StoredIcon,
+} from './store.ts';
+import {
+  type IconUpload,
+  iconKey,
+  requireNotArchived,
+  setIconChange,
+  signUpload,
+  type UploadInput,
+  uploadIconChange,
+} from './uploads.ts';
 
 export const iconsPrefix = '/icons/';
 
@@ -83,7 +103,7 @@ export async function purgeIcons(ctx: MutationCtx, { tenantId, appId }: AppRef):
 const Payload = z.object({ keys: z.array(z.string()) });
 const keysMax = 100;
 
-export function removeObjects(ctx: Pick<MutationCtx, 'enqueue'>, icons: readonly StoredIcon[]): void {
+function removeObjects(ctx: Pick<MutationCtx, 'enqueue'>, icons: readonly StoredIcon[]): void {
   const keys = icons.map(iconKey);
   for (let at = 0; at < keys.length; at += keysMax)
     ctx.enqueue('icons.remove', { keys: keys.slice(at, at + keysMax) });
@@ -93,4 +113,61 @@ export function removeIconObjects({ objects }: { objects: ObjectStore }): Effect
   return async (payload) => {
     for (const key of Payload.parse(payload).keys) await objects.delete(key);
   };
+}
+
+const unusedMs = iconUnusedHours * 3_600_000;
+const objectsBatchMax = 500;
+
+export async function deleteUnusedIcons(deps: OperatorDeps): Promise<void> {
+  for (const tenantId of await listTenantsWithIcons(deps.db)) {
+    const change = { name: 'icons.sweep', auditTenantId: tenantId };
+    // One tenant's failure does not stop the others.
+    await runAsOperator(deps, change, (ctx) => deleteUnusedTenantIcons(ctx, { tenantId })).catch(
+      (error: unknown) => deps.log.error({ err: error, tenant: tenantId }, 'icon cleanup failed'),
+    );
+  }
+}
+
+export async function deleteUnusedTenantIcons(
+  ctx: MutationCtx,
+  { tenantId }: { tenantId: string },
+): Promise<{ icons: number }> {
+  const before = new Date(ctx.now.getTime() - unusedMs);
+  // Icons before references: an icon that is set in between is not seen as unused.
+  const icons = await listUnusedCandidates(ctx.db, tenantId, before);
+  const used = await listIconIdsInUse(ctx.db, tenantId);
+  const ofCategories = new Set(await listCategoryIconIds(ctx.db, tenantId));
+  const unused = icons.filter(({ id }) => !used.has(id) && !ofCategories.has(id));
+  await deleteIconRows(
+    ctx.db,
+    tenantId,
+    unused.map(({ id }) => id),
+  );
+  removeObjects(ctx, unused);
+  return { icons: unused.length };
+}
+
+/** Deletes objects that never became an icon, or whose tenant was deleted. */
+export async function deleteOrphanedIconObjects(deps: {
+  db: Db;
+  objects: ObjectStore;
+  now: Date;
+}): Promise<void> {
+  const { db, objects, now } = deps;
+  const before = now.getTime() - unusedMs;
+  let keys: string[] = [];
+  for await (const { key, modifiedAt } of objects.list('icons/')) {
+    if (modifiedAt.getTime() >= before) continue;
+    keys.push(key);
+    if (keys.length < objectsBatchMax) continue;
+    await deleteUnknownObjects(db, objects, keys);
+    keys = [];
+  }
+  await deleteUnknownObjects(db, objects, keys);
+}
+
+async function deleteUnknownObjects(db: Db, objects: ObjectStore, keys: readonly string[]) {
+  const ids = keys.map((key) => key.split('/')[1] ?? '').filter(isUuid);
+  const known = new Set((await listKnownIcons(db, ids)).map(iconKey));
+  for (const key of keys) if (!known.has(key)) await objects.delete(key);
 }

@@ -27,19 +27,22 @@ import { findTenant } from '../../people/tenants/tenants.ts';
 import { lockAppFor } from '../record/app-access.ts';
 import { setAppIcon } from '../record/app-status.ts';
 import { findApp } from '../record/find-app.ts';
-import { type IconClaims, type IconSigner, uploadForbiddenError, verifyClaims } from './claims.ts';
+import { countIconRows, findIconRow, type IconRow, insertIconRow } from './store.ts';
 import {
+  type IconClaims,
+  type IconSigner,
   type IconUpload,
   iconColumns,
   iconKey,
   iconUrl,
   requireNotArchived,
   setIconChange,
+  uploadForbiddenError,
   uploadIconChange,
   uploadPlan,
   validateImage,
-} from './rules.ts';
-import { countIconRows, findIconRow, type IconRow, insertIconRow } from './store.ts';
+  verifyClaims,
+} from './uploads.ts';
 
 export interface IconDeps extends Omit<OperatorDeps, 'log'> {
   objects: ObjectStore;

@@ -10,7 +10,7 @@ import { loginHeaders, startServerCopy } from '../../identity/provider/testing.t
 import { codeOf, testMutation } from '../../testing.ts';
 import { removeCoOwner } from '../record/people.ts';
 import { newApp } from '../record/testing.ts';
-import { iconRoutes } from './routes.ts';
+import { iconRoutes } from '../routes.ts';
 import { type Home, signer, tinyPng, useIcons } from './testing.ts';
 
 const { database, icons, newIconServer, newHome, sign, preCreate, put, get, iconsOf, audited, objectsOf } =

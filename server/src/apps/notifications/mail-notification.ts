@@ -5,8 +5,7 @@ import { html } from '../../core/html.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { type Mail, type MailMessage, MailRejectedError } from '../../drivers/mail/mail.ts';
 import { findUser } from '../../people/users/users.ts';
-import { filterRecipients } from './notifications.ts';
-import { isTooOldToMail } from './rules.ts';
+import { filterRecipients, isTooOldToMail } from './notifications.ts';
 import { findNotificationRow, type NotificationRow } from './store.ts';
 
 interface MailDeps {

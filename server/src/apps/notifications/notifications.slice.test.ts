@@ -15,11 +15,11 @@ import { newApp } from '../record/testing.ts';
 import {
   deleteOldNotifications,
   listNotifications,
+  mailTopic,
   type NotificationInput,
   notify,
   readNotifications,
 } from './notifications.ts';
-import { mailTopic } from './rules.ts';
 
 const database = useTestDatabase();
 

@@ -1,17 +1,23 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { Notification, listNotifications as shape } from '@svc/contract/notifications.shapes.ts';
-import { type NotificationKind, notificationDaysKept } from '@svc/contract/notifications.ts';
+import {
+  type NotificationKind,
+  notificationDaysKept,
+  notificationMailHoursMax,
+  notificationTextCharsMax,
+  notificationTitleCharsMax,
+} from '@svc/contract/notifications.ts';
 import type { z } from 'zod';
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { daysAfter, isUuid } from '../../core/values.ts';
+import type { MailTopic } from '../../drivers/mail/mail.ts';
 import type { RoleChange } from '../../people/person-events.ts';
 import { filterActiveMembers } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { filterActiveUsers } from '../../people/users/users.ts';
 import { type AppName, loadAppNames } from '../app-names.ts';
-import { cutText, cutTitle, isSentToFormerMembers, mailTopic } from './rules.ts';
 import {
   type CursorPosition,
   countUnread,
@@ -21,6 +27,35 @@ import {
   markRead,
   type NotificationRow,
 } from './store.ts';
+
+/** Names may contain line breaks and control characters; a title is one line. */
+export function cutTitle(title: string): string {
+  return cut(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), notificationTitleCharsMax);
+}
+
+export function cutText(text: string): string {
+  return cut(text.replaceAll('\0', ''), notificationTextCharsMax);
+}
+
+export function appendMessage(text: string, words: string): string {
+  return words === '' ? text : `${text}\n\n${words}`;
+}
+
+/** A removed member is notified of the removal only. */
+function isSentToFormerMembers(kind: NotificationKind): boolean {
+  return kind === 'role_changed';
+}
+
+export function isTooOldToMail({ created_at }: { created_at: Date }, now: Date): boolean {
+  return now.getTime() - created_at.getTime() >= notificationMailHoursMax * 3_600_000;
+}
+
+function cut(text: string, charsMax: number): string {
+  const chars = [...text];
+  return chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`;
+}
+
+export const mailTopic: MailTopic = 'notifications.mail';
 
 /** Newest first. Notifications are only appended, so a cursor stays valid. */
 export async function listNotifications(

@@ -10,9 +10,8 @@ import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { lockCategoryForShare } from '../categories/categories.ts';
-import { warnAboutScopes } from './data-scopes.ts';
-import { candidateSubdomains } from './names.ts';
-import { claimSubdomain, filterFreeSlugs, filterFreeSubdomains } from './names-store.ts';
+import { warnAboutScopes } from './app-status.ts';
+import { candidateSubdomains, claimSubdomain, filterFreeSlugs, filterFreeSubdomains } from './names.ts';
 import {
   type AppRecord,
   type AppUrls,

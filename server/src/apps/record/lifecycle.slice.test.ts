@@ -3,11 +3,10 @@ import { deletedAppsKeptDays } from '@svc/contract/app-life.ts';
 import { sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
-import { tableRoutes } from '../../data/tables/routes.ts';
+import { tableRoutes } from '../../data/routes.ts';
 import { msUntilRefused, type ServerCopy } from '../../identity/provider/testing.ts';
 import { codeOf, type TestDatabase, testDatabase, testMutation } from '../../testing.ts';
-import { archiveApp, deleteApp } from './lifecycle.ts';
-import { purgeApp } from './purge.ts';
+import { archiveApp, deleteApp, purgeApp } from './lifecycle.ts';
 import { type LifecycleWorld, lifecycleWorld, startAppServer } from './testing.ts';
 
 let database: TestDatabase;

@@ -18,10 +18,10 @@ import {
   type ListedRow,
   listAppRows,
   listAppsSharedWith,
+  searchWords,
   type VisibilityFilter,
 } from './list-store.ts';
 import { type AppUrls, appListItem, appUrl, isVisibleTo } from './rules.ts';
-import { searchWords } from './search-sql.ts';
 
 export async function listApps(ctx: TenantCtx, query: z.output<typeof shape.query>) {
   const isAdmin = ctx.tenant.role === 'tenant_admin';

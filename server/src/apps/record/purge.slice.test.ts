@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test';
 import { Removed } from '@svc/contract/app-life.shapes.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
+import { tableRoutes } from '../../data/routes.ts';
 import { physicalSchemaName } from '../../data/tables/catalogue.ts';
-import { tableRoutes } from '../../data/tables/routes.ts';
 import { openSecondDatabase, qualifiedTableName } from '../../data/tables/testing.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { loginHeaders, useServer } from '../../identity/provider/testing.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
-import { purgeDueApps } from './purge.ts';
+import { purgeDueApps } from './lifecycle.ts';
 import { type LifecycleWorld, lifecycleWorld, newApp, startAppServer } from './testing.ts';
 
 const { database, server } = useServer((database) => startAppServer(database, tableRoutes));

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { openControlDatabase } from '../../core/db.ts';
-import { migrate } from '../../core/migrate.ts';
+import { migrate, migrationsDirectory } from '../../core/migrate.ts';
 import { freshDatabase } from '../../drivers/database/testing.ts';
-import { migrationsDirectory } from '../../migrations-directory.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-migrations-'));
 afterAll(() => rmSync(folder, { recursive: true }));

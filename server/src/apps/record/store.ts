@@ -5,7 +5,7 @@ import type { AppAccess, Ctx } from '../../core/context.ts';
 import { type Db, sqlState, type Tx } from '../../core/db.ts';
 import { isUuid } from '../../core/values.ts';
 import { currentGroupIds } from '../../people/groups/groups.ts';
-import { currentCategory } from '../categories/current-category.ts';
+import { currentCategory } from '../categories/categories.ts';
 
 type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
 export interface AppRow extends Omit<z.output<typeof App>, Times> {

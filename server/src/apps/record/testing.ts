@@ -9,9 +9,9 @@ import {
   startServerCopy,
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, type TestDatabase, testMutation } from '../../testing.ts';
+import { appRoutes } from '../routes.ts';
 import { createApp } from './apps.ts';
 import { addCoOwner } from './people.ts';
-import { appRoutes } from './routes.ts';
 
 export function startAppServer(database: TestDatabase, more: readonly Route[] = []): Promise<ServerCopy> {
   return startServerCopy(database, undefined, [...peopleRoutes, ...appRoutes, ...more]);

@@ -1,20 +1,23 @@
 import type { updateApp as shape } from '@svc/contract/apps.shapes.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
-import type { z } from 'zod';
+import { uuid } from '@svc/contract/shapes.ts';
+import { z } from 'zod';
 import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { mergePlanParts, type PlanPart } from '../../core/events.ts';
+import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { publishAppEvent } from '../app-events.ts';
+import { deleteHiddenCategory, detachBatchMax, isCategoryHidden } from '../categories/categories.ts';
 import { type LockedApp, lockAppFor } from './app-access.ts';
-import { resetReviewStatus } from './app-status.ts';
+import { resetReviewStatus, warnAboutScopes } from './app-status.ts';
 import { checkTier, conflictError, resolveCategory } from './apps.ts';
-import { warnAboutScopes } from './data-scopes.ts';
 import { toAppRef } from './lifecycle.ts';
-import { claimSubdomain, reserveSubdomain } from './names-store.ts';
+import { claimSubdomain, reserveSubdomain } from './names.ts';
 import { invalidateWithPreviews, movePreviewHosts } from './preview-apps.ts';
 import { type AppRecord, appRecord, appSettings, isWider } from './rules.ts';
-import { type AppRow, findAppRow, isSubdomainTaken, updateAppRow } from './store.ts';
+import { type AppRow, findAppRow, isSubdomainTaken, removeAppsFromCategory, updateAppRow } from './store.ts';
 
 type Input = z.output<typeof shape.body>;
 
@@ -104,4 +107,16 @@ async function saveChanges(ctx: AppMutationCtx, app: LockedApp, set: Partial<App
     );
   }
   return row;
+}
+
+const Payload = z.object({ tenantId: uuid, categoryId: uuid });
+
+/** Removes a deleted category from its apps in batches, then deletes it. Resumes after an interruption. */
+export function detachCategory({ db }: { db: Db }): EffectHandler {
+  return async (payload) => {
+    const { tenantId, categoryId } = Payload.parse(payload);
+    if (!(await isCategoryHidden(db, tenantId, categoryId))) return;
+    while (await removeAppsFromCategory(db, tenantId, { categoryId, appsMax: detachBatchMax })) {}
+    await deleteHiddenCategory(db, tenantId, categoryId);
+  };
 }

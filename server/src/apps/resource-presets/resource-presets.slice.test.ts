@@ -4,7 +4,7 @@ import { resourcesOf } from '@svc/contract/resource-presets.ts';
 import { sql } from 'kysely';
 import { loginHeaders, peopleRoutes, startServerCopy, useServer } from '../../identity/provider/testing.ts';
 import { newTenant } from '../../testing.ts';
-import { resourcePresetRoutes } from './routes.ts';
+import { resourcePresetRoutes } from '../routes.ts';
 
 const { database, server } = useServer((database) =>
   startServerCopy(database, undefined, [...peopleRoutes, ...resourcePresetRoutes]),

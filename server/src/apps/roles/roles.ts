@@ -1,22 +1,88 @@
 import { appRolesMax } from '@svc/contract/app-roles.ts';
-import { type AppCtx, type AppMutationCtx, appRef, type MutationCtx } from '../../core/context.ts';
-import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
+import { sql } from 'kysely';
+import {
+  type AppCtx,
+  type AppMutationCtx,
+  type AppRef,
+  appRef,
+  type MutationCtx,
+} from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import { fetchPage, type PageQuery, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import { findMember, lockMemberForShare } from '../../people/tenants/members.ts';
 import { findUsers } from '../../people/users/users.ts';
-import {
-  type AppRoleRow,
-  countAppRoles,
-  deleteAppRoleRow,
-  deleteAppRoleRowsOfUser,
-  findAppRoleRow,
-  insertAppRoleRow,
-  listAppRoleRows,
-} from './store.ts';
 
-export { listRolesOf } from './store.ts';
+interface AppRoleRow {
+  tenant_id: string;
+  app_id: string;
+  role: string;
+  user_id: string;
+  created_by: string;
+  created_at: Date;
+}
+type Tables = { app_roles: AppRoleRow };
+
+function listAppRoleRows(db: Db, app: AppRef, window: PageWindow) {
+  return fetchPage(selectRoles(db, app).orderBy('role').orderBy('user_id'), window);
+}
+
+export async function listRolesOf(db: Db, app: AppRef, userId: string): Promise<string[]> {
+  const rows = await selectRoles(db, app).where('user_id', '=', userId).orderBy('role').execute();
+  return rows.map(({ role }) => role);
+}
+
+async function countAppRoles(db: Db, app: AppRef): Promise<number> {
+  const { total } = await rolesQuery(db, app)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return total;
+}
+
+/** False if the person has the role already. */
+async function insertAppRoleRow(tx: Tx, row: AppRoleRow): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await tx
+    .withTables<Tables>()
+    .insertInto('app_roles')
+    .values(row)
+    .onConflict((e) => e.doNothing())
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+function findAppRoleRow(db: Db, app: AppRef, { role, user_id }: Pick<AppRoleRow, 'role' | 'user_id'>) {
+  return selectRoles(db, app)
+    .where((e) => e.and({ role, user_id }))
+    .executeTakeFirst();
+}
+
+async function deleteAppRoleRow(
+  tx: Tx,
+  app: AppRef,
+  { role, user_id }: Pick<AppRoleRow, 'role' | 'user_id'>,
+): Promise<void> {
+  await sql`delete from svc.app_roles
+    where tenant_id = ${app.tenantId} and app_id = ${app.appId} and role = ${role} and user_id = ${user_id}`.execute(
+    tx,
+  );
+}
+
+async function deleteAppRoleRowsOfUser(tx: Tx, tenantId: string, userId: string): Promise<AppRoleRow[]> {
+  const { rows } = await sql<AppRoleRow>`delete from svc.app_roles
+    where tenant_id = ${tenantId} and user_id = ${userId} returning *`.execute(tx);
+  return rows.sort((one, other) => (`${one.app_id} ${one.role}` < `${other.app_id} ${other.role}` ? -1 : 1));
+}
+
+function rolesQuery(db: Db, { tenantId, appId }: AppRef) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('app_roles')
+    .where((e) => e.and({ tenant_id: tenantId, app_id: appId }));
+}
+
+const selectRoles = (db: Db, app: AppRef) => rolesQuery(db, app).selectAll();
 
 export async function listAppRoles(ctx: AppCtx, query: PageQuery) {
   const { rows, total } = await listAppRoleRows(ctx.db, appRef(ctx), pageWindow(query));

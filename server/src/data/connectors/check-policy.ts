@@ -1,18 +1,25 @@
-import { findConnectorRow, listAllConnectorRows } from '../../access/connectors/connectors.ts';
-import { loadPoliciesOf, type PolicyRow } from '../../access/policies/policies.ts';
+import type { PolicyWarning, listPolicyWarnings as shape } from '@svc/contract/access-policies.shapes.ts';
+import type { z } from 'zod';
+import {
+  findConnectorId,
+  findConnectorRow,
+  listAllConnectorRows,
+} from '../../access/connectors/connectors.ts';
+import { listUsedPolicyIds } from '../../access/grants/grants.ts';
+import { loadEnabledPolicies, loadPoliciesOf, type PolicyRow } from '../../access/policies/policies.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
-import type { MutationCtx } from '../../core/context.ts';
+import type { MutationCtx, TenantCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { paginate } from '../../core/paging.ts';
 import { Failure, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { ForeignTable } from '../../drivers/connectors/types.ts';
 import { maskProblem } from '../rows/masks.ts';
 import { appliesTo, fitPolicy } from '../rows/policies.ts';
-import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
+import type { Me } from '../tables/conditions.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
-import { foreignCatalogue } from './foreign-catalogue.ts';
-import { listAllConnectorTables } from './store.ts';
+import { foreignCatalogue, listAllConnectorTables } from './foreign-tables.ts';
 
 type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 
@@ -70,7 +77,7 @@ export async function listUnfitPolicies(
 }
 
 /** Null if the policy fits the table. */
-export function unfitReason(policy: PolicyRow, catalogue: TableCatalogue): string | null {
+function unfitReason(policy: PolicyRow, catalogue: TableCatalogue): string | null {
   try {
     fitPolicy(policy, catalogue, nobody);
     return null;
@@ -81,7 +88,7 @@ export function unfitReason(policy: PolicyRow, catalogue: TableCatalogue): strin
 }
 
 /** The tables that a policy covers. */
-export async function* tablesOf(db: Db, policy: PolicyRow) {
+async function* tablesOf(db: Db, policy: PolicyRow) {
   const tenantId = policy.tenant_id;
   const one = policy.connector_id && (await findConnectorRow(db, tenantId, policy.connector_id));
   const connectors = policy.connector_id ? (one ? [one] : []) : await listAllConnectorRows(db, tenantId);
@@ -103,3 +110,63 @@ export async function* tablesOf(db: Db, policy: PolicyRow) {
     }
   }
 }
+
+type Warning = z.output<typeof PolicyWarning>;
+
+/** What is wrong with stored policies now: tables change, and grants end, after a policy was saved. */
+export async function listPolicyWarnings(ctx: TenantCtx, query: z.output<typeof shape.query>) {
+  const connectorId = query.connector && (await findConnectorId(ctx.db, ctx.tenant.id, query.connector));
+  // An unknown name matches no policy.
+  if (connectorId === null) return paginate(query, []);
+  const policies = (await loadEnabledPolicies(ctx.db, ctx.tenant.id)).filter(
+    ({ id, name, connector_id }) =>
+      (!query.policy || query.policy.toLowerCase() === id || query.policy === name) &&
+      (!connectorId || connector_id === null || connector_id === connectorId),
+  );
+  const used = await listUsedPolicyIds(ctx.db, ctx.tenant.id);
+  const warnings: Warning[] = [];
+  for (const policy of policies) {
+    const ofTables = await tableWarnings(ctx, policy, connectorId);
+    warnings.push(...ofTables);
+    if (!policy.enforced && !used.has(policy.id)) warnings.push(unusedWarning(policy));
+  }
+  return paginate(query, warnings);
+}
+
+async function tableWarnings(
+  { db }: TenantCtx,
+  policy: PolicyRow,
+  connectorId: string | undefined,
+): Promise<Warning[]> {
+  const found: Warning[] = [];
+  let isCovering = false;
+  for await (const { connector, path, catalogue } of tablesOf(db, policy)) {
+    isCovering = true;
+    const problem = unfitReason(policy, catalogue);
+    if (problem === null || (connectorId && connector.id !== connectorId)) continue;
+    found.push({
+      ...named(policy),
+      code: 'does_not_fit',
+      connector_slug: connector.slug,
+      path,
+      text: `The policy “${policy.name}” does not fit ${path} of ${connector.slug}, so nobody can read the table with it. ${problem}`.trim(),
+    });
+  }
+  if (isCovering) return found;
+  const why =
+    policy.resource_path === ''
+      ? 'its connector has none that is known'
+      : `there is none at ${policy.resource_path}`;
+  const text = `The policy “${policy.name}” covers no table: ${why}.`;
+  return [{ ...named(policy), code: 'covers_no_table', connector_slug: '', path: '', text }];
+}
+
+const unusedWarning = (policy: PolicyRow): Warning => ({
+  ...named(policy),
+  code: 'not_in_use',
+  connector_slug: '',
+  path: '',
+  text: `The policy “${policy.name}” narrows nothing: it is not enforced, and no active grant names it.`,
+});
+
+const named = ({ id, name }: PolicyRow) => ({ policy_id: id, policy_name: name });

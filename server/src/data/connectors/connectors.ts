@@ -17,7 +17,7 @@ import type { ConnectorDatabases } from '../../drivers/connectors/databases.ts';
 import type { ForeignServer, ForeignTable } from '../../drivers/connectors/types.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { listUnfitPolicies } from './check-policy.ts';
-import { listAllConnectorTables, listConnectorTableRows, replaceConnectorTables } from './store.ts';
+import { listAllConnectorTables, listConnectorTableRows, replaceConnectorTables } from './foreign-tables.ts';
 
 export interface ConnectorsDeps {
   connectorDatabases: ConnectorDatabases;

@@ -8,8 +8,8 @@ import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts'
 import type { Alternative } from '../rows/access.ts';
 import { grantAlternative } from '../rows/decide.ts';
 import { fitPolicies } from '../rows/policies.ts';
-import type { Me } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
+import type { Me } from '../tables/conditions.ts';
 
 export type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
 

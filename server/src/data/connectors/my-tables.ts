@@ -13,7 +13,7 @@ import { combine, limitUpdates, rowActions, viewOf } from '../rows/access.ts';
 import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
-import { foreignCatalogue } from './foreign-catalogue.ts';
+import { foreignCatalogue, listAllConnectorTables } from './foreign-tables.ts';
 import {
   type ActiveGrant,
   type GrantFacts,
@@ -22,7 +22,6 @@ import {
   loadGrantFacts,
   loadMe,
 } from './granted-access.ts';
-import { listAllConnectorTables } from './store.ts';
 
 type Connector = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 type TableRecord = z.output<typeof GrantedTable>;

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { inspectionReasonCharsMax } from '@svc/contract/inspection.ts';
 import { sql } from 'kysely';
-import { appRoutes } from '../../apps/record/routes.ts';
-
 import { newApp } from '../../apps/record/testing.ts';
+import { appRoutes } from '../../apps/routes.ts';
 import type { Db } from '../../core/db.ts';
 import {
   loginHeaders,
@@ -12,9 +11,8 @@ import {
   startServerCopy,
 } from '../../identity/provider/testing.ts';
 import { codeOf, newTenant, newUser, testMutation, useTestDatabase } from '../../testing.ts';
-import { tableRoutes } from '../tables/routes.ts';
+import { inspectionRoutes, tableRoutes } from '../routes.ts';
 import { inspectApp, setInspectionConsent } from './inspection.ts';
-import { inspectionRoutes } from './routes.ts';
 
 const database = useTestDatabase();
 let db: Db;

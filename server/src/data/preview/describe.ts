@@ -1,16 +1,58 @@
-import type { AccessSource } from '@svc/contract/access-preview.shapes.ts';
+import type { AccessPreview, AccessSource } from '@svc/contract/access-preview.shapes.ts';
 import type { z } from 'zod';
 import { changeable, isWritable, type RowAction, rowActions, type Source } from '../rows/access.ts';
-import type { TableView } from '../rows/row-table.ts';
+import { ruleText } from '../rows/decide.ts';
+import { constantText, countArg, type Mask, truncateUnitOf } from '../rows/masks.ts';
+import type { TableView, ViewCase, ViewColumn } from '../rows/row-table.ts';
 import type { TableAccess } from '../rows/table-access.ts';
-import type { CatalogueColumn } from '../tables/catalogue.ts';
-import { isAlways, type PlannedCondition } from '../tables/conditions.ts';
-import { canBeTrue, isEquivalent } from './coverage.ts';
-import { conditionWords, listWords } from './words.ts';
+import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
+import { always, anyOf, isAlways, isNever, type PlannedCondition } from '../tables/conditions.ts';
+import { conditionWords, listWords, policyWords } from './words.ts';
 
-export type SourceRecord = z.output<typeof AccessSource>;
+/** False only for conditions that no row can meet. */
+export function canBeTrue(condition: PlannedCondition): boolean {
+  if (condition.kind === 'test')
+    return condition.negated || condition.op !== 'in' || condition.values.length > 0;
+  const { kind, negated, parts } = condition;
+  if (negated) return !(kind === 'and' ? parts.every(isAlways) : parts.some(isAlways));
+  return kind === 'and' ? parts.every(canBeTrue) : parts.some(canBeTrue);
+}
 
-export interface Disclosure {
+/**
+ * Whether every row that meets the condition meets one of the others as well. Only the form is compared: false where it
+ * would take knowledge about values.
+ */
+export function isCovered(condition: PlannedCondition, by: readonly PlannedCondition[]): boolean {
+  const others = by.flatMap(alternativesOf).map(requirements);
+  return alternativesOf(condition)
+    .filter(canBeTrue)
+    .every((each) => {
+      const own = requirements(each);
+      return others.some((other) => other.isSubsetOf(own));
+    });
+}
+
+export const isEquivalent = (one: PlannedCondition, other: PlannedCondition) =>
+  isCovered(one, [other]) && isCovered(other, [one]);
+
+function alternativesOf(condition: PlannedCondition): PlannedCondition[] {
+  return condition.kind === 'or' && !condition.negated
+    ? condition.parts.flatMap(alternativesOf)
+    : [condition];
+}
+
+function requirements(condition: PlannedCondition): Set<string> {
+  const all = (each: PlannedCondition): string[] =>
+    each.kind === 'and' && !each.negated ? each.parts.flatMap(all) : [formOf(each)];
+  return new Set(all(condition));
+}
+
+const formOf = (condition: PlannedCondition) =>
+  JSON.stringify(condition, (key, value) => (key === 'column' || key === 'other' ? value.physical : value));
+
+type SourceRecord = z.output<typeof AccessSource>;
+
+interface Disclosure {
   /** Admins and owners learn about everything; others only about what they see anyway. */
   isFull: boolean;
   table: string;
@@ -55,7 +97,7 @@ function rowWords(value: TableAccess, action: RowAction, disclosure: Disclosure)
   return `rows where ${conditionWords(rows, wordOptions(value, disclosure))}`;
 }
 
-export function wordOptions({ table: { view } }: TableAccess, { isFull, names }: Disclosure) {
+function wordOptions({ table: { view } }: TableAccess, { isFull, names }: Disclosure) {
   return { names, isShown: (column: CatalogueColumn) => isFull || isClear(view, column) };
 }
 
@@ -66,7 +108,7 @@ export function describeSources(value: TableAccess | null, disclosure: Disclosur
   );
 }
 
-export const uniqueSources = (records: readonly SourceRecord[]): SourceRecord[] => [
+const uniqueSources = (records: readonly SourceRecord[]): SourceRecord[] => [
   ...new Map(records.map((record) => [`${record.kind} ${record.id}`, record])).values(),
 ];
 
@@ -90,4 +132,134 @@ export function isClear({ columns }: TableView, column: CatalogueColumn): boolea
 export function describeFilter(value: TableAccess | null, disclosure: Disclosure): string {
   if (!value?.access.actions.has('read')) return 'no rows';
   return conditionWords(value.table.view.rows, wordOptions(value, disclosure));
+}
+
+type ColumnRecord = z.output<typeof AccessPreview>['columns'][number];
+
+export function describeColumns(
+  catalogue: TableCatalogue,
+  value: TableAccess | null,
+  disclosure: Disclosure,
+): ColumnRecord[] {
+  const reader = value?.access.actions.has('read') ? value : null;
+  const columns = catalogue.columns.filter(({ name }) => name !== '');
+  const records = columns.map((source): ColumnRecord => {
+    const base = { name: source.name, type: source.type };
+    const isNamed = (each: ViewColumn) => isSame(each.source, source) && each.column.name !== '';
+    const seen = reader?.table.view.columns?.find(isNamed);
+    if (!reader || (reader.table.view.columns !== null && !seen)) {
+      const because = reader ? columnSources(reader, source, disclosure, 'hidden') : [];
+      return { ...base, access: 'hidden', mask: null, text: `hidden${byWords(because)}`, because };
+    }
+    const { cases, isComplete } = possibleCases(reader, seen);
+    if (isComplete && cases.every(({ mask }) => mask === null))
+      return { ...base, access: 'clear', mask: null, text: 'clear', because: [] };
+    const because = columnSources(reader, source, disclosure, 'masked');
+    const masks = cases.flatMap(({ mask }) => (mask ? [mask.kind] : []));
+    const text = caseWords({ cases, isComplete }, reader, disclosure);
+    // A column that is clear in some rows is empty in the others, as by the mask null.
+    const mask = masks[0] ?? 'null';
+    return { ...base, access: 'masked', mask, text: `${text}${byWords(because)}`, because };
+  });
+  return disclosure.isFull ? records : records.filter(({ access }) => access !== 'hidden');
+}
+
+interface Cases {
+  cases: ViewCase[];
+  /** Whether one of them applies to every visible row; the value is empty in others. */
+  isComplete: boolean;
+}
+
+/** Those that can apply to a visible row; neighbours with the same mask are one. */
+function possibleCases({ table }: TableAccess, seen: ViewColumn | undefined): Cases {
+  const { rows } = table.view;
+  if (!seen || seen.cases.length === 0) return { cases: [], isComplete: true };
+  const cases: ViewCase[] = [];
+  for (const { when, mask } of seen.cases) {
+    if (!canBeTrue(when)) continue;
+    const last = cases.at(-1);
+    if (last && maskWords(last.mask) === maskWords(mask))
+      cases[cases.length - 1] = { when: anyOf([last.when, when]), mask };
+    else cases.push({ when, mask });
+    if (isCovered(rows, conditionsOf(cases))) return { cases: withoutCondition(cases), isComplete: true };
+  }
+  return { cases, isComplete: false };
+
+  function withoutCondition(all: ViewCase[]): ViewCase[] {
+    const [only] = all;
+    return all.length === 1 && only ? [{ ...only, when: always }] : all;
+  }
+}
+
+const conditionsOf = (cases: readonly ViewCase[]) => cases.map(({ when }) => when);
+
+function caseWords({ cases, isComplete }: Cases, reader: TableAccess, disclosure: Disclosure): string {
+  const texts = cases.map(({ when, mask }) =>
+    isAlways(when)
+      ? maskWords(mask)
+      : `${maskWords(mask)} where ${conditionWords(when, wordOptions(reader, disclosure))}`,
+  );
+  return [...texts, ...(isComplete ? [] : ['otherwise empty'])].join(', ');
+}
+
+function maskWords(mask: Mask | null): string {
+  return mask ? `masked (${mask.kind}${argumentWords(mask)})` : 'clear';
+}
+
+function argumentWords(mask: Mask): string {
+  const { kind, args } = mask;
+  switch (kind) {
+    case 'null':
+      return ': always empty';
+    case 'constant':
+      return `: always ${JSON.stringify(constantText(mask))}`;
+    case 'redact':
+      return ': letters as x, digits as 0';
+    case 'hash':
+      return ': equal values stay equal';
+    case 'partial':
+      return `: only the first ${countArg(args.first)} and the last ${countArg(args.last)} characters`;
+    case 'email':
+      return ': such as a•••@example.com';
+    case 'round':
+      return ` to ${countArg(args.to)}`;
+    case 'truncate':
+      return ` to ${truncateUnitOf(args)}`;
+  }
+}
+
+function byWords(because: readonly SourceRecord[]): string {
+  const policies = because.filter(({ kind }) => kind === 'policy').map(({ name }) => name);
+  const others = because.filter(({ kind }) => kind !== 'policy').map(({ name }) => name);
+  const all = [...others, ...(policies.length > 0 ? [policyWords(policies)] : [])];
+  return all.length === 0 ? '' : ` by ${listWords(all)}`;
+}
+
+/** The policies and the rule of the column that hide or mask it. */
+function columnSources(
+  { access, table: { catalogue } }: TableAccess,
+  { name }: CatalogueColumn,
+  { isFull, table }: Disclosure,
+  what: 'hidden' | 'masked',
+): SourceRecord[] {
+  const limit = catalogue.rules.columns[name]?.read;
+  const sources = access.alternatives.flatMap(({ reads: { read }, because }): SourceRecord[] => {
+    if (!read || isNever(read.where)) return [];
+    const policies = (read.policies ?? []).filter((policy) =>
+      what === 'hidden' ? !policy.isVisible(name) : policy.masks.has(name),
+    );
+    const part = read.columns?.get(name);
+    const isLimited =
+      what === 'hidden' ? policies.length === 0 && !!read.columns && !part : !!part && !isAlways(part.when);
+    const rules = isLimited && limit ? because.filter(({ kind }) => kind === 'rule') : [];
+    return [
+      ...rules.map(({ kind, id }) => ({
+        kind,
+        id,
+        name: isFull ? `the column rule “${name}: read ${ruleText(limit ?? [])}”` : `the rules of ${table}`,
+      })),
+      ...policies.map(({ source: { kind, id, text } }) => ({ kind, id, name: text })),
+    ];
+  });
+  return uniqueSources(sources);
 }

@@ -7,8 +7,7 @@ import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { jsonResponse, type RowsPath } from '../rows/context.ts';
 import { existsSql } from '../rows/sql.ts';
-import { describeActions, describeFilter, describeSources } from './describe.ts';
-import { describeColumns } from './describe-columns.ts';
+import { describeActions, describeColumns, describeFilter, describeSources } from './describe.ts';
 import { closedReason, emptyReason, type Person } from './reasons.ts';
 import { type PreviewDeps, type Resolved, resolveTarget, type Target, targetLabel } from './resolve.ts';
 

@@ -3,7 +3,7 @@ import type { PlanEffect } from '@svc/contract/plan.ts';
 import { findConnectorRow } from '../../access/connectors/connectors.ts';
 import { listGrantFacts } from '../../access/grants/grants.ts';
 import { covers, isInScope } from '../../access/grants/rules.ts';
-import type { PolicyChange } from '../../access/policies/policy-effects.ts';
+import type { PolicyChange } from '../../access/policies/rules.ts';
 import type { Foreseen, TenantAccess, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
@@ -11,8 +11,7 @@ import { accessByGrants, type ConnectorRow, openSource, type TableSource } from 
 import { listTablePaths } from '../connectors/connectors.ts';
 import { loadMe } from '../connectors/granted-access.ts';
 import type { ReadPart } from '../rows/access.ts';
-import { type Me, namesCaller } from '../tables/caller-values.ts';
-import { allOf, never, type PlannedCondition } from '../tables/conditions.ts';
+import { allOf, type Me, namesCaller, never, type PlannedCondition } from '../tables/conditions.ts';
 import type { PreviewDeps } from './resolve.ts';
 import { countRows, wholeTable } from './sample.ts';
 import { listWords } from './words.ts';

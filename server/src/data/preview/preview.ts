@@ -1,4 +1,4 @@
-import type { previewAccess as shape } from '@svc/contract/access-preview.shapes.ts';
+import type { AccessPreview, previewAccess as shape } from '@svc/contract/access-preview.shapes.ts';
 import type { z } from 'zod';
 import { canDecideFor } from '../../access/connectors/access-settings.ts';
 import { findConnectorRow } from '../../access/connectors/connectors.ts';
@@ -10,14 +10,57 @@ import { findMember } from '../../people/tenants/members.ts';
 import { recordPreview } from '../inspection/inspection.ts';
 import { createRecordRead } from '../rows/governed-read.ts';
 import { isTableOutdated } from '../rows/row-errors.ts';
-import { describeActions, describeChanges, describeFilter, describeSources } from './describe.ts';
-import { describeColumns } from './describe-columns.ts';
+import {
+  describeActions,
+  describeChanges,
+  describeColumns,
+  describeFilter,
+  describeSources,
+} from './describe.ts';
 import { isClosed, requireSeenApp } from './own-access.ts';
 import { closedReason, emptyReason, type Person, type Reason, suspended } from './reasons.ts';
-import { type PreviewDeps, type Resolved, resolveTarget, type Target, targetLabel } from './resolve.ts';
+import {
+  type PreviewDeps,
+  type Resolved,
+  resolveTarget,
+  type Target,
+  targetLabel,
+  triedWords,
+  withPolicy,
+} from './resolve.ts';
 import { countRows, readSample, shareTable, wholeTable } from './sample.ts';
-import { summarize } from './summary.ts';
-import { triedWords, withPolicy } from './tried-policy.ts';
+
+type Unsummarized = Omit<z.output<typeof AccessPreview>, 'text'>;
+
+/** The answer in a few sentences that an admin understands. */
+function summarize(
+  preview: Unsummarized,
+  { person, changes }: { person: Person; changes: readonly string[] },
+): string {
+  const { reason, next, rows, filter, resource, columns } = preview;
+  if (reason !== null) return [reason, next].filter(Boolean).join(' ');
+  const who = person.isSelf ? 'You see' : `${person.email} sees`;
+  const isAll = filter === 'all rows';
+  const amount = rows.all === null ? rowWords(rows.visible ?? 0) : shareWords(rows.visible, rows.all, isAll);
+  const sentences = [`${who} ${amount} of ${resource}${isAll ? '' : `: those where ${filter}`}.`];
+  const said = (access: 'masked' | 'hidden') =>
+    columns.filter((column) => column.access === access).map(({ name, text }) => `${name} is ${text}`);
+  const limits = [...said('masked'), ...said('hidden')];
+  sentences.push(limits.length === 0 ? 'No column is masked or hidden.' : `${limits.join('; ')}.`);
+  sentences.push(
+    changes.length === 0
+      ? `${person.isSelf ? 'You' : 'They'} cannot change or export rows.`
+      : `Also allowed: ${changes.join('; ')}.`,
+  );
+  return sentences.join(' ');
+}
+
+const rowWords = (count: number) => `${count} ${count === 1 ? 'row' : 'rows'}`;
+
+function shareWords(visible: number | null, all: number, isAll: boolean): string {
+  if (!isAll) return `${visible} of ${rowWords(all)}`;
+  return all === 1 ? 'the only row' : `all ${rowWords(all)}`;
+}
 
 type Input = z.output<typeof shape.body>;
 type Answer = z.output<typeof shape.answer>;

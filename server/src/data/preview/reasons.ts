@@ -4,8 +4,7 @@ import type { Db } from '../../core/db.ts';
 import type { ConnectorDecision } from '../connectors/access.ts';
 import type { Alternative } from '../rows/access.ts';
 import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
-import { missingAttributes } from '../tables/caller-values.ts';
-import { isNever } from '../tables/conditions.ts';
+import { isNever, missingAttributes } from '../tables/conditions.ts';
 import { listWords, policyWords } from './words.ts';
 
 /** Why somebody sees nothing, and what to do about it. */

@@ -1,7 +1,7 @@
 import { previewRowsMax } from '@svc/contract/access-preview.ts';
 import { parseLossless } from '@svc/contract/json.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
-import { JsonRows } from '../rows/json-rows.ts';
+import { JsonRows } from '../rows/formats.ts';
 import type { Mask } from '../rows/masks.ts';
 import { parseQuery } from '../rows/parse-query.ts';
 import { planList } from '../rows/plan.ts';

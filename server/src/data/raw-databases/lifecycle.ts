@@ -6,7 +6,7 @@ import type { Db } from '../../core/db.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { loadOrCreatePlatformValue } from '../../core/platform-values.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
-import { rawUrl, readerName } from '../../drivers/raw-database/raw-url.ts';
+import { rawUrl, readerName } from '../../drivers/raw-database/server.ts';
 import { readerPassword, unsealPassword } from './passwords.ts';
 import {
   deleteRawDbRow,

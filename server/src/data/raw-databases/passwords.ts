@@ -3,8 +3,8 @@ import type { AppRef, AuditedChange, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareSealingKey } from '../../core/keys.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
-import { newPassword } from '../../drivers/database/passwords.ts';
-import { rawUrl } from '../../drivers/raw-database/raw-url.ts';
+import { newPassword } from '../../drivers/database/roles.ts';
+import { rawUrl } from '../../drivers/raw-database/server.ts';
 import { findRawDbRow, lockRawDbRowsKnownTo, type RawDbRow, updateRawDbRow } from './store.ts';
 
 export const rawDatabaseKey = declareSealingKey({

@@ -4,11 +4,9 @@ import type { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
-import { newPassword } from '../../drivers/database/passwords.ts';
+import { newPassword } from '../../drivers/database/roles.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
-import { hostAndPort, rawName, rawUrl } from '../../drivers/raw-database/raw-url.ts';
-import { describeServerProblem } from '../../drivers/raw-database/server.ts';
-
+import { describeServerProblem, hostAndPort, rawName, rawUrl } from '../../drivers/raw-database/server.ts';
 import { auditRawDb, changePassword, sealPassword } from './passwords.ts';
 import { findRawDbRow, insertRawDbRow, lockRawDbRow, type RawDbRow, updateRawDbRow } from './store.ts';
 

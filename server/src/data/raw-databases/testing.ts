@@ -6,9 +6,9 @@ import { query } from '../../drivers/database/testing.ts';
 import { createRawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { externalServer } from '../../drivers/raw-database/server.ts';
 import { newTenant, newUser, type TestDatabase, testMutation, useTestDatabase } from '../../testing.ts';
+import { rawDbRoutes } from '../routes.ts';
 import { appCalls } from '../testing.ts';
 import { reconcileRawDb } from './lifecycle.ts';
-import { rawDbRoutes } from './routes.ts';
 
 export type TestRawApp = Awaited<ReturnType<typeof newRawApp>>;
 

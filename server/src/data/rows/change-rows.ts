@@ -14,8 +14,8 @@ import {
   type RowsCtx,
   recordShown,
 } from './context.ts';
+import { JsonRows, readValues } from './formats.ts';
 import { type ReturnedRow, rowEtag } from './get-row.ts';
-import { JsonRows, readValues } from './json-rows.ts';
 import { parseQuery } from './parse-query.ts';
 import { planWhere } from './plan.ts';
 import { createOutput, hasColumnIn, type Output } from './row-table.ts';

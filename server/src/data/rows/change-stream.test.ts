@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { fixedKey } from '../../core/keys.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import { createChangeStream } from './change-stream.ts';
-import { createFeedPositions } from './feed-position.ts';
+import { createFeedPositions } from './feed-changes.ts';
 import { testTable } from './testing.ts';
 
 const positions = createFeedPositions(fixedKey('key'));

@@ -1,9 +1,17 @@
 import { fail } from '../../core/problem.ts';
 import type { AppRows, Transaction } from '../../drivers/row-database/row-pool.ts';
-import { changesBytesMax, changesPerPage, changesRestCount, changesSql, snapshotSql } from './changes-sql.ts';
+import {
+  changesBytesMax,
+  changesPerPage,
+  changesRestCount,
+  changesSql,
+  type FeedPosition,
+  type FeedPositions,
+  isLater,
+  snapshotSql,
+} from './feed-changes.ts';
 import type { Snapshot } from './feed-hub.ts';
-import { type FeedPosition, type FeedPositions, isLater } from './feed-position.ts';
-import { JsonRows, readValues } from './json-rows.ts';
+import { JsonRows, readValues } from './formats.ts';
 import type { ListPlan } from './plan.ts';
 import { exportSql } from './sql.ts';
 import { idJson } from './upsert-rows.ts';

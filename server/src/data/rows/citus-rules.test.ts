@@ -9,13 +9,12 @@ import { addColumnSql, copyTableSql, createTableSql, dropTableSql, swapTableSql 
 import { addForeignKeySql } from '../tables/references-ddl.ts';
 import type { ColumnRow, TableRow } from '../tables/store.ts';
 import type { Access } from './access.ts';
-import { aggregateSql } from './aggregate-sql.ts';
-import { changesSql } from './changes-sql.ts';
+import { aggregateSql, planAggregate } from './aggregate-rows.ts';
 import type { RowsCtx } from './context.ts';
+import { changesSql } from './feed-changes.ts';
 import type { Mask } from './masks.ts';
 import { parseQuery } from './parse-query.ts';
 import { planList, planWhere } from './plan.ts';
-import { planAggregate } from './plan-aggregate.ts';
 import { rowError } from './row-errors.ts';
 import { createOutput, type RowTable, rowTable } from './row-table.ts';
 import { cappedCountSql, countSql, estimateSql, exportSql, listSql, oneSql, violationSql } from './sql.ts';

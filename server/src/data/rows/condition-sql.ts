@@ -3,8 +3,7 @@ import { describeColumnType } from '@svc/contract/columns.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import type { PlannedCondition, PlannedTest } from '../tables/conditions.ts';
 import { codedLiteral } from '../tables/ddl.ts';
-import { type Dialect, postgresDialect } from './dialect.ts';
-import { mysqlDialect } from './dialect-mysql.ts';
+import { type Dialect, mysqlDialect, postgresDialect } from './dialects.ts';
 import { columnRef, type RowTable } from './row-table.ts';
 
 /** Bound values, and how the database of the table writes what is bound. */

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { fixedKey } from '../../core/keys.ts';
 import { Failure } from '../../core/problem.ts';
-import { createCursors } from './cursor.ts';
 import { parseQuery } from './parse-query.ts';
-import { type ListPlan, planList } from './plan.ts';
+import { createCursors, type ListPlan, planList } from './plan.ts';
 import { testTable, typedColumns } from './testing.ts';
 
 const cursors = createCursors(fixedKey('a key of the server'));

@@ -1,7 +1,100 @@
+import { idempotencyKeptHours } from '@svc/contract/limits.ts';
+import { batchRequestsPerMinuteMax } from '@svc/contract/rows.ts';
+import { sql } from 'kysely';
 import { escapeIdentifier as ident } from 'pg';
+import type { Db, Tx } from '../../core/db.ts';
+import {
+  type IdempotentRequest,
+  idempotencyKeyHash,
+  openResponse,
+  type StoredResponse,
+  sealResponse,
+} from '../../core/idempotency.ts';
 import { withSchemaLock } from '../../core/migrate.ts';
+import { fail } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
 import { withClient } from '../../drivers/database/connect.ts';
+import type { RowPool, Transaction } from '../../drivers/row-database/row-pool.ts';
 import { forgetTransactionsSql } from '../tables/change-log.ts';
+import type { RowTable } from './row-table.ts';
+
+export async function deleteExpiredRowKeys(rowsDb: Db): Promise<void> {
+  await sql`delete from svc_data.idempotency_keys
+    where created_at < now() - make_interval(hours => ${idempotencyKeptHours})`.execute(rowsDb);
+}
+
+/** Keys are in the data database, so that rows and key are committed together. */
+export async function runOnce(
+  tx: Transaction,
+  tables: readonly Pick<RowTable, 'view'>[],
+  request: IdempotentRequest,
+  work: () => Promise<StoredResponse>,
+): Promise<StoredResponse> {
+  const keyHash = idempotencyKeyHash(request);
+  const view = sha256(JSON.stringify(tables.map(({ view: { rows, columns } }) => [rows, columns])));
+  // Held until the end of the transaction. A parallel request with the key fails instead of waiting.
+  const lock = await tx.query('select pg_try_advisory_xact_lock(hashtextextended($1, 0))::text', [keyHash]);
+  if (lock.rows[0]?.[0] !== 'true') throw fail('idempotency_in_progress');
+  const stored = await tx.query(
+    `select request_hash, encode(answer, 'base64') from svc_data.idempotency_keys
+      where caller_id = $1 and key_hash = $2 and created_at > now() - make_interval(hours => ${idempotencyKeptHours})`,
+    [request.callerId, keyHash],
+  );
+  const [requestHash, response] = stored.rows[0] ?? [];
+  if (response) {
+    if (requestHash !== request.requestHash) throw fail('idempotency_mismatch');
+    const answer = openResponse(Buffer.from(response, 'base64'), request.key);
+    return answer.view === view ? answer : withoutContent(answer);
+  }
+  const result = { ...(await work()), view };
+  await tx.query(
+    `insert into svc_data.idempotency_keys (caller_id, key_hash, request_hash, answer) values ($1, $2, $3, decode($4, 'base64'))
+      on conflict (caller_id, key_hash) do update
+      set request_hash = excluded.request_hash, answer = excluded.answer, created_at = now()`,
+    [request.callerId, keyHash, request.requestHash, sealResponse(result, request.key).toString('base64')],
+  );
+  return result;
+}
+
+/** The caller sees other rows or columns by now: they learn that it was done, and nothing of what they saw. */
+function withoutContent({ status }: StoredResponse): StoredResponse {
+  return { status: status === 200 ? 204 : status, headers: {}, body: '' };
+}
+
+export type BatchLimit = (appId: string) => Promise<void>;
+
+/** Outside the batch's transaction, so that batches do not wait for each other. */
+export function createBatchLimit(rowDb: RowPool): BatchLimit {
+  return async (appId) => {
+    const { rows } = await rowDb.of(appId).run('write', recordBatchSql, [appId]);
+    if (rows.length > 0) return;
+    const oldest = await rowDb.of(appId).run('read', retryAfterSql, [appId]);
+    const seconds = Math.max(1, Math.ceil(Number(oldest.rows[0]?.[0] ?? 1)));
+    throw fail('rate_limited', {
+      detail: `An app may send ${batchRequestsPerMinuteMax} batches per minute.`,
+      headers: { 'retry-after': String(seconds) },
+    });
+  };
+}
+
+const withinMinute =
+  "array(select t from unnest(b.times) t where t > clock_timestamp() - interval '1 minute')";
+
+/** Returns no row when the limit is reached. The lock on the app's row serializes parallel requests. */
+const recordBatchSql = `
+  insert into svc_data.batch_times as b (app_id, times) values ($1::uuid, array[clock_timestamp()])
+  on conflict (app_id) do update set times = ${withinMinute} || clock_timestamp()
+  where cardinality(${withinMinute}) < ${batchRequestsPerMinuteMax}
+  returning 1::text`;
+
+const retryAfterSql = `
+  select extract(epoch from min(t) + interval '1 minute' - clock_timestamp())::text
+  from svc_data.batch_times b, unnest(b.times) t where b.app_id = $1::uuid and t > clock_timestamp() - interval '1 minute'`;
+
+export async function hasRows(tx: Tx, { from }: Pick<RowTable, 'from'>): Promise<boolean> {
+  const { rows } = await sql`select from ${sql.raw(from)} limit 1`.execute(tx);
+  return rows.length > 0;
+}
 
 /** These tables (idempotency keys, batch times, the epoch of the database, finished changes of tables) need neither migrations nor backups. */
 export async function createDataSchema(options: {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { isAlways } from '../tables/conditions.ts';
-import type { TableGrantEntry } from '../tables/grants-store.ts';
+import type { TableGrantEntry } from '../tables/grants.ts';
 import { viewOf } from './access.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
 import { testTable } from './testing.ts';

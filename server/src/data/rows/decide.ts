@@ -9,7 +9,6 @@ import {
 import type { AppOfTenant } from '../../apps/record/find-app.ts';
 import { ownsApp, type TenantAccess, type TokenScope } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
-import { type Me, withCallerValues } from '../tables/caller-values.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import {
   allOf,
@@ -18,11 +17,13 @@ import {
   equals,
   isAlways,
   isNever,
+  type Me,
   never,
   type PlannedCondition,
   planCondition,
+  withCallerValues,
 } from '../tables/conditions.ts';
-import type { TableGrantEntry } from '../tables/grants-store.ts';
+import type { TableGrantEntry } from '../tables/grants.ts';
 import {
   type Access,
   type Alternative,

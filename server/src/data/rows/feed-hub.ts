@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Invalidation } from '../../core/invalidation.ts';
 import { fail } from '../../core/problem.ts';
 import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
-import { newChangesSql, snapshotSql } from './changes-sql.ts';
+import { newChangesSql, snapshotSql } from './feed-changes.ts';
 
 export interface Snapshot {
   text: string;

@@ -1,5 +1,6 @@
 import { rowSegment } from '@svc/contract/row-path.ts';
 import { rowBytesMax } from '@svc/contract/rows.ts';
+import { escapeIdentifier as ident } from 'pg';
 import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
@@ -8,6 +9,7 @@ import type { FastPathResponse } from '../../http/handlers.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { equals, type PlannedCondition } from '../tables/conditions.ts';
 import { changeable, isWritable } from './access.ts';
+import { conditionSql, dialectOf, type RowRefs, type Values, valuesFor } from './condition-sql.ts';
 import {
   emptyResponse,
   jsonResponse,
@@ -15,13 +17,7 @@ import {
   parsePreferences,
   type RowsCtx,
 } from './context.ts';
-import {
-  foreignDeleteSql,
-  foreignInsertSql,
-  foreignUpdateSql,
-  lastIdSql,
-  lockForeignSql,
-} from './foreign-sql.ts';
+import { runOnce } from './data-schema.ts';
 import {
   isNotModified,
   parseReturnedRow,
@@ -30,13 +26,65 @@ import {
   rowEtag,
   whereRowId,
 } from './get-row.ts';
-import { hasSeveralObjects } from './json-lines.ts';
 import { parseQuery } from './parse-query.ts';
 import { columnProblems, incompleteRow, isProblems, parseRowObject, rowProblemsError } from './parse-row.ts';
-import { existsSql, oneSql } from './sql.ts';
-import { runOnce } from './store.ts';
+import { hasSeveralObjects } from './request-body.ts';
+import type { RowTable } from './row-table.ts';
+import { existsSql, oneSql, type Statement } from './sql.ts';
 import type { InsertedColumn } from './write-sql.ts';
 import { ifPlanHeader, previewResponse } from './write-transaction.ts';
+
+/** Statements that change a row behind a connector. Its columns have no version, and masks do not apply to what is stored. */
+type Where = readonly PlannedCondition[];
+
+const foreignName = ({ catalogue: { schema, table } }: RowTable) => `${ident(schema)}.${ident(table)}`;
+
+/** Values without a type: the server takes that of the column. */
+function bindPlain(values: Values, { column, value }: InsertedColumn): string {
+  if (typeof value === 'object' && value !== null) return value.sql;
+  values.push(dialectOf(values).encode(value, column.type));
+  return `$${values.length}`;
+}
+
+/** The stored columns themselves, as they are called in the other database. */
+function foreignWhere(planned: Where, values: Values): string {
+  return ` where ${planned.map((condition) => conditionSql(condition, values, byPhysicalName)).join(' and ')}`;
+}
+const byPhysicalName: RowRefs = { column: ({ physical }) => ident(physical) };
+
+function lockForeignSql(table: RowTable, planned: Where): Statement {
+  const values = valuesFor(table);
+  return { text: `select 1 from ${foreignName(table)}${foreignWhere(planned, values)} for update`, values };
+}
+
+function foreignUpdateSql(table: RowTable, changed: readonly InsertedColumn[], planned: Where): Statement {
+  const values = valuesFor(table);
+  const sets = changed.map((change) => `${ident(change.column.physical)} = ${bindPlain(values, change)}`);
+  return {
+    text: `update ${foreignName(table)} set ${sets.join(', ')}${foreignWhere(planned, values)}`,
+    values,
+  };
+}
+
+function foreignDeleteSql(table: RowTable, planned: Where): Statement {
+  const values = valuesFor(table);
+  return { text: `delete from ${foreignName(table)}${foreignWhere(planned, values)}`, values };
+}
+
+/** Returns the primary key, where the server can. */
+function foreignInsertSql(table: RowTable, inserted: readonly InsertedColumn[]): Statement {
+  const values = valuesFor(table);
+  const names = inserted.map(({ column }) => ident(column.physical));
+  const items = inserted.map((column) => bindPlain(values, column));
+  const { returning, noValues } = dialectOf(values);
+  const row = names.length === 0 ? noValues : `(${names.join(', ')}) values (${items.join(', ')})`;
+  const keys = table.catalogue.foreign?.keys.map(({ physical }) => ident(physical)) ?? [];
+  return { text: `insert into ${foreignName(table)} ${row}${returning(keys)}`, values };
+}
+
+function lastIdSql(table: RowTable): Statement {
+  return { text: 'select last_insert_id()', values: valuesFor(table) };
+}
 
 /** Changes of one row behind a connector, by its primary key. */
 export async function writeForeignRow(

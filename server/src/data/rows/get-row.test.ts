@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { foreignCatalogue } from '../connectors/foreign-catalogue.ts';
+import { foreignCatalogue } from '../connectors/foreign-tables.ts';
 import { equals } from '../tables/conditions.ts';
 import { ifMatchVersions, isNotModified, rowEtag } from './get-row.ts';
 import { rowTable, type TableView } from './row-table.ts';

@@ -7,11 +7,11 @@ import { Failure, fail } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import { silentLog, testCaller } from '../../testing.ts';
 import type { RowAction } from './access.ts';
-import { createCursors } from './cursor.ts';
-import { createFeedPositions } from './feed-position.ts';
+import { createFeedPositions } from './feed-changes.ts';
 import type { FilesDeps } from './files.ts';
 import { createRowsHandler } from './handler.ts';
 import { parseQuery, type QueryUse } from './parse-query.ts';
+import { createCursors } from './plan.ts';
 import { testTable } from './testing.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'QUERY'] as const;

@@ -5,9 +5,8 @@ import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
-import type { CallerLimit } from '../../http/caller-limit.ts';
 import type { FastPathHandler, FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
-import { createCallCounter } from '../../http/rate-limit.ts';
+import { type CallerLimit, createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import type { ChangeAction } from './access.ts';
@@ -23,7 +22,7 @@ import {
   recordShown,
   withPreferenceApplied,
 } from './context.ts';
-import type { Cursors } from './cursor.ts';
+import { createBatchLimit } from './data-schema.ts';
 import { createExportLimit, exportRows } from './export-rows.ts';
 import { type FilesDeps, sendFile, signFile, withUploadedFiles } from './files.ts';
 import { type FeedDeps, followRows } from './follow-rows.ts';
@@ -31,22 +30,19 @@ import { writeForeignRow } from './foreign-write.ts';
 import { hasPaging, preferredFormat } from './formats.ts';
 import { getRow } from './get-row.ts';
 import { createRecordRead } from './governed-read.ts';
-import { listHistory, listTrash } from './history.ts';
 import { insertBatch } from './insert-batch.ts';
 import { insertRow, upsertRow } from './insert-row.ts';
-import { hasSeveralObjects } from './json-lines.ts';
 import { countRows, listRows } from './list-rows.ts';
 import { parseQuery } from './parse-query.ts';
+import { listHistory, listTrash, restoreRows } from './past-rows.ts';
 import { isPeoplePath, type PeopleCall } from './people.ts';
-import { createRequestBody, type ReceivedBody } from './request-body.ts';
-import { restoreRows } from './restore-rows.ts';
+import type { Cursors } from './plan.ts';
+import { createRequestBody, hasSeveralObjects, type ReceivedBody } from './request-body.ts';
 import { isTableOutdated, rowError, withoutHiddenReferrer } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
-import { createBatchLimit } from './store.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
 import { planUpsert } from './upsert-rows.ts';
-import { requireAction } from './write-checks.ts';
-import { reachesOthers } from './write-transaction.ts';
+import { reachesOthers, requireAction } from './write-transaction.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;

@@ -6,7 +6,6 @@ import type { FastPathResponse } from '../../http/handlers.ts';
 import { versionColumn } from '../tables/catalogue.ts';
 import { isAlways } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
-import { LineReader, type RowLine } from './json-lines.ts';
 import {
   advanceSequenceSql,
   type FillOptions,
@@ -18,13 +17,19 @@ import {
   nextNumberSql,
   type RowInput,
 } from './parse-row.ts';
-import type { ReceivedBody } from './request-body.ts';
+import { LineReader, type ReceivedBody, type RowLine } from './request-body.ts';
 import { rowError } from './row-errors.ts';
 import type { RowTable } from './row-table.ts';
 import { violationSql } from './sql.ts';
 import { idJson, type Upsert, UpsertRows } from './upsert-rows.ts';
-import { insertCheck, presentColumns, refusedRow } from './write-checks.ts';
-import { countPreviewConflict, previewResponse, runWrite } from './write-transaction.ts';
+import {
+  countPreviewConflict,
+  insertCheck,
+  presentColumns,
+  previewResponse,
+  refusedRow,
+  runWrite,
+} from './write-transaction.ts';
 
 interface BatchRows {
   add(line: number, values: (string | null)[], input: RowInput): void;

@@ -24,15 +24,18 @@ import {
 import { createOutput, type Output } from './row-table.ts';
 import { oneSql } from './sql.ts';
 import { type Upsert, type UpsertResult, UpsertRows } from './upsert-rows.ts';
-import { insertCheck, isAddressable, presentColumns, refusedRow } from './write-checks.ts';
 import { insertSql } from './write-sql.ts';
 import {
   countPreviewConflict,
   hasCause,
   ifPlanHeader,
+  insertCheck,
+  isAddressable,
   type PreviewedChange,
+  presentColumns,
   previewResponse,
   type RowWritten,
+  refusedRow,
   runWrite,
   type WriteMode,
 } from './write-transaction.ts';

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { batchLinesMax, rowBytesMax } from '@svc/contract/rows.ts';
 import fc from 'fast-check';
 import { Failure } from '../../core/problem.ts';
-import { hasSeveralObjects, LineReader } from './json-lines.ts';
-import { ReceivedBody } from './request-body.ts';
+import { hasSeveralObjects, LineReader, ReceivedBody } from './request-body.ts';
 import { testTable } from './testing.ts';
 
 const table = testTable();

@@ -22,9 +22,8 @@ import {
   planSort,
   withoutStar,
 } from './plan.ts';
-import { knownFrame } from './related-frames.ts';
 import { type EmbedPlan, existsSql, type RelatedItem, shownSql } from './related-sql.ts';
-import { findRelation, type OpenRelated, type RelatedTable, type Relation } from './relations.ts';
+import { findRelation, knownFrame, type OpenRelated, type RelatedTable, type Relation } from './relations.ts';
 import {
   createOutput,
   failUnknown,

@@ -2,7 +2,7 @@ import { escapeIdentifier as ident } from 'pg';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import type { PlannedCondition } from '../tables/conditions.ts';
 import { bindAs, dialectOf, type Values } from './condition-sql.ts';
-import { jsonKind } from './json-rows.ts';
+import { jsonKind } from './formats.ts';
 import type { PlannedSort } from './plan.ts';
 import type { RelatedPlan } from './plan-related.ts';
 import { columnRef, isJoined, type Output, type RowTable } from './row-table.ts';

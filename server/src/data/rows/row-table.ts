@@ -5,7 +5,7 @@ import { fail } from '../../core/problem.ts';
 import type { RowFile } from '../storage/row-files.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { always, isAlways, type PlannedCondition } from '../tables/conditions.ts';
-import { type RowShape, rowShape } from './json-rows.ts';
+import { type RowShape, rowShape } from './formats.ts';
 import type { HashKeys, Mask } from './masks.ts';
 import type { PlannedSearch } from './search.ts';
 

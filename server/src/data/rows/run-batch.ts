@@ -21,9 +21,14 @@ import { parseQuery } from './parse-query.ts';
 import { rowError, withoutHiddenReferrer } from './row-errors.ts';
 import { createOutput } from './row-table.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
-import { requireAction } from './write-checks.ts';
 import { lockSql } from './write-sql.ts';
-import { planResponse, type RowWritten, runWrite, type WriteMode } from './write-transaction.ts';
+import {
+  planResponse,
+  type RowWritten,
+  requireAction,
+  runWrite,
+  type WriteMode,
+} from './write-transaction.ts';
 
 /** Of the request, for each table that its operations name. */
 export type BatchCtx = Pick<

@@ -1,7 +1,8 @@
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
-import { runStatement } from '../tables/physical-lock.ts';
+import { runStatement } from '../tables/lock-table.ts';
+import { hasRows } from './data-schema.ts';
 import { ownersAccess } from './decide.ts';
 import {
   advanceSequenceSql,
@@ -16,7 +17,6 @@ import {
 } from './parse-row.ts';
 import { rowError } from './row-errors.ts';
 import { createOutput, type RowTable, rowTable, wholeView } from './row-table.ts';
-import { hasRows } from './store.ts';
 import { insertSql } from './write-sql.ts';
 
 export interface SeedFile {

@@ -13,7 +13,7 @@ import {
   type Values,
   valuesFor,
 } from './condition-sql.ts';
-import { type Dialect, postgresDialect } from './dialect.ts';
+import { type Dialect, postgresDialect } from './dialects.ts';
 import type { AfterKey, ListPlan, PlannedSort } from './plan.ts';
 import { columnRef, type Join, type Output, type RowTable, type ViewColumn } from './row-table.ts';
 import { indexedCondition, searchConditions, vectorItems } from './search.ts';

@@ -12,16 +12,16 @@ import { isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import { listGroupsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
-import type { Me } from '../tables/caller-values.ts';
 import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
-import { listTableGrantEntries } from '../tables/grants-store.ts';
+import type { Me } from '../tables/conditions.ts';
+import { listTableGrantEntries } from '../tables/grants.ts';
 import { loadCatalogue } from '../tables/load-catalogue.ts';
 import { type Access, isWritable, type RowAction, viewOf } from './access.ts';
 import type { RowsPath } from './context.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
-import { loadGovernance, loadOwnApp } from './governance.ts';
 import type { GovernedTable } from './governed-read.ts';
 import { tenantHashKeys } from './masks.ts';
+import { loadGovernance, loadOwnApp } from './policies.ts';
 import { type RowTable, rowTable } from './row-table.ts';
 
 export interface TableAccess {

@@ -8,11 +8,11 @@ import { isAlways } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
 import { conditionSql, constantValues, newRow } from './condition-sql.ts';
 import type { RowsCtx } from './context.ts';
-import { LineReader, linesError } from './json-lines.ts';
 import { isGiven, newVersion, type RowInput } from './parse-row.ts';
+import { LineReader, linesError } from './request-body.ts';
 import { rowError } from './row-errors.ts';
 import { columnRef, type RowTable, requireNamedColumn } from './row-table.ts';
-import { insertCheck, refusedRow } from './write-checks.ts';
+import { insertCheck, refusedRow } from './write-transaction.ts';
 
 export interface Upsert {
   on: readonly CatalogueColumn[];

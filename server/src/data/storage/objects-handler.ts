@@ -4,8 +4,8 @@ import { type Failure, fail } from '../../core/problem.ts';
 import type { FastPathRequest, RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { type ByteRange, matchesIfNoneMatch, parseRange } from '../../http/headers.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
-import { blobKey, fileName } from './rules.ts';
 import type { DownloadClaims, ObjectClaims, ObjectsDeps } from './signed-urls.ts';
+import { blobKey, fileName } from './storage.ts';
 import { findObjectRow, type ObjectRow } from './store.ts';
 import { receiveObject } from './uploads.ts';
 

@@ -10,9 +10,17 @@ import {
   type MutationCtx,
 } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
-import { bytesLeft, objectAudit, objectRecord, requireNotArchived, requireSpace } from './rules.ts';
 import { signObjectUrl, type UrlSigning } from './signed-urls.ts';
-import { enqueueBlobDeletion, lockStorageForChange, requireStorage } from './storage.ts';
+import {
+  bytesLeft,
+  enqueueBlobDeletion,
+  lockStorageForChange,
+  objectAudit,
+  objectRecord,
+  requireNotArchived,
+  requireSpace,
+  requireStorage,
+} from './storage.ts';
 import {
   addToStorageUsage,
   deleteObjectRow,

@@ -4,9 +4,8 @@ import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import { blobKey, bytesLeft, requireSpace } from './rules.ts';
 import { type SignedBy, signObjectUrl, type UrlSigning } from './signed-urls.ts';
-import { requireStorage } from './storage.ts';
+import { blobKey, bytesLeft, requireSpace, requireStorage } from './storage.ts';
 import { addToStorageUsage, deleteObjectRow, findObjectRow, lockStorageRow } from './store.ts';
 
 /** A file that was uploaded for a column of a table. */

@@ -17,7 +17,7 @@ import { signUrlToken, type UrlClaims } from '../../http/signed-url.ts';
 import { findAppPrincipal } from '../../identity/app-identity/app-tokens.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
-import { fileName } from './rules.ts';
+import { fileName } from './storage.ts';
 
 interface CommonClaims extends UrlClaims {
   tenant: string;

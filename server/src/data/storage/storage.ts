@@ -1,5 +1,9 @@
+import type { StorageObject, getStorage as storageShape } from '@svc/contract/storage.shapes.ts';
+import { storageBytesMax } from '@svc/contract/storage.ts';
+import type { z } from 'zod';
 import { recheckApp } from '../../apps/record/app-access.ts';
 import {
+  type AppAccess,
   type AppCtx,
   type AppMutationCtx,
   type AppRef,
@@ -9,9 +13,8 @@ import {
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { fail } from '../../core/problem.ts';
+import { type Failure, fail } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import { blobKey, blobPrefix, requireNotArchived, type StorageRecord, storageRecord } from './rules.ts';
 import {
   deleteObjectRowsBatch,
   deleteStorageRow,
@@ -19,8 +22,62 @@ import {
   insertStorageRow,
   isBlobUsed,
   lockStorageRow,
+  type ObjectRow,
   type StorageRow,
 } from './store.ts';
+
+type ObjectRecord = z.output<typeof StorageObject>;
+type StorageRecord = z.output<typeof storageShape.answer>;
+
+export const blobPrefix = ({ tenantId, appId }: AppRef) => `storage/${tenantId}/${appId}/`;
+/** Ids only: object names never become names in the store. */
+export const blobKey = (app: AppRef, blobId: string) => `${blobPrefix(app)}${blobId}`;
+
+export function objectRecord(row: ObjectRow): ObjectRecord {
+  return {
+    key: row.key,
+    size: row.size,
+    content_type: row.content_type,
+    sha256: row.sha256,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function storageRecord(row: StorageRow | undefined): StorageRecord {
+  return {
+    enabled: row !== undefined,
+    enabled_at: row?.enabled_at.toISOString() ?? null,
+    objects: row?.objects ?? 0,
+    bytes: row?.bytes ?? 0,
+    bytes_max: storageBytesMax,
+  };
+}
+
+export function objectAudit(row: Pick<ObjectRow, 'size' | 'content_type' | 'sha256'>) {
+  return { size: row.size, content_type: row.content_type, sha256: row.sha256 };
+}
+
+export function requireNotArchived({ record }: Pick<AppAccess, 'record'>): void {
+  if (record === 'archived')
+    throw fail('app_not_active', { detail: 'The app is archived; its objects are read-only.' });
+}
+
+export function bytesLeft(storage: StorageRow, replaced: ObjectRow | undefined): number {
+  return Math.max(0, storageBytesMax - storage.bytes + (replaced?.size ?? 0));
+}
+
+export function requireSpace(size: number, left: number): void {
+  if (size > left) throw storageFullError();
+}
+
+export function storageFullError(): Failure {
+  return fail('limit_reached', { detail: `The storage limit of an app is ${storageBytesMax} bytes.` });
+}
+
+export function fileName(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
 
 export async function getStorage(ctx: AppCtx): Promise<StorageRecord> {
   return storageRecord(await findStorageRow(ctx.db, appRef(ctx)));

@@ -6,7 +6,7 @@ import { createTaggedCache } from '../../core/cache.ts';
 import type { AppRef } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { fixedKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { temporaryFolder } from '../../drivers/database/testing.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { signUrlToken, verifyUrlToken } from '../../http/signed-url.ts';
@@ -20,13 +20,12 @@ import {
   testMutation,
   useTestDatabase,
 } from '../../testing.ts';
+import { storageRoutes } from '../routes.ts';
 import { respond } from '../testing.ts';
 import { deleteObject } from './objects.ts';
 import { createObjectsHandler } from './objects-handler.ts';
-import { storageRoutes } from './routes.ts';
-import { blobPrefix } from './rules.ts';
 import { createIssuerAccess, type ObjectClaims } from './signed-urls.ts';
-import { deleteAppObjects, deleteUnusedBlob } from './storage.ts';
+import { blobPrefix, deleteAppObjects, deleteUnusedBlob } from './storage.ts';
 
 const testUrlKey = fixedKey('a key for tests');
 export const octets = { 'content-type': 'application/octet-stream' };

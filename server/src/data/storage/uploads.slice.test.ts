@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test';
 import { storageBytesMax } from '@svc/contract/storage.ts';
 import { sql } from 'kysely';
 import { silentLog, testMutation } from '../../testing.ts';
-import { blobPrefix } from './rules.ts';
-import { purgeStorage } from './storage.ts';
+import { blobPrefix, purgeStorage } from './storage.ts';
 import { codeOf, octets, sum, useStorage } from './testing.ts';
 import { deleteStaleUploads } from './uploads.ts';
 

@@ -6,12 +6,20 @@ import { runMutation } from '../../core/mutation.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
-import { bodyChunks } from './body-chunks.ts';
+import { bodyChunks } from '../../http/read-body.ts';
 import { putObject } from './objects.ts';
 import { finishFileUpload } from './row-files.ts';
-import { blobKey, bytesLeft, requireNotArchived, requireSpace, storageFullError } from './rules.ts';
 import type { Issuer, ObjectsDeps, PutClaims } from './signed-urls.ts';
-import { lockStorageForChange, lockStorageForFile, requireStorage } from './storage.ts';
+import {
+  blobKey,
+  bytesLeft,
+  lockStorageForChange,
+  lockStorageForFile,
+  requireNotArchived,
+  requireSpace,
+  requireStorage,
+  storageFullError,
+} from './storage.ts';
 import {
   deleteUploadRow,
   findObjectRow,

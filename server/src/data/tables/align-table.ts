@@ -11,7 +11,7 @@ import { isNamedByRules } from './access.ts';
 import { alterColumn, isRebuiltFor } from './alter-table.ts';
 import { createLogSql, hasHistory, indexLogSql, isLogged } from './change-log.ts';
 import { addColumnSql, addIndexSql, addVectorsSql } from './ddl.ts';
-import { resetTimeouts, run, runStatements, withTableLock } from './physical-lock.ts';
+import { resetTimeouts, run, runStatements, withTableLock } from './lock-table.ts';
 import { countAttributes, countDeclaredColumns, indexKind, needsRebuild, planIndex } from './rules.ts';
 import {
   type ColumnRow,
@@ -164,7 +164,7 @@ async function addMissingIndexes(ctx: MutationCtx, original: TableRow, copy: Tab
     const tx = await ctx.rows.tx();
     await run(tx, 'savepoint missing_index');
     try {
-      await addIndex(ctx, copy, { name, columns, is_unique, search });
+      await buildIndex(ctx, copy, { name, columns, is_unique, search });
       added.push(`${copy.name}.${name}`);
     } catch (error) {
       if (!['23505', '54000'].includes(sqlState(error) ?? '')) throw error;
@@ -176,7 +176,7 @@ async function addMissingIndexes(ctx: MutationCtx, original: TableRow, copy: Tab
 }
 
 /** Caller must hold the locks of the table, or have created it. */
-export async function addIndex(
+export async function buildIndex(
   ctx: MutationCtx,
   table: TableRow,
   {

@@ -17,7 +17,7 @@ import {
   setNullableSql,
   swapTableSql,
 } from './ddl.ts';
-import { resetTimeouts, run, withTableLock } from './physical-lock.ts';
+import { resetTimeouts, run, withTableLock } from './lock-table.ts';
 import { indexKind, planIndex } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 

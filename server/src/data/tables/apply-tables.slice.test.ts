@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { useTestDatabase } from '../../testing.ts';
+import { tableRoutes } from '../routes.ts';
 import { appCalls } from '../testing.ts';
-import { tableRoutes } from './routes.ts';
 import { insertRow, newTestTables, physicalState } from './testing.ts';
 
 const database = useTestDatabase();

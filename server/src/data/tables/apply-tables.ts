@@ -11,9 +11,9 @@ import { type AppCtx, type AppMutationCtx, type AppRef, appRef } from '../../cor
 import { type Db, sqlState } from '../../core/db.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
-import { listTableDefinitions } from './definitions.ts';
-import { resetTimeouts, run } from './physical-lock.ts';
-import { withoutReferenceIndexes } from './plan-indexes.ts';
+import { listTableDefinitions } from './copy-tables.ts';
+import { withoutReferenceIndexes } from './indexes.ts';
+import { resetTimeouts, run } from './lock-table.ts';
 import { type DeclaredTables, planSchema } from './plan-schema.ts';
 import {
   type DeclaredIndex,

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
-import { isNamedByRules } from './access.ts';
+import { isNamedByRules, requireUnnamedColumn } from './access.ts';
 import { alterTable, rebuildTable } from './alter-table.ts';
 import { addColumnSql, dropColumnSql, dropVectorsSql } from './ddl.ts';
 import {
@@ -18,7 +18,6 @@ import {
   requireColumn,
   saveTableChange,
 } from './lock-table.ts';
-import { requireUnnamedColumn } from './named-by-access.ts';
 import { addForeignKeys, indexReferences, resolveReferences } from './references.ts';
 import {
   columnSpec,

@@ -5,7 +5,7 @@ import pino from 'pino';
 import type { AppAccess, Caller, TenantAccess } from '../../core/context.ts';
 import { openControlDatabase } from '../../core/db.ts';
 import { runAs } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure } from '../../core/problem.ts';
 import { qualifiedTable } from './catalogue.ts';
 import { executeStep, type SchemaStep } from './schema-steps.ts';

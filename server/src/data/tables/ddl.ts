@@ -18,8 +18,7 @@ import {
   type TableId,
   versionColumn,
 } from './catalogue.ts';
-import { createLogSql, createTriggersSql, dropLogSql, isLogged } from './change-log.ts';
-import { refuseOnCitusSql } from './citus.ts';
+import { createLogSql, createTriggersSql, dropLogSql, isLogged, refuseOnCitusSql } from './change-log.ts';
 import { addForeignKeySql, addKeySql, dropForeignKeySql, dropKeySql } from './references-ddl.ts';
 import type { IndexPlan } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
@@ -294,7 +293,7 @@ function physicalTableSql(
   ];
 }
 
-/** Whatever removes a file from a row, in the transaction that does: the file is then looked at (see `rows/unused-files.ts`). */
+/** Whatever removes a file from a row, in the transaction that does: the file is then looked at (see `rows/files.ts`). */
 function fileColumnSql(target: string, { number, type }: Pick<ColumnRow, 'number' | 'type'>): Statement[] {
   if (!isFileType(type)) return [];
   const name = physicalColumnName(number);

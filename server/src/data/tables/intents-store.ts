@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
-import type { LoggedStatement } from '../../core/statement-log.ts';
+import type { LoggedStatement } from '../../core/mutation.ts';
 
 /** A change of tables that is committed in the catalogue and perhaps not in the second database. */
 export interface TableIntent {

@@ -10,7 +10,7 @@ import {
   physicalVectorName,
   type TableCatalogue,
 } from './catalogue.ts';
-import { listAppGrantEntries, type TableGrantEntry } from './grants-store.ts';
+import { listAppGrantEntries, type TableGrantEntry } from './grants.ts';
 import { findTableRow, listAllTableRows, type TableRow } from './store.ts';
 import { columnDefault } from './values.ts';
 

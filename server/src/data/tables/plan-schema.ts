@@ -8,7 +8,7 @@ import { fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { newTableRules, renameInRules } from './access.ts';
 import { parseColumns } from './columns.ts';
-import { planIndexes, storedIndexes } from './plan-indexes.ts';
+import { planIndexes, storedIndexes } from './indexes.ts';
 import { inReferenceOrder } from './references.ts';
 import { columnSpec, type NewColumn, tableRecord, withServiceColumns } from './rules.ts';
 import { inOrder, isShortened, type SchemaStep } from './schema-steps.ts';

@@ -9,7 +9,7 @@ import {
   type TableId,
   versionColumn,
 } from './catalogue.ts';
-import { requireTriggersSql } from './citus.ts';
+import { requireTriggersSql } from './change-log.ts';
 import type { Statement } from './ddl.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 

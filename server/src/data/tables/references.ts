@@ -4,8 +4,8 @@ import { type AppMutationCtx, appRef, type MutationCtx } from '../../core/contex
 import { sqlState } from '../../core/db.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
-import { addIndex } from './align-table.ts';
-import { runStatements, withTableLock } from './physical-lock.ts';
+import { buildIndex } from './align-table.ts';
+import { runStatements, withTableLock } from './lock-table.ts';
 import { addForeignKeySql, dropForeignKeySql } from './references-ddl.ts';
 import { defaultIndexName, type NewColumn } from './rules.ts';
 import { type ColumnRow, lockTableCreation, lockTableRow, type TableRow } from './store.ts';
@@ -62,7 +62,7 @@ export async function indexReferences(
     if (!column.ref_table) continue;
     const names = indexes.map(({ name }) => name);
     const name = defaultIndexName([column.name], 'plain', names);
-    indexes.push(await addIndex(ctx, table, { name, columns: [column], is_unique: false }));
+    indexes.push(await buildIndex(ctx, table, { name, columns: [column], is_unique: false }));
   }
   return indexes;
 }

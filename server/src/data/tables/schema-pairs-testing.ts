@@ -4,9 +4,9 @@ import { columnSpecText } from '@svc/contract/column-spec.ts';
 import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { sql } from 'kysely';
 import type { TestDatabase } from '../../testing.ts';
+import { tableRoutes } from '../routes.ts';
 import { appCalls } from '../testing.ts';
 import { versionColumn } from './catalogue.ts';
-import { tableRoutes } from './routes.ts';
 import { newTestTables, physicalState, qualifiedTableName } from './testing.ts';
 
 const worldsMax = 4;

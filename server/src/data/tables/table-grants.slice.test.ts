@@ -5,7 +5,7 @@ import { newApp } from '../../apps/record/testing.ts';
 import { operator } from '../../identity/provider/testing.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { newTenant, newUser, testMutation, useTestDatabase } from '../../testing.ts';
-import { listTableGrantEntries } from './grants-store.ts';
+import { listTableGrantEntries } from './grants.ts';
 import { newTestTables } from './testing.ts';
 
 const database = useTestDatabase();

@@ -1,9 +1,14 @@
 import type { Logger } from 'pino';
 import { type MutationCtx, platformTenantId, type RowTx } from '../../core/context.ts';
 import { type Db, sqlState, type Tx } from '../../core/db.ts';
-import { type OperatorDeps, type RowIntents, runAsOperator, UnsettledTables } from '../../core/mutation.ts';
+import {
+  type LoggedStatement,
+  type OperatorDeps,
+  type RowIntents,
+  runAsOperator,
+  UnsettledTables,
+} from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
-import type { LoggedStatement } from '../../core/statement-log.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import {
   type Definition,
@@ -23,7 +28,7 @@ import {
   type TableIntent,
   transactionStatus,
 } from './intents-store.ts';
-import { run, runStatement } from './physical-lock.ts';
+import { run, runStatement } from './lock-table.ts';
 
 interface IntentDeps extends Omit<OperatorDeps, 'rows'> {
   rowsDb: Db;
@@ -42,7 +47,7 @@ const findOutMsMax = 5_000;
 const settleMsMax = 5_000;
 const pauseMs = 100;
 const statementMsMax = 60_000;
-/** Later readers wait behind a lock request: see `physical-lock.ts`. */
+/** Later readers wait behind a lock request: see `lock-table.ts`. */
 const lockMsMax = 1_150;
 
 /**

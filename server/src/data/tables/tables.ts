@@ -4,22 +4,36 @@ import type { createTable as shape, updateTable as updateTableShape } from '@svc
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import { recheckApp } from '../../apps/record/app-access.ts';
-import { type AppCtx, type AppMutationCtx, appRef } from '../../core/context.ts';
-import type { Tx } from '../../core/db.ts';
+import {
+  type AppCtx,
+  type AppMutationCtx,
+  type AppRef,
+  appRef,
+  type MutationCtx,
+} from '../../core/context.ts';
+import { sqlState, type Tx } from '../../core/db.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
-import { newTableRules } from './access.ts';
+import { newTableRules, requireDroppable, requireRenamable, warnIfGranted } from './access.ts';
 import { alterTable } from './alter-table.ts';
 import { qualifiedTable } from './catalogue.ts';
 import { createLogSql, dropLogSql, hasHistory, indexLogSql, isLogged } from './change-log.ts';
 import { parseColumns } from './columns.ts';
-import { createTableSql, dropTableSql } from './ddl.ts';
-import { countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants-store.ts';
-import { auditTable, enableStorageForFiles, lockTable, requireTable, saveTableChange } from './lock-table.ts';
-import { requireDroppable, requireRenamable, warnIfGranted } from './named-by-access.ts';
-import { runStatements, withTableLock } from './physical-lock.ts';
+import { createTableSql, dropSchemaSql, dropTableSql } from './ddl.ts';
+import { countAppGrants, countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants.ts';
+import {
+  auditTable,
+  enableStorageForFiles,
+  lockTable,
+  requireTable,
+  resetTimeouts,
+  run,
+  runStatements,
+  saveTableChange,
+  withTableLock,
+} from './lock-table.ts';
 import { addForeignKeys, indexReferences, requireUnreferenced, resolveReferences } from './references.ts';
 import {
   ownerColumnProblem,
@@ -36,6 +50,7 @@ import {
   findTableRow,
   insertTableRow,
   listTableRows,
+  lockAppTableRows,
   lockTableCreation,
   type TableRow,
 } from './store.ts';
@@ -200,4 +215,55 @@ async function countLostRows(tx: Tx, table: string): Promise<number | string> {
   );
   const rows = counted.rows[0]?.rows ?? 0;
   return rows > countedMax ? `at least ${countedMax}` : rows;
+}
+
+/** Fails with 409 `table_busy` while an export that began earlier still reads a table. */
+export async function dropAppTables(ctx: MutationCtx, app: AppRef) {
+  const tables = await lockAppTables(ctx, app);
+  await ctx.rows.requireSettled(app.appId);
+  const grants = await countAppGrants(ctx.db, app.tenantId, app.appId);
+  const tx = await ctx.rows.tx();
+  // With a separate data server, the control transaction is idle meanwhile.
+  if (ctx.db !== tx) await run(ctx.db, `set local idle_in_transaction_session_timeout = ${idleMsMax}`);
+  for (const table of tables) await withTableLock(ctx, { table, block: 'everyone' }, []);
+  for (const each of new Set([tx, ctx.db])) await resetTimeouts(each);
+  let rows = 0;
+  for (const table of tables) rows += await countRows(tx, qualifiedTable(table));
+  await runStatements(tx, dropSchemaSql(app.appId));
+  return { tables: tables.length, rows, grants };
+}
+
+const idleMsMax = 60_000;
+
+async function lockAppTables(ctx: MutationCtx, app: AppRef) {
+  try {
+    await lockTableCreation(ctx.db, app.appId);
+    return await lockAppTableRows(ctx.db, app);
+  } catch (error) {
+    // A schema change that began before the app was deleted is still running.
+    throw sqlState(error) === '55P03' ? fail('table_busy', {}, { cause: error }) : error;
+  }
+}
+
+const countedOfAppBytesMax = 8 * 1024 * 1024;
+
+async function countRows(tx: Tx, table: string): Promise<number> {
+  const sized = await sql<{ bytes: number }>`
+    select pg_relation_size(oid)::float8 as bytes from pg_class
+    where oid = to_regclass(${sql.lit(table)})`.execute(tx);
+  const bytes = sized.rows[0]?.bytes;
+  // Already dropped in a second database, by an interrupted change of an earlier version.
+  if (bytes === undefined) return 0;
+  if (bytes > countedOfAppBytesMax) return estimateRows(tx, table);
+  const counted = await sql<{ rows: number }>`
+    select count(*)::int as rows from ${sql.raw(table)}`.execute(tx);
+  return counted.rows[0]?.rows ?? 0;
+}
+
+async function estimateRows(tx: Tx, table: string): Promise<number> {
+  const explained = await sql<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] | string }>`
+    explain (format json) select from ${sql.raw(table)}`.execute(tx);
+  const plan = explained.rows[0]?.['QUERY PLAN'];
+  const parsed = typeof plan === 'string' ? JSON.parse(plan) : plan;
+  return Math.round(parsed?.[0]?.Plan?.['Plan Rows'] ?? 0);
 }

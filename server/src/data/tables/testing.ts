@@ -2,15 +2,14 @@ import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import { appRef, type Caller } from '../../core/context.ts';
 import { openControlDatabase } from '../../core/db.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { freshDatabase } from '../../drivers/database/testing.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { tableRoutes } from '../routes.ts';
 import { createDataSchema } from '../rows/data-schema.ts';
 import { appCalls } from '../testing.ts';
 import { physicalColumnName, physicalSchemaName, qualifiedTable, versionColumn } from './catalogue.ts';
-
 import { loadCatalogue } from './load-catalogue.ts';
-import { tableRoutes } from './routes.ts';
 import { createTableIntents } from './table-intents.ts';
 
 export type TestTables = Awaited<ReturnType<typeof newTestTables>>;

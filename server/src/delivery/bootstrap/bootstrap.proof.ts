@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { fail } from '../../core/problem.ts';
-import { GitError } from '../../drivers/git/git-client.ts';
+import { GitError } from '../../drivers/git/run-git.ts';
 import { loginHeaders } from '../../identity/provider/testing.ts';
 import { newUser } from '../../testing.ts';
 import { hookChecksMax } from './rules.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../../core/context.ts';
 import { loginHeaders, startServerCopy } from '../../identity/provider/testing.ts';
 import { newUser } from '../../testing.ts';
-import { bootstrapRoutes } from './routes.ts';
+import { bootstrapRoutes } from '../routes.ts';
 import { type BootstrapWorld, newSlug, newTemplate, newWorld, useBootstrap, watchCalls } from './testing.ts';
 
 const { database, env } = useBootstrap();

@@ -1,6 +1,6 @@
 import { conflictError } from '../../apps/record/apps.ts';
 import { findApp, findAppById } from '../../apps/record/find-app.ts';
-import { filterFreeSlugs } from '../../apps/record/names-store.ts';
+import { filterFreeSlugs } from '../../apps/record/names.ts';
 import { type AppAccess, ownsApp, type TenantAccess, type TenantCtx } from '../../core/context.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import type { DeviceGrant, Installation, RepoName } from '../../drivers/git/git-host.ts';
@@ -8,10 +8,10 @@ import type { RunMode } from '../../http/router.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { type Connection, findConnection } from '../git-connections/connections.ts';
-import type { GitDeps, TenantUser } from '../git-connections/deps.ts';
 import { requestDeviceCode } from '../git-connections/link-flow.ts';
+import type { GitDeps, TenantUser } from '../git-connections/rules.ts';
 import { getUserToken, hasGitAccount, withGitUser } from '../git-connections/user-tokens.ts';
-import type { BootstrapDeps, RepoRequest } from './deps.ts';
+import type { BootstrapDeps, RepoRequest } from './rules.ts';
 
 export interface HostCheck {
   /** Whether the caller's git account is linked; otherwise the run waits for approval. */

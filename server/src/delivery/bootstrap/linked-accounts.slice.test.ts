@@ -7,10 +7,9 @@ import { testMutation } from '../../testing.ts';
 import { storeLink } from '../git-connections/accounts.ts';
 import { pollDeviceFlow } from '../git-connections/link-flow.ts';
 import { signUserToken } from '../git-host/tokens.ts';
-import type { BootstrapDeps } from './deps.ts';
-import { linkEvents, markDenied } from './link-events.ts';
-
-import { bootstrapRoutes } from './routes.ts';
+import { bootstrapRoutes } from '../routes.ts';
+import type { BootstrapDeps } from './rules.ts';
+import { linkEvents, markDenied } from './runs.ts';
 import { type BootstrapWorld, newSlug, newWorld, useBootstrap } from './testing.ts';
 
 const { database, env } = useBootstrap();

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { renameManifest } from './manifest.ts';
+import { renameManifest } from './seed-repo.ts';
 
 const names = { name: 'Mine', slug: 'mine', tenant: null };
 

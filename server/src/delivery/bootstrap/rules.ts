@@ -1,3 +1,4 @@
+import type { createApp } from '@svc/contract/apps.shapes.ts';
 import {
   bootstrapEndStates,
   type bootstrapFailureCodes,
@@ -6,6 +7,12 @@ import {
   type bootstrapStepStates,
   bootstrapSteps,
 } from '@svc/contract/bootstrap.ts';
+import type { setSite } from '@svc/contract/static-sites.shapes.ts';
+import type { z } from 'zod';
+import type { OperatorDeps } from '../../core/mutation.ts';
+import type { TableDefinition } from '../../data/tables/copy-tables.ts';
+import type { GitClient } from '../../drivers/git/git-client.ts';
+import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { DeploymentStatus } from '../deployments/deployment-record.ts';
 
 export type StepName = (typeof bootstrapSteps)[number];
@@ -105,7 +112,7 @@ export function isMarked(description: string, runId: string): boolean {
 
 const marker = (runId: string) => `(svc run ${runId})`;
 
-export type DeploymentOutcome =
+type DeploymentOutcome =
   | { is: 'open' | 'done' }
   /** A newer deployment replaced it and is followed instead. */
   | { is: 'replaced' }
@@ -157,3 +164,42 @@ function removeBuiltIn(apiUrl: string, repo: string): string {
   const hint = 'SVC_TOKEN is a login token; an operator issues one: svc-admin tokens issue --user <e-mail>';
   return `curl -X DELETE -H "Authorization: Bearer $SVC_TOKEN" ${apiUrl}/repos/${repo} # ${hint}`;
 }
+
+export interface BootstrapDeps extends OperatorDeps {
+  gitHost: GitHost;
+  git: GitClient;
+  now: () => Date;
+  baseUrl: string;
+  appsDomain: string;
+  /** Parent of the folders in which template files are assembled. */
+  dataDir: string;
+  onCommitted?: (tag: string) => void;
+}
+
+/** Notifies the workers of all server processes. */
+export const workTag = 'work:bootstraps';
+
+/** The complete request, stored with the run: later changes of the template or source do not affect it. */
+export interface RunInput {
+  slug: string;
+  app: z.output<typeof createApp.body>;
+  /** Site configuration of a fork's source. */
+  siteConfig: z.output<typeof setSite.body> | null;
+  /** Tables that the code needs. */
+  tables: readonly TableDefinition[];
+  repo: RepoRequest;
+  seed: Seed;
+}
+
+export interface RepoRequest {
+  /** Null: the owner of the installation, or the tenant. */
+  owner: string | null;
+  name: string;
+  isPrivate: boolean;
+  installationId: number | null;
+}
+
+/** Source of the first commit. */
+export type Seed =
+  | { kind: 'template'; templateId: string }
+  | { kind: 'copy'; tenantId: string; appId: string };

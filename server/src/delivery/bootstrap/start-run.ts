@@ -1,18 +1,37 @@
-import type { startBootstrap as shape } from '@svc/contract/bootstrap.shapes.ts';
+import type { forkApp as forkShape, startBootstrap as shape } from '@svc/contract/bootstrap.shapes.ts';
 import { approvalMinutesMax } from '@svc/contract/bootstrap.ts';
 import type { GitDeviceCode } from '@svc/contract/git-host.shapes.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
-import { conflictError } from '../../apps/record/apps.ts';
+import { findOrigin } from '../../apps/record/app-status.ts';
+import { conflictError, getApp } from '../../apps/record/apps.ts';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
-import { Failure, validationError } from '../../core/problem.ts';
+import { Failure, fail, validationError } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
+import { listTableDefinitions } from '../../data/tables/copy-tables.ts';
 import type { RunMode } from '../../http/router.ts';
+import { findConnection } from '../git-connections/connections.ts';
 import { startGitLink } from '../git-connections/link-flow.ts';
-import { findTemplateSource } from '../templates/template-source.ts';
-import { type BootstrapDeps, type RepoRequest, type RunInput, workTag } from './deps.ts';
-import { checkHost, type HostCheck } from './host-checks.ts';
-import { firstBranch, type RunKind, type StepName } from './rules.ts';
+import { getSite } from '../static-sites/site.ts';
+import { findTemplateSource, type TemplateInfo } from '../templates/templates.ts';
+import {
+  canReadCode,
+  checkHost,
+  codeAccess,
+  type ForkSource,
+  findForkSource,
+  type HostCheck,
+} from './host-checks.ts';
+import {
+  type BootstrapDeps,
+  firstBranch,
+  type RepoRequest,
+  type RunInput,
+  type RunKind,
+  type Seed,
+  type StepName,
+  workTag,
+} from './rules.ts';
 import { endRun, type RunRecord, runRecord } from './runs.ts';
 import type { StepEnd } from './step.ts';
 import { reserveAppFor } from './steps.ts';
@@ -28,7 +47,7 @@ interface NewRun {
 }
 
 /** Also creates the app if the git account is already linked. */
-export async function startRun(
+async function startRun(
   ctx: TenantMutationCtx,
   { kind, input, templateId, sourceAppId, from }: NewRun,
   { isLinked, grant }: HostCheck,
@@ -150,13 +169,13 @@ export function startBootstrap(
   );
 }
 
-export function resolveSlug({ slug, name }: Pick<Input, 'slug' | 'name'>): string {
+function resolveSlug({ slug, name }: Pick<Input, 'slug' | 'name'>): string {
   const found = slug ?? slugFromName(name ?? '');
   if (!found) throw validationError('slug', 'is missing');
   return found;
 }
 
-export function repoRequest(
+function repoRequest(
   input: Pick<Input, 'git_host_owner' | 'installation_id' | 'repo_name' | 'repo_private' | 'slug' | 'name'>,
 ): RepoRequest {
   return {
@@ -185,4 +204,116 @@ export async function deferFailure<T>(check: Promise<T>): Promise<Deferred<T>> {
 export function unwrapDeferred<T>(deferred: Deferred<T>): T {
   if ('failure' in deferred) throw deferred.failure;
   return deferred.value;
+}
+
+type ForkInput = z.output<typeof forkShape.body>;
+
+export type PreparedFork = Awaited<ReturnType<typeof prepareFork>>;
+
+/** Runs before the transaction, because it asks the git host. */
+export async function prepareFork(ctx: TenantCtx, input: ForkInput, deps: BootstrapDeps, mode: RunMode) {
+  const source = await findForkSource(ctx, { ref: input.source });
+  const code = await chooseSeed(ctx, { source, template: input.template, mode }, deps);
+  const hostCheck = await checkHost(deps, ctx, { slug: resolveSlug(input), repo: repoRequest(input), mode });
+  return { source, ...code, hostCheck };
+}
+
+/** Copies code, settings and table definitions; never rows, objects, variables, domains, members, grants or tokens. */
+export async function forkApp(
+  ctx: TenantMutationCtx,
+  input: ForkInput,
+  { source, seed, template, hostCheck }: PreparedFork,
+  deps: BootstrapDeps,
+) {
+  const slug = resolveSlug(input);
+  const app = await copySettings(ctx, source, template);
+  const { config } = await getSite({ ...ctx, ...source }, deps);
+  return startRun(
+    ctx,
+    {
+      kind: 'fork',
+      input: {
+        slug,
+        app: {
+          ...app,
+          slug,
+          name: input.name ?? app.name,
+          ...(input.subdomain === undefined ? {} : { subdomain: input.subdomain }),
+        },
+        siteConfig: Object.keys(config).length === 0 ? null : config,
+        tables: template?.tables ?? (await listSourceTables(ctx, source)),
+        repo: repoRequest(input),
+        seed,
+      },
+      templateId: template?.id ?? (await findTemplateId(ctx, source)),
+      sourceAppId: source.app.id,
+      from: seed.kind === 'copy' ? `app ${source.app.slug}` : `app ${source.app.slug}, by its template`,
+    },
+    hostCheck,
+    deps,
+  );
+}
+
+/** The requested template, the code of the source, or the template of the source. */
+async function chooseSeed(
+  ctx: TenantCtx,
+  { source, template, mode }: { source: ForkSource; template: string | undefined; mode: RunMode },
+  deps: BootstrapDeps,
+): Promise<{ seed: Seed; template: TemplateInfo | null }> {
+  const { tenant, app } = source;
+  if (template === undefined) {
+    if (await canReadSource(ctx, source, deps, mode))
+      return { seed: { kind: 'copy', tenantId: tenant.id, appId: app.id }, template: null };
+  }
+  const templateRef = template ?? (await findTemplateId(ctx, source));
+  if (templateRef === null) throw fail('code_not_readable');
+  const found = await findTemplateSource(deps, { tenantId: ctx.tenant.id, template: templateRef }).catch(
+    (error) => {
+      // The source's template may belong to another tenant.
+      throw template === undefined ? fail('code_not_readable', {}, { cause: error }) : error;
+    },
+  );
+  return { seed: { kind: 'template', templateId: found.id }, template: found };
+}
+
+/** A preview does not ask the git host and assumes access. */
+async function canReadSource(
+  ctx: TenantCtx,
+  source: ForkSource,
+  deps: BootstrapDeps,
+  mode: RunMode,
+): Promise<boolean> {
+  if (mode === 'execute')
+    return canReadCode(deps, source, { userId: ctx.caller.userId, tenantId: ctx.tenant.id });
+  const connection = await findConnection(ctx.db, { tenantId: source.tenant.id, appId: source.app.id });
+  return codeAccess(source, connection, deps.gitHost) !== 'closed';
+}
+
+/** Empty unless the caller owns the source: reading the code does not include its tables. */
+async function listSourceTables(ctx: Pick<TenantCtx, 'db'>, { tenant, app }: ForkSource) {
+  if (app.relation !== 'owner' && app.relation !== 'co_owner') return [];
+  return listTableDefinitions(ctx.db, { tenantId: tenant.id, appId: app.id });
+}
+
+async function findTemplateId(ctx: Pick<TenantCtx, 'db'>, { tenant, app }: ForkSource) {
+  return (await findOrigin(ctx.db, { tenantId: tenant.id, appId: app.id })).templateId;
+}
+
+async function copySettings(
+  ctx: TenantMutationCtx,
+  source: ForkSource,
+  template: TemplateInfo | null,
+): Promise<RunInput['app']> {
+  const app = await getApp({ ...ctx, ...source });
+  const isSameTenant = source.tenant.id === ctx.tenant.id;
+  return {
+    name: app.name,
+    summary: app.summary,
+    description: app.description,
+    category: isSameTenant ? app.category_id : null,
+    auth_mode: app.auth_mode,
+    data_scopes: app.data_scopes,
+    deploy_method: template?.deployMethod ?? app.deploy_method,
+    resource_preset: app.resource_preset,
+  };
 }

@@ -3,16 +3,17 @@ import { createLeasedWorker, type LeasedWorker } from '../../core/jobs.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { Failure } from '../../core/problem.ts';
 import { canonicalJson, sha256 } from '../../core/values.ts';
-import { GitError } from '../../drivers/git/git-client.ts';
 import { RepositoryError } from '../../drivers/git/git-host.ts';
-import { type BootstrapDeps, workTag } from './deps.ts';
+import { GitError } from '../../drivers/git/run-git.ts';
 import {
   attemptsMax,
+  type BootstrapDeps,
   type ClassifiedFailure,
   classify,
   nextStep,
   retryDelaySeconds,
   type StepName,
+  workTag,
 } from './rules.ts';
 import { endRun, type RunResult } from './runs.ts';
 import { seedRepo } from './seed-repo.ts';
@@ -36,7 +37,7 @@ import {
 /**
  * The lifecycle of a bootstrap run. `svc.bootstrap_runs.state` and its transitions:
  *
- *   awaiting_approval → running    the user's git account was linked (link-events.ts)
+ *   awaiting_approval → running    the user's git account was linked (runs.ts)
  *   awaiting_approval → failed     the device code was denied or expired (failUnapprovedRuns)
  *   awaiting_approval → canceled   by the user, or by a new run with the same slug
  *   running           → done       all steps are done

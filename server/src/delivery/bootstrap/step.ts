@@ -4,8 +4,7 @@ import { runMutation } from '../../core/mutation.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUser } from '../../people/users/users.ts';
-import type { BootstrapDeps } from './deps.ts';
-import type { FailureCode } from './rules.ts';
+import type { BootstrapDeps, FailureCode } from './rules.ts';
 import { type Claim, lockClaimedRun, type Run } from './store.ts';
 
 export interface StepWork {

@@ -3,7 +3,7 @@ import { createApp } from '../../apps/record/apps.ts';
 import type { AppMutationCtx, AppRef, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
-import { createTablesFromDefinitions } from '../../data/tables/definitions.ts';
+import { createTablesFromDefinitions } from '../../data/tables/copy-tables.ts';
 import {
   type GitHostInstallation,
   type Installation,

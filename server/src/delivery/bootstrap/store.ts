@@ -2,10 +2,10 @@ import { bootstrapSteps } from '@svc/contract/bootstrap.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
 import { canonicalJson, sha256 } from '../../core/values.ts';
-import type { RunInput } from './deps.ts';
 import {
   type FailureCode,
   leaseSeconds,
+  type RunInput,
   type RunKind,
   type RunState,
   type StepName,

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { appRoutes } from '../../apps/record/routes.ts';
+import { appRoutes } from '../../apps/routes.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import { createOutbox } from '../../core/outbox-worker.ts';
-import { tableRoutes } from '../../data/tables/routes.ts';
-import { createGitClient } from '../../drivers/git/create-git-client.ts';
+import { tableRoutes } from '../../data/routes.ts';
 import type { GitClient } from '../../drivers/git/git-client.ts';
+import { createGitClient } from '../../drivers/git/git-client.ts';
 import type { GitHostInstallation, GitHostUser } from '../../drivers/git/git-host.ts';
 import { loginHeaders, peopleRoutes, startServerCopy } from '../../identity/provider/testing.ts';
 import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
 import { createHook, createHookTopic } from '../git-connections/hooks.ts';
 import { hostToken, startBuiltIn } from '../git-host/testing.ts';
+import { bootstrapRoutes } from '../routes.ts';
 import { until, useEnv } from '../testing.ts';
-import type { BootstrapDeps } from './deps.ts';
-import { bootstrapRoutes } from './routes.ts';
+import type { BootstrapDeps } from './rules.ts';
 import { createBootstrapWorker } from './state-machine.ts';
 
 type BootstrapEnv = Awaited<ReturnType<typeof startBootstrap>>;

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { sourceBytesMax } from '@svc/contract/deployments.ts';
 import { previewSleepMinutes, seedBytesMax, seedRowsMax } from '@svc/contract/previews.ts';
 import { sql } from 'kysely';
-import { findDataScopes } from '../../apps/record/app-status.ts';
-import { addDataScopes } from '../../apps/record/data-scopes.ts';
+import { addDataScopes, findDataScopes } from '../../apps/record/app-status.ts';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
@@ -22,11 +21,10 @@ import {
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { SourcePlan } from '../detect/plan-source.ts';
 import { loadEnv, openEnv, sealEnv } from '../env/env.ts';
-import { frameworkEnv } from '../env/framework-env.ts';
-import { platformEnv } from '../env/platform-env.ts';
+import { frameworkEnv, platformEnv } from '../env/platform-env.ts';
 import { findConnection } from '../git-connections/connections.ts';
-import type { GitDeps } from '../git-connections/deps.ts';
 import { openRemote } from '../git-connections/repositories.ts';
+import type { GitDeps } from '../git-connections/rules.ts';
 import { SourceError, type UnpackDeps, unpackUpload } from '../sources/unpack-source.ts';
 import { siteConfigOf } from '../static-sites/deployment-releases.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
@@ -41,11 +39,15 @@ import {
   withLease,
 } from './claimed-work.ts';
 import { loadDeployedApp } from './deployment-record.ts';
-import type { DeploymentEnvironment, DeploymentSource, FetchedSource } from './deps.ts';
 import { openReviewDatabase } from './reviews.ts';
-import { isInReview, needsReview } from './rules.ts';
-import { recordSource } from './source-files.ts';
-import { copySourceFiles } from './sources-store.ts';
+import {
+  type DeploymentEnvironment,
+  type DeploymentSource,
+  type FetchedSource,
+  isInReview,
+  needsReview,
+} from './rules.ts';
+import { copySourceFiles, recordSource } from './source-files.ts';
 import { type DeploymentRow, findLiveDeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
-import { buildKey, createBuildStore, leastUsed, removeOrphanBuilds } from './build-store.ts';
+import { buildKey, createBuildStore, leastUsed, removeOrphanBuilds } from './artifacts.ts';
 import { loadDeployedApp } from './deployment-record.ts';
 import { useDeployments } from './testing.ts';
 

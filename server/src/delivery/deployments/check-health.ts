@@ -1,7 +1,8 @@
 import type { InstanceState } from '../../drivers/runtime/runtime.ts';
 import { DeploymentFailure } from './claimed-work.ts';
-import type { InstanceRow } from './instances-store.ts';
-import { drainMsMax, drainMsMin } from './rules.ts';
+import { type InstanceRow, saveAddress } from './instances-store.ts';
+import { type DeploymentDeps, drainMsMax, drainMsMin, healthSettings } from './rules.ts';
+import { findDeploymentRow } from './store.ts';
 
 export interface HealthCheck {
   /** Where it was started; its state may name another one. */
@@ -98,6 +99,26 @@ export function isHealthy(status: number, path: string | null): boolean {
 
 export function unhealthyError(detail: string): DeploymentFailure {
   return new DeploymentFailure('health_check_failed', 'health', detail);
+}
+
+/** Routes requests to an instance again once it is healthy, after a restart or at another address. */
+export async function restoreAddress(
+  { db, log, runtime }: Pick<DeploymentDeps, 'db' | 'log' | 'runtime'>,
+  { id, handle, tenant_id: tenantId, app_id: appId, deployment_id }: InstanceRow,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const row = await findDeploymentRow(db, { tenantId, appId }, deployment_id);
+  let address = (await runtime.list()).find(({ instanceId }) => instanceId === id)?.address;
+  if (!row || !address) return false;
+  const getState = () => runtime.getState({ instanceId: id, handle: handle ?? {} });
+  try {
+    address = await checkHealth({ address, ...healthSettings(row), getState, signal });
+  } catch (error) {
+    // The next round checks it again or replaces it.
+    log.info({ err: error, app: appId, instance: id }, 'instance is not healthy');
+    return false;
+  }
+  return saveAddress(db, { id, address });
 }
 
 export interface Draining {

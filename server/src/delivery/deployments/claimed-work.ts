@@ -8,16 +8,15 @@ import type { MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { isUuid } from '../../core/values.ts';
-import { GitError } from '../../drivers/git/git-client.ts';
+import { GitError } from '../../drivers/git/run-git.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
 import { publishLiveEvent } from '../static-sites/live-events.ts';
 import { endDeploymentRow, expireArtifacts } from './artifacts.ts';
-import type { DeploymentDeps } from './deps.ts';
 import type { Instances } from './instances.ts';
 import { abandonInstances } from './instances-store.ts';
-import { deploymentName, workTag } from './rules.ts';
+import { type DeploymentDeps, deploymentName, workTag } from './rules.ts';
 import {
   type DeploymentRow,
   type DeploymentState,

@@ -6,7 +6,7 @@ import { type AppCtx, type AppRef, appRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { type Route, routes } from '../../http/router.ts';
-import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/read-lines.ts';
+import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/log-lines.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
 
 /** The log of an app never ends, because it can be deployed again; that of one deployment does. */

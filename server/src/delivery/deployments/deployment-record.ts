@@ -9,10 +9,13 @@ import type { AppRow } from '../../apps/record/find-app.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
+import { confirmedSeconds } from './instances-store.ts';
 import {
   type DeploymentReview,
   type DeploymentRow,
+  findDeploymentOfRelease,
   findDeploymentRow,
+  findLiveDeploymentRow,
   findQueuePositions,
   findReviews,
   listDeploymentRows,
@@ -117,4 +120,38 @@ export async function loadDeployedApp(db: Db, { tenantId, appId }: AppRef) {
   const { cpu, memory_mb: memoryMb, disk_mb: diskMb } = resourcesOf[row.tier];
   const number = row.number ?? (await assignRuntimeNumber(db, { tenantId, appId }));
   return { slug: row.slug, method: row.deploy_method, number, limits: { cpu, memoryMb, diskMb } };
+}
+
+/** For other slices, which must not import the store. */
+export const findLiveDeployment: typeof findLiveDeploymentRow = findLiveDeploymentRow;
+export const findReleaseDeployment: typeof findDeploymentOfRelease = findDeploymentOfRelease;
+export const findDeployment: typeof findDeploymentRow = findDeploymentRow;
+
+/** The live deployment that responds instead of the app's site. */
+export async function findLiveProcess(
+  db: Db,
+  appRef: AppRef,
+): Promise<Pick<DeploymentRow, 'method'> | undefined> {
+  const live = await findLiveDeploymentRow(db, appRef);
+  return live?.method === 'static' ? undefined : live;
+}
+
+interface LiveInstances {
+  deploymentId: string;
+  addresses: string[];
+}
+
+/** Null for sites and for apps that do not run. Cached under the app's tag. */
+export async function findLiveInstances(db: Db, appId: string): Promise<LiveInstances | null> {
+  const { rows } = await sql<LiveInstances>`
+    select d.id as "deploymentId", array(
+      select i.address from svc.app_instances i
+      where i.deployment_id = d.id and i.state = 'ready' and i.address is not null
+        and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds})
+      order by i.started_at) as addresses
+    from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+    where a.id = ${appId} and a.record = 'active' and a.runtime = 'running' and d.method <> 'static'`.execute(
+    db,
+  );
+  return rows[0] ?? null;
 }

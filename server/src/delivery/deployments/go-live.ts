@@ -17,9 +17,8 @@ import { releaseDigest } from '../static-sites/rules.ts';
 import { applyTablesOf } from './apply-tables.ts';
 import { expireArtifacts } from './artifacts.ts';
 import { DeploymentFailure } from './claimed-work.ts';
-import type { DeploymentSites } from './deps.ts';
-import { deleteScales, resetActivity } from './processes-store.ts';
-import { deploymentName, replacedScales, reviewNote, workTag } from './rules.ts';
+import { deleteScales, resetActivity } from './processes.ts';
+import { type DeploymentSites, deploymentName, replacedScales, reviewNote, workTag } from './rules.ts';
 import {
   type DeploymentRow,
   findDeploymentOfRelease,

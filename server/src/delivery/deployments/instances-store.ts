@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
+import type { InstanceSlot } from './rules.ts';
 
 export interface InstanceRow {
   id: string;
@@ -141,4 +142,117 @@ export async function deleteNodeInstances(
 ): Promise<void> {
   const kept = except.map(({ instanceId }) => instanceId);
   await sql`delete from svc.app_instances where node = ${node} and id <> all(${kept}::uuid[])`.execute(db);
+}
+
+/**
+ * The instances that should run: of `svc.apps a`, its live deployment `d` and each process `p`, as many as `instancesMax`. The
+ * same rules as `processScales`.
+ */
+const running = sql`
+  svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+  cross join lateral jsonb_each(coalesce(d.start_with->'processes', '{"web": {}}')) as p (name, plan)`;
+const isAwake = sql`a.record = 'active' and a.runtime = 'running' and d.method <> 'static'
+  and not exists (select from svc.app_activity y where y.app_id = a.id and y.asleep_since is not null)`;
+const instancesMax = sql`coalesce(
+  (select s.instances from svc.app_scales s where s.app_id = a.id and s.process = p.name),
+  (p.plan->>'instances')::int, 1)`;
+
+/** How long a deployment that waits for its review runs after somebody has opened it. */
+const openedMinutes = 15;
+/** Of it, one instance of `web` is enough. */
+const reviewed = sql`svc.deployments d join svc.apps a on a.id = d.app_id
+  cross join (values ('web')) as p (name) cross join (values (1)) as n (index)`;
+const isOpened = sql`d.state = 'built' and d.ended_at is not null and d.method <> 'static'
+  and d.opened_at > now() - make_interval(mins => ${openedMinutes})
+  and a.record = 'active' and a.runtime = 'running'`;
+
+/** False if the deployment does not wait for a review. */
+export async function markOpened(db: Db, deploymentId: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update svc.deployments set opened_at = now()
+    where id = ${deploymentId} and state = 'built' and ended_at is not null`.execute(db);
+  return (numAffectedRows ?? 0n) > 0n;
+}
+
+/** The decision about the review waits until the transaction ends. */
+export async function lockInReview(tx: Db, deploymentId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from svc.deployments
+    where id = ${deploymentId} and state = 'built' and ended_at is not null for share`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Instances at the node that should not run. */
+export async function drainObsoleteInstances(db: Db, node: string): Promise<string[]> {
+  const { rows } = await sql<{ appId: string }>`
+    update svc.app_instances i set state = 'draining', draining_at = now()
+    where i.node = ${node} and i.state = 'ready' and not exists (
+      select from ${running}
+      where a.id = i.app_id and d.id = i.deployment_id and p.name = i.process and ${isAwake}
+        and i.index <= ${instancesMax})
+      and not exists (
+        select from ${reviewed}
+        where d.id = i.deployment_id and p.name = i.process and n.index = i.index and ${isOpened})
+    returning i.app_id as "appId"`.execute(db);
+  return rows.map(({ appId }) => appId);
+}
+
+export interface MissingInstance extends AppRef, InstanceSlot {
+  deploymentId: string;
+}
+
+const isMissing = sql`not exists (
+  select from svc.app_instances i
+  where i.deployment_id = d.id and i.process = p.name and i.index = n.index and i.state in ('starting', 'ready')
+    and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds}))`;
+
+/** Instances that should run and are not confirmed. */
+export async function listMissingInstances(db: Db, runtime: string): Promise<MissingInstance[]> {
+  const { rows } = await sql<MissingInstance>`
+    select a.tenant_id as "tenantId", a.id as "appId", d.id as "deploymentId", p.name as process, n.index
+    from ${running} cross join lateral generate_series(1, ${instancesMax}) as n (index)
+    where a.live_deployment_id is not null and d.runtime = ${runtime} and ${isAwake} and ${isMissing}
+    order by p.name <> 'web', d.live_at, p.name, n.index limit 200`.execute(db);
+  return rows;
+}
+
+/** Instances of deployments in review that somebody has opened. */
+export async function listMissingReviews(db: Db, runtime: string): Promise<MissingInstance[]> {
+  const { rows } = await sql<MissingInstance>`
+    select d.tenant_id as "tenantId", d.app_id as "appId", d.id as "deploymentId", p.name as process, n.index
+    from ${reviewed} where ${isOpened} and d.runtime = ${runtime} and ${isMissing}
+    order by d.opened_at desc limit 20`.execute(db);
+  return rows;
+}
+
+/** False if it runs by now, or should not. Locks the app's row and deletes the row of the instance that was lost. */
+export async function claimMissingInstance(tx: Db, missing: MissingInstance): Promise<boolean> {
+  const { tenantId, appId, deploymentId, process, index } = missing;
+  await sql`select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(
+    tx,
+  );
+  // A second statement: one that waits for a lock sees the other tables as they were before the wait.
+  const { rows } = await sql`
+    select from ${running} cross join (select ${index}::int as index) n
+    where a.tenant_id = ${tenantId} and a.id = ${appId} and d.id = ${deploymentId} and p.name = ${process}
+      and ${isAwake} and n.index <= ${instancesMax} and ${isMissing}
+    union all
+    select from ${reviewed}
+    where d.tenant_id = ${tenantId} and d.id = ${deploymentId} and p.name = ${process} and n.index = ${index}
+      and ${isOpened} and ${isMissing}`.execute(tx);
+  if (rows.length === 0) return false;
+  await sql`
+    delete from svc.app_instances
+    where deployment_id = ${deploymentId} and process = ${process} and index = ${index} and state <> 'draining'`.execute(
+    tx,
+  );
+  return true;
+}
+
+export async function hasAnythingToRun(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ is: boolean }>`
+    select exists (select from svc.app_instances) or exists (
+      select from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+      where a.record = 'active' and a.runtime = 'running' and d.method <> 'static') as is`.execute(db);
+  return rows[0]?.is === true;
 }

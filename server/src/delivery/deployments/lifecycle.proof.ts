@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { archiveApp, deleteApp, reactivateApp, resumeApp, suspendApp } from '../../apps/record/lifecycle.ts';
-
-import { purgeApp } from '../../apps/record/purge.ts';
-
+import {
+  archiveApp,
+  deleteApp,
+  purgeApp,
+  reactivateApp,
+  resumeApp,
+  suspendApp,
+} from '../../apps/record/lifecycle.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { codeOf } from '../../testing.ts';
 import { changeEnv } from '../env/env.ts';

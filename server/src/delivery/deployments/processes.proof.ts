@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { codeOf } from '../../testing.ts';
-import { readLastLines } from '../logs/read-lines.ts';
+import { readLastLines } from '../logs/log-lines.ts';
 import { until } from '../testing.ts';
+import { findLiveInstances } from './deployment-record.ts';
 import { restartApp, rollbackDeployment } from './deployments.ts';
-import { findLiveInstances } from './live-deployment.ts';
-import { listInstances, scaleApp } from './processes.ts';
-import { wakeApp } from './processes-store.ts';
+import { listInstances, scaleApp, wakeApp } from './processes.ts';
 import { type DeployWorld, testUrls, useDeployments } from './testing.ts';
 
 const { database, nodeApp, newWorld } = useDeployments();

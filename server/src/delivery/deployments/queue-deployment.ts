@@ -4,7 +4,7 @@ import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
-import type { PushDeployments } from '../git-connections/deps.ts';
+import type { PushDeployments } from '../git-connections/rules.ts';
 import { discardTopic, endDeploymentRow } from './artifacts.ts';
 import { drainAppInstances } from './instances-store.ts';
 import { deploymentName, needsReview, requireDeployable, workTag } from './rules.ts';

@@ -3,30 +3,26 @@ import { notifySql } from '../../core/invalidation.ts';
 import type { LeasedWorker } from '../../core/jobs.ts';
 import { appTag } from '../../core/tags.ts';
 import type { InstanceState } from '../../drivers/runtime/runtime.ts';
-import { type Draining, isDrained } from './check-health.ts';
-import type { DeploymentDeps } from './deps.ts';
+import { type Draining, isDrained, restoreAddress } from './check-health.ts';
 import type { Instances } from './instances.ts';
 import {
+  claimMissingInstance,
   clearAddress,
   confirmInstances,
   deleteInstanceRow,
   deleteLostInstances,
-  type InstanceRow,
-  insertInstanceRow,
-  listNodeInstances,
-  saveReady,
-} from './instances-store.ts';
-import { restoreAddress } from './live-deployment.ts';
-import { putToSleep } from './processes-store.ts';
-import {
-  claimMissingInstance,
   drainObsoleteInstances,
   hasAnythingToRun,
+  type InstanceRow,
+  insertInstanceRow,
   listMissingInstances,
   listMissingReviews,
+  listNodeInstances,
   type MissingInstance,
-} from './reconcile-store.ts';
-import { releaseMsMax } from './rules.ts';
+  saveReady,
+} from './instances-store.ts';
+import { putToSleep } from './processes.ts';
+import { type DeploymentDeps, releaseMsMax } from './rules.ts';
 import { findDeploymentRow } from './store.ts';
 
 export interface ReconcileOptions {

@@ -9,9 +9,8 @@ import {
   LeaseLost,
   withLease,
 } from './claimed-work.ts';
-import type { BuiltSite } from './deps.ts';
-
 import { goLive } from './go-live.ts';
+import { loadRunSettings } from './instances.ts';
 import {
   deleteInstanceRow,
   drainAppInstances,
@@ -19,8 +18,9 @@ import {
   listDeploymentInstances,
   saveReady,
 } from './instances-store.ts';
-import { listScales } from './processes-store.ts';
+import { listScales } from './processes.ts';
 import {
+  type BuiltSite,
   type InstanceSlot,
   instanceSlots,
   isOvertaken,
@@ -29,7 +29,6 @@ import {
   releaseMsMax,
   replacedScales,
 } from './rules.ts';
-import { loadRunSettings } from './run-settings.ts';
 import {
   type DeploymentRow,
   findDeploymentRow,

@@ -11,10 +11,9 @@ import {
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { approvedChanges, plannedTableSteps } from './apply-tables.ts';
 import { endDeploymentRow } from './artifacts.ts';
-import { abandonInstances } from './instances-store.ts';
-import { lockInReview, markOpened } from './reconcile-store.ts';
+import { abandonInstances, lockInReview, markOpened } from './instances-store.ts';
 import { deploymentName, workTag } from './rules.ts';
-import { listSourceChanges } from './sources-store.ts';
+import { listSourceChanges } from './source-files.ts';
 import {
   type DeploymentRow,
   findWaitingDeployment,

@@ -7,7 +7,7 @@ import { newApp } from '../../apps/record/testing.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { fixedKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { rawDatabasesAt } from '../../data/raw-databases/testing.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { readBaseEnvironment } from '../../drivers/runtime/process/environment.ts';
@@ -27,11 +27,11 @@ import { planSource } from '../detect/plan-source.ts';
 import { createLogSink } from '../logs/log-sink.ts';
 import { until } from '../testing.ts';
 import { deploymentEnvironment } from './build-deployment.ts';
-import type { DeploymentDeps } from './deps.ts';
+import { findLiveInstances } from './deployment-record.ts';
 import { deploymentSites } from './go-live.ts';
-import { findLiveInstances } from './live-deployment.ts';
 import { startDeployments } from './open-deployments.ts';
 import { queueDeployment } from './queue-deployment.ts';
+import type { DeploymentDeps } from './rules.ts';
 import { type DeploymentRow, findDeploymentRow, findLiveDeploymentRow, listDeploymentRows } from './store.ts';
 
 export const testUrls = {

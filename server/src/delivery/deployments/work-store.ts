@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import { type Db, sqlState } from '../../core/db.ts';
 import { notifySql } from '../../core/invalidation.ts';
-import { logTag } from '../logs/read-lines.ts';
+import { logTag } from '../logs/log-lines.ts';
 import { leaseMs } from './rules.ts';
 import type { DeploymentRow, DeploymentState } from './store.ts';
 

@@ -12,9 +12,7 @@ import {
   loadClaimedRow,
   toDeploymentFailure,
 } from './claimed-work.ts';
-import type { BuiltSite, DeploymentDeps } from './deps.ts';
 import { findAdvice } from './failure-advice.ts';
-
 import type { Instances } from './instances.ts';
 import {
   beginRelease,
@@ -23,7 +21,7 @@ import {
   releaseWithTimeout,
   runReleaseCommand,
 } from './release-deployment.ts';
-import { attemptsMax, busyTenants, renewEveryMs } from './rules.ts';
+import { attemptsMax, type BuiltSite, busyTenants, type DeploymentDeps, renewEveryMs } from './rules.ts';
 import type { DeploymentRow } from './store.ts';
 import {
   type Claim,

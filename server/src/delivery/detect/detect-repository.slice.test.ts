@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { GitHost, GitHostUser, TreeEntry } from '../../drivers/git/git-host.ts';
 import { codeOf, newTenant, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';
-import type { GitDeps } from '../git-connections/deps.ts';
+import type { GitDeps } from '../git-connections/rules.ts';
 import { detectRepository } from './detect-repository.ts';
 
 let database: TestDatabase;

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { TenantCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { RepoName, RepositoryReader, TreeEntry } from '../../drivers/git/git-host.ts';
-import type { GitDeps } from '../git-connections/deps.ts';
+import type { GitDeps } from '../git-connections/rules.ts';
 import { withGitUser } from '../git-connections/user-tokens.ts';
 
 const incompleteList = 'has more files than the git host lists';

@@ -12,10 +12,10 @@ import {
   testOrigin,
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../../testing.ts';
-import { findLiveDeployment } from '../deployments/live-deployment.ts';
+import { findLiveDeployment } from '../deployments/deployment-record.ts';
+import { appEnvRoutes } from '../routes.ts';
 import { loadEnv, openEnv, sealEnv } from './env.ts';
 import { platformEnv } from './platform-env.ts';
-import { appEnvRoutes } from './routes.ts';
 
 const urls = {
   baseUrl: testOrigin,

@@ -1,27 +1,20 @@
 import type { EnvVariable } from '@svc/contract/deployments.shapes.ts';
+import { type envEnvironments, envVariablesMax } from '@svc/contract/deployments.ts';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
-import type { AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
+import type { AppAccess, AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
 import { declareSealingKey } from '../../core/keys.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
+import { fail } from '../../core/problem.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { platformVariableNames } from '../../drivers/runtime/open-runtime.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 import { platformEnvNames } from './platform-env.ts';
-import { auditChanges, checkVariableLimit, diffEnv, type EnvChangeInput, requireActiveApp } from './rules.ts';
-import {
-  countEnvRows,
-  deleteEnvRow,
-  type Environment,
-  type EnvRow,
-  type EnvScope,
-  listEnvRows,
-  putEnvRow,
-} from './store.ts';
 
 type EnvRecord = z.output<typeof EnvVariable>;
 
@@ -190,4 +183,97 @@ export async function openEnv(db: Db, { deploymentId, sealed }: { deploymentId: 
   return Env.parse(
     JSON.parse(unseal(await sealingKey(db, deploymentEnvKey), { sealed, boundTo: deploymentId })),
   );
+}
+
+interface EnvChangeInput {
+  set: Readonly<Record<string, string>>;
+  unset: readonly string[];
+}
+
+type EnvChanges = ReturnType<typeof diffEnv>;
+
+function diffEnv(current: ReadonlyMap<string, string>, { set, unset }: EnvChangeInput) {
+  const names = Object.keys(set).sort();
+  return {
+    added: names.filter((name) => !current.has(name)),
+    changed: names.filter((name) => current.has(name) && current.get(name) !== set[name]),
+    removed: [...new Set(unset)].filter((name) => current.has(name)).sort(),
+  };
+}
+
+function checkVariableLimit(current: ReadonlyMap<string, string>, { added, removed }: EnvChanges) {
+  if (added.length === 0 || current.size + added.length - removed.length <= envVariablesMax) return;
+  throw fail('limit_reached', { detail: `An app may have at most ${envVariablesMax} variables.` });
+}
+
+/** For plan and audit log: names only, never a value or its hash. */
+function auditChanges({ added, changed, removed }: EnvChanges, environment: Environment) {
+  const prefix = environment === 'production' ? '' : `${environment} `;
+  const each = (names: readonly string[], word: string | null) =>
+    names.map((name) => [`${prefix}${name}`, word] as const);
+  return {
+    before: Object.fromEntries([...each(added, null), ...each(changed, 'set'), ...each(removed, 'set')]),
+    after: Object.fromEntries([...each(added, 'set'), ...each(changed, 'changed'), ...each(removed, null)]),
+  };
+}
+
+function requireActiveApp({ record }: Pick<AppAccess, 'record'>): void {
+  if (record !== 'active')
+    throw fail('app_not_active', { detail: 'The app is archived; reactivate it first.' });
+}
+
+type Environment = (typeof envEnvironments)[number];
+
+/** The variables of an app for itself, or for the previews of its branches. */
+interface EnvScope extends AppRef {
+  environment: Environment;
+}
+
+interface EnvRow {
+  app_id: string;
+  tenant_id: string;
+  environment: Environment;
+  name: string;
+  value_sealed: Buffer;
+  updated_by: string;
+  updated_at: Date;
+}
+type Tables = { app_env: EnvRow };
+
+function listEnvRows(db: Db, { tenantId, appId, environment }: EnvScope): Promise<EnvRow[]> {
+  return db
+    .withTables<Tables>()
+    .selectFrom('app_env')
+    .selectAll()
+    .where((row) => row.and({ tenant_id: tenantId, app_id: appId, environment }))
+    .orderBy('name')
+    .execute();
+}
+
+async function putEnvRow(tx: Tx, row: EnvRow): Promise<void> {
+  const { value_sealed, updated_by, updated_at } = row;
+  await tx
+    .withTables<Tables>()
+    .insertInto('app_env')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['app_id', 'environment', 'name'])
+        .doUpdateSet({ value_sealed, updated_by, updated_at }),
+    )
+    .execute();
+}
+
+async function deleteEnvRow(tx: Tx, { tenantId, appId, environment }: EnvScope, name: string): Promise<void> {
+  await sql`delete from svc.app_env
+    where tenant_id = ${tenantId} and app_id = ${appId} and environment = ${environment} and name = ${name}`.execute(
+    tx,
+  );
+}
+
+async function countEnvRows(db: Db, { tenantId, appId }: AppRef): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::int as total from svc.app_env
+    where tenant_id = ${tenantId} and app_id = ${appId}`.execute(db);
+  return rows[0]?.total ?? 0;
 }

@@ -9,7 +9,7 @@ import { isStorageEnabled } from '../../data/storage/storage.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 
-export interface EnvTarget extends AppRef {
+interface EnvTarget extends AppRef {
   deploymentId: string;
   commit: string | null;
 }
@@ -17,7 +17,7 @@ export interface EnvTarget extends AppRef {
 /** Different for each instance. */
 const identityVariables = ['SVC_APP_TOKEN', 'SVC_APP_TOKEN_URL'];
 
-export interface PlatformEnv {
+interface PlatformEnv {
   /** Without access to the app's database. */
   build: Record<string, string>;
   /** Overridden by variables of the app's owners. */
@@ -55,9 +55,44 @@ export async function platformEnv(
 }
 
 /** Which process of the app an instance is, and which instance of it. */
-export const instanceVariables = ['SVC_PROCESS', 'SVC_INSTANCE'] as const;
+const instanceVariables = ['SVC_PROCESS', 'SVC_INSTANCE'] as const;
 
 export async function platformEnvNames(db: Db, urls: SiteUrls, target: Omit<EnvTarget, 'deploymentId'>) {
   const { run } = await platformEnv(db, urls, { ...target, deploymentId: '' });
   return [...Object.keys(run), ...instanceVariables, ...identityVariables];
+}
+
+interface FrameworkEnv {
+  build: Readonly<Record<string, string>>;
+  run: Readonly<Record<string, string>>;
+}
+
+/** What adapters of frameworks read to choose a form of server, and to know the address of the app behind a proxy. */
+const frameworks: Readonly<Record<string, (url: string | undefined) => FrameworkEnv>> = {
+  sveltekit: (url) => ({
+    // With this, adapter-auto builds a server for Node.js.
+    build: { GCP_BUILDPACKS: 'svc' },
+    run: {
+      ...(url === undefined ? {} : { ORIGIN: url }),
+      PROTOCOL_HEADER: 'x-forwarded-proto',
+      HOST_HEADER: 'x-forwarded-host',
+      ADDRESS_HEADER: 'x-forwarded-for',
+    },
+  }),
+  nuxt: () => ({ build: { NITRO_PRESET: 'node-server' }, run: {} }),
+  nextjs: () => ({ build: { NEXT_TELEMETRY_DISABLED: '1' }, run: { NEXT_TELEMETRY_DISABLED: '1' } }),
+  astro: () => ({ build: { ASTRO_TELEMETRY_DISABLED: '1' }, run: {} }),
+  rails: () => ({
+    build: { RAILS_ENV: 'production' },
+    run: { RAILS_ENV: 'production', RAILS_SERVE_STATIC_FILES: '1', RAILS_LOG_TO_STDOUT: '1' },
+  }),
+  // Without it, what an app prints is in its log only when it ends.
+  python: () => ({ build: { PYTHONUNBUFFERED: '1' }, run: { PYTHONUNBUFFERED: '1' } }),
+};
+
+export function frameworkEnv(
+  framework: string | null | undefined,
+  { SVC_APP_URL }: Readonly<Record<string, string>>,
+): FrameworkEnv {
+  return frameworks[framework ?? '']?.(SVC_APP_URL?.replace(/\/$/, '')) ?? { build: {}, run: {} };
 }

@@ -16,9 +16,8 @@ import {
   insertStateRow,
 } from './connection-store.ts';
 import { archivedError, connectRepository } from './connections.ts';
-import { type GitDeps, tenantUser } from './deps.ts';
 import { type PreparedConnection, prepareConnection } from './repositories.ts';
-import { type ConnectionRecord, connectionRecord } from './rules.ts';
+import { type ConnectionRecord, connectionRecord, type GitDeps, tenantUser } from './rules.ts';
 
 export async function beginGitConnection(
   ctx: AppMutationCtx,

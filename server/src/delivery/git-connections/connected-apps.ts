@@ -3,7 +3,7 @@ import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { appTag } from '../../core/tags.ts';
 import type { ConnectedApps, MissedPush, PushMessage, PushReport, ReceivedPush } from '../git-host/deps.ts';
-import { type LogWaits, readLastLines } from '../logs/read-lines.ts';
+import { type LogWaits, readLastLines } from '../logs/log-lines.ts';
 import {
   type ConnectionRow,
   findConnectionRow,
@@ -11,12 +11,12 @@ import {
   listConnectionRowsOfRepo,
 } from './connection-store.ts';
 import { connectRepository } from './connections.ts';
-import type { GitDeps, PushDeployments, PushedDeployment, PushPreviews } from './deps.ts';
-import { findPushRow, hasPushOfCommit } from './push-store.ts';
 import {
   deploymentText,
   findPushedApp,
+  findPushRow,
   hasEnded,
+  hasPushOfCommit,
   logPage,
   nextCommand,
   notDeployedAdvice,
@@ -24,7 +24,8 @@ import {
   previewText,
   pushSummary,
   waitCommand,
-} from './push-texts.ts';
+} from './pushes.ts';
+import type { GitDeps, PushDeployments, PushedDeployment, PushPreviews } from './rules.ts';
 import { recordPush } from './webhook.ts';
 
 export interface ConnectedAppsDeps extends OperatorDeps {

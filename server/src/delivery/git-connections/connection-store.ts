@@ -2,7 +2,7 @@ import type { hookStates } from '@svc/contract/git-connections.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { TenantUser } from './deps.ts';
+import type { TenantUser } from './rules.ts';
 
 export interface ConnectionRow {
   app_id: string;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { deleteApp } from '../../apps/record/lifecycle.ts';
-import { purgeApp } from '../../apps/record/purge.ts';
+import { deleteApp, purgeApp } from '../../apps/record/lifecycle.ts';
 import type { Repository } from '../../drivers/git/git-host.ts';
 import { installFor } from '../../drivers/git/testing/github-server.ts';
 import { testMutation } from '../../testing.ts';

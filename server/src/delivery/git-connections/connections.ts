@@ -21,12 +21,18 @@ import {
   lockConnectionRow,
   updateConnectionRow,
 } from './connection-store.ts';
-import { type GitDeps, type PushDeployments, tenantUser } from './deps.ts';
 import { createHookTopic, hookRemoval, removeHookTopic } from './hooks.ts';
-import { findLastPushRow } from './push-store.ts';
-import { findPushedApp, pushSummary } from './push-texts.ts';
+import { findLastPushRow, findPushedApp, pushSummary } from './pushes.ts';
 import { type PreparedConnection, parseRepoName, prepareConnection } from './repositories.ts';
-import { type ConnectionRecord, connectionRecord, isSameName, pushRecord } from './rules.ts';
+import {
+  type ConnectionRecord,
+  connectionRecord,
+  type GitDeps,
+  isSameName,
+  type PushDeployments,
+  pushRecord,
+  tenantUser,
+} from './rules.ts';
 
 export interface Connection {
   repo: RepoName;

@@ -10,8 +10,8 @@ import {
   updateHook,
   withTransactionDuringRequest,
 } from './connection-store.ts';
-import type { GitDeps } from './deps.ts';
 import { findConnectedRepository, parseRepoName, requireConnectedRepository } from './repositories.ts';
+import type { GitDeps } from './rules.ts';
 
 export const createHookTopic = 'git.makeHook';
 

@@ -7,8 +7,7 @@ import { seal, unseal } from '../../core/seal.ts';
 import type { DeviceGrant, GitAccount, UserTokens } from '../../drivers/git/git-host.ts';
 import type { RunMode } from '../../http/router.ts';
 import { planLink, storeLink } from './accounts.ts';
-import { type GitDeps, type LinkEvents, type TenantUser, tenantUser } from './deps.ts';
-import { accountRecord } from './rules.ts';
+import { accountRecord, type GitDeps, type LinkEvents, type TenantUser, tenantUser } from './rules.ts';
 import { loadSealingKey, signOwnToken } from './user-tokens.ts';
 
 type LinkDeps = GitDeps & { linkEvents: LinkEvents };

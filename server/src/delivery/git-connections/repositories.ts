@@ -8,8 +8,7 @@ import {
   type Repository,
   RepositoryError,
 } from '../../drivers/git/git-host.ts';
-import type { GitDeps, TenantUser } from './deps.ts';
-import { installationObstacle, isSameName } from './rules.ts';
+import { type GitDeps, installationObstacle, isSameName, type TenantUser } from './rules.ts';
 import { getUserToken, withGitUser } from './user-tokens.ts';
 
 interface ConnectionRequest {

@@ -4,7 +4,13 @@ import * as hostShapes from '@svc/contract/git-host.shapes.ts';
 import * as host from '@svc/contract/git-host.ts';
 import type { DeviceGrant } from '../../drivers/git/git-host.ts';
 import { type Route, route, routes } from '../../http/router.ts';
-import { listGitAccounts, listGitInstallations, listGitRepositories, unlinkGitAccount } from './accounts.ts';
+import {
+  deleteRepository,
+  listGitAccounts,
+  listGitInstallations,
+  listGitRepositories,
+  unlinkGitAccount,
+} from './accounts.ts';
 import { beginGitConnection, completeGitConnection, prepareCompletion } from './browser-connections.ts';
 import {
   connectGit,
@@ -14,9 +20,6 @@ import {
   prepareConnect,
   updateGit,
 } from './connections.ts';
-import { deleteRepository } from './delete-repository.ts';
-import type { GitDeps, LinkEvents } from './deps.ts';
-
 import {
   type PollResult,
   pollDeviceFlow,
@@ -25,6 +28,7 @@ import {
   startGitLink,
 } from './link-flow.ts';
 import type { PreparedConnection } from './repositories.ts';
+import type { GitDeps, LinkEvents } from './rules.ts';
 
 export const gitConnectionRoutes = (deps: GitDeps & GitStatusDeps & { linkEvents: LinkEvents }): Route[] => [
   ...routes(host, hostShapes, {

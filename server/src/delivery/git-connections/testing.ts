@@ -3,20 +3,19 @@ import { sql } from 'kysely';
 import { findApp } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
-import type { EffectHandler } from '../../core/outbox-worker.ts';
+import { type EffectHandler, rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { respond } from '../../data/testing.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 import { startTestGitHub } from '../../drivers/git/testing/github-server.ts';
 import { createApi } from '../../http/api.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { newTenant, newUser, type TestDatabase, testEvents } from '../../testing.ts';
-import { linkEvents } from '../bootstrap/link-events.ts';
+import { linkEvents } from '../bootstrap/runs.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { useEnv } from '../testing.ts';
-import type { GitDeps } from './deps.ts';
 import { createHook, createHookTopic, removeHook, removeHookTopic } from './hooks.ts';
 import { gitConnectionRoutes } from './routes.ts';
+import type { GitDeps } from './rules.ts';
 
 export type GitTestEnv = Awaited<ReturnType<typeof newGitEnv>>;
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import type { Repository } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { silentLog, testEvents } from '../../testing.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
-import { findOrCreateHostUser } from '../git-host/accounts-store.ts';
+import { findOrCreateHostUser } from '../git-host/host-store.ts';
 import { createPushPreviews } from '../previews/previews.ts';
 import { setupPage } from './browser-connections.ts';
 import { insertConnectionRow } from './connection-store.ts';

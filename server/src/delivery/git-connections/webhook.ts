@@ -10,23 +10,22 @@ import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { readBody } from '../../http/read-body.ts';
 import { findMember } from '../../people/tenants/members.ts';
-import { listAccountUserIds } from '../git-host/accounts-store.ts';
+import { listAccountUserIds } from '../git-host/host-store.ts';
 import {
   type ConnectionRow,
   listConnectionRowsOfRepo,
   lockConnectionRow,
   updateConnectionRow,
 } from './connection-store.ts';
-import type { GitDeps, PreviewSettings, PushDeployments, PushPreviews } from './deps.ts';
-import { listLinkedUserIds } from './link-store.ts';
+import { deletePushRowsBefore, findPushRow, insertPushRow, isPushOfCommit, type PushRow } from './pushes.ts';
 import {
-  deletePushRowsBefore,
-  findPushRow,
-  insertPushRow,
-  isPushOfCommit,
-  type PushRow,
-} from './push-store.ts';
-import { pushOutcome } from './rules.ts';
+  type GitDeps,
+  type PreviewSettings,
+  type PushDeployments,
+  type PushPreviews,
+  pushOutcome,
+} from './rules.ts';
+import { listLinkedUserIds } from './user-tokens.ts';
 
 export const webhookBytesMax = 5 * 1024 * 1024;
 

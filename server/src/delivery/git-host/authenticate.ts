@@ -4,10 +4,16 @@ import type { TokenScope } from '../../core/context.ts';
 import { loadKey } from '../../core/keys.ts';
 import { isWellFormedPat } from '../../identity/pats/find-pat.ts';
 import { findUser } from '../../people/users/users.ts';
-import { findInstallation } from './accounts-store.ts';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
-import { findToken, isStoredToken } from './login-store.ts';
-import { gitTokenKey, isSignedToken, readSignedToken, type SignedToken } from './tokens.ts';
+import { findInstallation } from './host-store.ts';
+import {
+  findToken,
+  gitTokenKey,
+  isSignedToken,
+  isStoredToken,
+  readSignedToken,
+  type SignedToken,
+} from './tokens.ts';
 
 export type Principal = { kind: 'app' } | UserPrincipal | InstallationPrincipal;
 

@@ -2,14 +2,13 @@ import { generateKeyPair, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Caller, MutationCtx, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { declareKey, declareSealingKey, type LiveKey } from '../../core/keys.ts';
+import { declareKey, type LiveKey } from '../../core/keys.ts';
 import type { MutationBase } from '../../core/mutation.ts';
-import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import type { GitProcesses } from './git-processes.ts';
-import { listHooksWithSecret, replaceHookSecret } from './hooks-store.ts';
+import { replaceHookSecrets } from './hooks.ts';
 import type { GitHostUrls } from './paths.ts';
-import type { RepositoryFolders } from './repository-folders.ts';
+import type { RepositoryFolders } from './repositories.ts';
 
 export interface GitHostDeps extends Pick<MutationBase, 'outbox' | 'onCommitted' | 'events'> {
   db: Db;
@@ -91,14 +90,6 @@ export interface BuiltInCredentials {
   slug: string;
 }
 
-export const hookKey = declareSealingKey({
-  name: 'git_host.hook_key',
-  protects: 'Secrets of webhooks at the built-in git host',
-  columns: { 'git_host_hooks.secret_sealed': "'git-host hook of ' || repo_id" },
-});
-
-export const hookSecretContext = (repoId: number) => `git-host hook of ${repoId}`;
-
 /** A rotation retains the names of the app and replaces its secrets. */
 export const builtInAppKey = declareKey<BuiltInCredentials>({
   name: 'git_host.app',
@@ -117,19 +108,6 @@ export const builtInAppKey = declareKey<BuiltInCredentials>({
       current: current.webhookSecret,
     }),
 });
-
-/** The platform's own hooks have a copy of its webhook secret. */
-async function replaceHookSecrets(
-  db: Db,
-  { previous, current }: { previous: readonly string[]; current: string },
-): Promise<void> {
-  const key = await sealingKey(db, hookKey);
-  for (const row of await listHooksWithSecret(db)) {
-    const boundTo = hookSecretContext(row.repo_id);
-    if (!previous.includes(unseal(key, { sealed: row.secret_sealed, boundTo }))) continue;
-    await replaceHookSecret(db, row, seal(key, { text: current, boundTo }));
-  }
-}
 
 async function generatePrivateKey(): Promise<string> {
   const { privateKey } = await promisify(generateKeyPair)('rsa', {

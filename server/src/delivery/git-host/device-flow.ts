@@ -6,9 +6,16 @@ import { createRateLimit } from '../../http/rate-limit.ts';
 import { readBody } from '../../http/read-body.ts';
 import { findUser } from '../../people/users/users.ts';
 import type { GitHostDeps } from './deps.ts';
-import { consumeToken, insertDeviceCode, pollDeviceCode, redeemDeviceCode } from './login-store.ts';
 import { deviceCodePath, devicePath } from './paths.ts';
-import { issueDeviceTokens, refreshTokenSeconds, userTokenSeconds } from './tokens.ts';
+import {
+  consumeToken,
+  insertDeviceCode,
+  issueDeviceTokens,
+  pollDeviceCode,
+  redeemDeviceCode,
+  refreshTokenSeconds,
+  userTokenSeconds,
+} from './tokens.ts';
 
 const codeSeconds = 900;
 const intervalSeconds = 5;

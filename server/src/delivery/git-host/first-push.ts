@@ -1,17 +1,16 @@
 import { isGitRef } from '@svc/contract/git-names.ts';
 import { fail } from '../../core/problem.ts';
-import { getTenantInstallation } from './accounts-store.ts';
 import type { Principal, UserPrincipal } from './authenticate.ts';
-import { storeRepository } from './create-repository.ts';
 import type { GitHostDeps, OwnedApp } from './deps.ts';
+import { getTenantInstallation, type RepoRow } from './host-store.ts';
 import { chooseDefaultBranch } from './pushes.ts';
-import type { RepoRow } from './repos-store.ts';
 import {
   type RepoOwner,
   type RepositoryAccess,
   resolveOwner,
   resolveRepository,
-} from './repository-access.ts';
+  storeRepository,
+} from './repositories.ts';
 
 /** A push to `<tenant>/<app>` by an owner of an app that has no repository yet. */
 export interface FirstPush {

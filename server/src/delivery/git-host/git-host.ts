@@ -4,12 +4,11 @@ import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
-import { createHookDeliveries } from './deliver-hooks.ts';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
 import { createDeviceFlow } from './device-flow.ts';
 import { createGitProcesses } from './git-processes.ts';
-import { deleteOldDeliveries } from './hooks-store.ts';
-import { deleteExpiredTokens, deleteOldDeviceCodes } from './login-store.ts';
+import { createHookDeliveries, deleteOldDeliveries } from './hooks.ts';
+import { findRepoWithRefs, listRepoFolders, listUnfinishedPushes, markPushFinished } from './host-store.ts';
 import { createDevicePage, createRepositoryPage, parseRepositoryPath } from './pages.ts';
 import {
   accessTokenPath,
@@ -20,11 +19,10 @@ import {
   parseSmartHttpPath,
 } from './paths.ts';
 import { notifyPushes } from './pushes.ts';
-import { findRepoWithRefs, listRepoFolders, listUnfinishedPushes, markPushFinished } from './repos-store.ts';
-import { openRepositoryFolders } from './repository-folders.ts';
-
+import { openRepositoryFolders } from './repositories.ts';
 import { createRestApi } from './rest-api.ts';
 import { createSmartHttp } from './smart-http.ts';
+import { deleteExpiredTokens, deleteOldDeviceCodes } from './tokens.ts';
 
 export interface GitHostService {
   handle: RequestHandler;

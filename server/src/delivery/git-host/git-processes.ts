@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fail } from '../../core/problem.ts';
-import { enterGitSandbox } from '../../drivers/git/git-sandbox.ts';
+import { enterGitSandbox } from '../../drivers/git/run-git.ts';
 
 export interface GitProcesses {
   read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;

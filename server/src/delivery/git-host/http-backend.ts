@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { fail } from '../../core/problem.ts';
-import { bodyChunks } from '../../data/storage/body-chunks.ts';
+import { bodyChunks } from '../../http/read-body.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
 import type { PushMessage } from './deps.ts';
 import { type GitProcesses, settingsEnvironment } from './git-processes.ts';

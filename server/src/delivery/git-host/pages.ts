@@ -10,9 +10,9 @@ import { cross, type Page, pageResponse, tick } from '../../identity/provider/pa
 import { deviceCodePage, messagePage } from '../../identity/provider/pages/pages.ts';
 import type { GitHostDeps } from './deps.ts';
 import { parseUserCode } from './device-flow.ts';
-import { type DeviceCodeRow, decideDeviceCode, findByUserCode } from './login-store.ts';
 import { devicePath } from './paths.ts';
-import { type RepositoryAccess, resolveRepository } from './repository-access.ts';
+import { type RepositoryAccess, resolveRepository } from './repositories.ts';
+import { type DeviceCodeRow, decideDeviceCode, findByUserCode } from './tokens.ts';
 
 const bodyBytesMax = 4 * 1024;
 const wrongCodesMax = 10;

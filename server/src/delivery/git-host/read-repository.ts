@@ -1,6 +1,6 @@
 import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
 import type { GitProcesses } from './git-processes.ts';
-import type { Refs } from './repos-store.ts';
+import type { Refs } from './host-store.ts';
 
 export interface GitPerson {
   name: string;

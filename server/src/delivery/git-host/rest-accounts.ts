@@ -2,24 +2,30 @@ import { gitRepoNamePattern } from '@svc/contract/git-names.ts';
 import { z } from 'zod';
 import { loadKey } from '../../core/keys.ts';
 import { findTenant, listOwnTenants } from '../../people/tenants/tenants.ts';
-import { findInstallation, findOrCreateHostUser, getTenantInstallation } from './accounts-store.ts';
 import type { GitHostDeps } from './deps.ts';
-import type { InstallationJson, InstallationTokenJson } from './github-types.ts';
-import { findRepoRow, findRepoRowById, listRepoRows } from './repos-store.ts';
-import { listConnectedRepos } from './repository-access.ts';
 import {
   appJson,
   appPermissions,
-  forbiddenError,
-  githubResponse,
+  type InstallationJson,
+  type InstallationTokenJson,
   installationJson,
-  notFoundError,
   ownAccountJson,
   repositoryJson,
-  validationError,
-} from './responses.ts';
+} from './github-json.ts';
 import {
+  findInstallation,
+  findOrCreateHostUser,
+  findRepoRow,
+  findRepoRowById,
+  getTenantInstallation,
+  listRepoRows,
+} from './host-store.ts';
+import { listConnectedRepos } from './repositories.ts';
+import {
+  forbiddenError,
+  githubResponse,
   idParam,
+  notFoundError,
   pageLinks,
   pageParams,
   param,
@@ -27,6 +33,7 @@ import {
   type RestCall,
   requireRepository,
   requireUser,
+  validationError,
 } from './rest-call.ts';
 import { gitTokenKey, signToken } from './tokens.ts';
 

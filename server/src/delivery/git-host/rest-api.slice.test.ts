@@ -7,7 +7,7 @@ import { SignJWT } from 'jose';
 import { sql } from 'kysely';
 import { loginHeaders } from '../../identity/provider/testing.ts';
 import { newTenant, newUser } from '../../testing.ts';
-import { removeRepositoryFolder } from './repository-folders.ts';
+import { removeRepositoryFolder } from './repositories.ts';
 import { commitFiles, git, hostToken, newPat, newWorkingCopy, remoteUrl, useGitHost } from './testing.ts';
 
 const env = useGitHost();

@@ -4,9 +4,8 @@ import type { RequestHandler } from '../../http/handlers.ts';
 import { createRouter } from '../../http/router.ts';
 import { authenticateApi } from './authenticate.ts';
 import type { GitHostDeps } from './deps.ts';
-import type { MetaJson, RateLimitJson } from './github-types.ts';
+import type { MetaJson, RateLimitJson } from './github-json.ts';
 import { apiPrefix } from './paths.ts';
-import { errorResponse, GitHubError, githubResponse } from './responses.ts';
 import {
   createInstallationToken,
   findInstallationForOwner,
@@ -16,7 +15,7 @@ import {
   listUserInstallationRepos,
   listUserInstallations,
 } from './rest-accounts.ts';
-import type { RestHandler } from './rest-call.ts';
+import { errorResponse, GitHubError, githubResponse, type RestHandler } from './rest-call.ts';
 import { getBranch, getCommit, getContents, getTree } from './rest-contents.ts';
 import { createHook, deleteHook, getHook, listHooks, updateHook } from './rest-hooks.ts';
 import {

@@ -1,12 +1,10 @@
 import type { z } from 'zod';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { readJson } from '../../http/read-body.ts';
-import { getTenantInstallation } from './accounts-store.ts';
 import type { Principal, UserPrincipal } from './authenticate.ts';
 import type { GitHostDeps } from './deps.ts';
-
-import { type RepositoryAccess, resolveRepository } from './repository-access.ts';
-import { forbiddenError, GitHubError, notFoundError, type ValidationItem } from './responses.ts';
+import { getTenantInstallation } from './host-store.ts';
+import { type RepositoryAccess, resolveRepository } from './repositories.ts';
 
 export interface RestCall {
   deps: GitHostDeps;
@@ -76,7 +74,7 @@ export async function parseBody<T extends z.ZodType>({ request }: RestCall, shap
   throw new GitHubError(422, 'Validation Failed', errors);
 }
 
-export interface PageParams {
+interface PageParams {
   page: number;
   perPage: number;
 }
@@ -107,4 +105,54 @@ export function pageLinks(
     ...(page > 1 ? [to(1, 'first')] : []),
   ];
   return links.length === 0 ? {} : { link: links.join(', ') };
+}
+
+export class GitHubError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly errors?: readonly ValidationItem[],
+  ) {
+    super(message);
+    this.name = 'GitHubError';
+  }
+}
+
+interface ValidationItem {
+  resource: string;
+  field: string;
+  code: 'missing' | 'missing_field' | 'invalid' | 'already_exists' | 'custom';
+  message?: string;
+}
+
+export function notFoundError(): GitHubError {
+  return new GitHubError(404, 'Not Found');
+}
+
+export function forbiddenError(): GitHubError {
+  return new GitHubError(403, 'Resource not accessible by integration');
+}
+
+export function validationError(...errors: ValidationItem[]): GitHubError {
+  return new GitHubError(422, 'Validation Failed', errors);
+}
+
+const defaultHeaders = { 'cache-control': 'no-store', 'x-github-media-type': 'github.v3; format=json' };
+const documentationUrl = 'https://docs.github.com/rest';
+
+export function githubResponse(
+  body: unknown,
+  init: { status?: number; headers?: Record<string, string> } = {},
+) {
+  return Response.json(body, { status: init.status ?? 200, headers: { ...defaultHeaders, ...init.headers } });
+}
+
+export function errorResponse({ status, message, errors }: GitHubError): Response {
+  const body = {
+    message,
+    ...(errors ? { errors } : {}),
+    documentation_url: documentationUrl,
+    status: String(status),
+  };
+  return githubResponse(body, { status });
 }

@@ -1,5 +1,12 @@
 import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
-import type { BranchJson, FileJson, FolderJson, SymlinkJson, TreeJson } from './github-types.ts';
+import {
+  type BranchJson,
+  commitJson,
+  type FileJson,
+  type FolderJson,
+  type SymlinkJson,
+  type TreeJson,
+} from './github-json.ts';
 import {
   findCommit,
   type GitEntry,
@@ -10,8 +17,14 @@ import {
   readRefs,
   readTree,
 } from './read-repository.ts';
-import { commitJson, GitHubError, githubResponse, notFoundError } from './responses.ts';
-import { param, type RestCall, requireReadableRepository } from './rest-call.ts';
+import {
+  GitHubError,
+  githubResponse,
+  notFoundError,
+  param,
+  type RestCall,
+  requireReadableRepository,
+} from './rest-call.ts';
 
 const jsonBytesMax = 1024 * 1024;
 const rawBytesMax = 100 * 1024 * 1024;

@@ -1,26 +1,32 @@
 import { z } from 'zod';
 import type { Db } from '../../core/db.ts';
 import { seal, sealingKey } from '../../core/seal.ts';
-import { hookKey, hookSecretContext } from './deps.ts';
+import { hookJson } from './github-json.ts';
 import {
   deleteHookRow,
   findHookRow,
   type HookRow,
+  hookKey,
+  hookSecretContext,
   insertDelivery,
   insertHookRow,
   listHookRows,
   updateHookRow,
-} from './hooks-store.ts';
-import type { RepositoryAccess } from './repository-access.ts';
+} from './hooks.ts';
+import type { RepositoryAccess } from './repositories.ts';
 import {
   forbiddenError,
   type GitHubError,
   githubResponse,
-  hookJson,
+  idParam,
   notFoundError,
+  pageLinks,
+  pageParams,
+  parseBody,
+  type RestCall,
+  requireRepository,
   validationError,
-} from './responses.ts';
-import { idParam, pageLinks, pageParams, parseBody, type RestCall, requireRepository } from './rest-call.ts';
+} from './rest-call.ts';
 
 const hooksMax = 20;
 

@@ -1,20 +1,20 @@
 import { gitRepoNamePattern } from '@svc/contract/git-names.ts';
 import { z } from 'zod';
 import { listOwnTenants } from '../../people/tenants/tenants.ts';
-import { changeRepositories, storeRepository } from './create-repository.ts';
-import { deleteRepoRow } from './repos-store.ts';
-
-import { type RepoOwner, resolveOwner } from './repository-access.ts';
-import { removeFolderTopic } from './repository-folders.ts';
+import { repositoryJson } from './github-json.ts';
+import { deleteRepoRow } from './host-store.ts';
+import {
+  changeRepositories,
+  type RepoOwner,
+  removeFolderTopic,
+  resolveOwner,
+  storeRepository,
+} from './repositories.ts';
 import {
   forbiddenError,
   GitHubError,
   githubResponse,
   notFoundError,
-  repositoryJson,
-  validationError,
-} from './responses.ts';
-import {
   param,
   parseBody,
   type RestCall,
@@ -22,6 +22,7 @@ import {
   requireRepository,
   requireUser,
   requireWritableRepository,
+  validationError,
 } from './rest-call.ts';
 
 const descriptionCharsMax = 350;

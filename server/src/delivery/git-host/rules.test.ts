@@ -7,11 +7,10 @@ import { generateUserCode, parseUserCode } from './device-flow.ts';
 import { configEnvironment } from './git-processes.ts';
 import { appendMessages, parseCgiHead } from './http-backend.ts';
 import { parseSmartHttpPath } from './paths.ts';
-import { parsePushHead, readPushHead } from './push-head.ts';
-import { chooseDefaultBranch, diffRefs } from './pushes.ts';
+import { chooseDefaultBranch, diffRefs, parsePushHead, readPushHead } from './pushes.ts';
 import { isRepositoryPath } from './read-repository.ts';
+import { createConcurrencyLimit } from './smart-http.ts';
 import { isSignedToken, readSignedToken, signToken } from './tokens.ts';
-import { createConcurrencyLimit } from './transfer-limits.ts';
 
 describe('a CGI header', () => {
   test('is parsed into the status and the forwarded headers', () => {

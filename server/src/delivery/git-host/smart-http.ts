@@ -1,17 +1,13 @@
 import { fail } from '../../core/problem.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
-import { findOrCreateHostUser } from './accounts-store.ts';
 import { authenticateGit, type Principal } from './authenticate.ts';
 import type { GitHostDeps, PushMessage, PushReport } from './deps.ts';
 import { createFirstRepository, firstPushRefusal, type PushTarget, resolveFirstPush } from './first-push.ts';
+import { findOrCreateHostUser, markPushFinished, markPushStarted, type RepoRow } from './host-store.ts';
 import { callHttpBackend, isCompressed, prepend, requestBody } from './http-backend.ts';
 import type { SmartHttpPath } from './paths.ts';
-import { type PushHead, readPushHead } from './push-head.ts';
-import { noCommit, notifyPushes, type RefChange } from './pushes.ts';
-import { markPushFinished, markPushStarted, type RepoRow } from './repos-store.ts';
-import { resolveRepository } from './repository-access.ts';
-import { repositoryFolderName } from './repository-folders.ts';
-import { createConcurrencyLimit } from './transfer-limits.ts';
+import { noCommit, notifyPushes, type PushHead, type RefChange, readPushHead } from './pushes.ts';
+import { repositoryFolderName, resolveRepository } from './repositories.ts';
 
 const userLimits = { max: 8, perKeyMax: 6 };
 const platformLimits = { max: 4, perKeyMax: 3 };
@@ -210,4 +206,48 @@ function plainText(status: number, text: string, headers: Record<string, string>
     status,
     headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers },
   });
+}
+
+export function createConcurrencyLimit({ max, perKeyMax }: { max: number; perKeyMax: number }) {
+  const inUse = new Map<string, number>();
+  const waiting = new Set<() => void>();
+  let total = 0;
+
+  function tryAcquire(key: string): (() => void) | null {
+    const own = inUse.get(key) ?? 0;
+    if (total >= max || own >= perKeyMax) return null;
+    total++;
+    inUse.set(key, own + 1);
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      total--;
+      const left = (inUse.get(key) ?? 1) - 1;
+      if (left > 0) inUse.set(key, left);
+      else inUse.delete(key);
+      for (const retry of [...waiting]) retry();
+    };
+  }
+
+  return {
+    tryAcquire,
+    async acquire(key: string, msMax: number) {
+      const slot = tryAcquire(key);
+      if (slot) return slot;
+      const { promise, resolve } = Promise.withResolvers<(() => void) | null>();
+      const finish = (release: (() => void) | null) => {
+        clearTimeout(timer);
+        waiting.delete(retry);
+        resolve(release);
+      };
+      const retry = () => {
+        const release = tryAcquire(key);
+        if (release) finish(release);
+      };
+      const timer = setTimeout(() => finish(null), msMax);
+      waiting.add(retry);
+      return promise;
+    },
+  };
 }

@@ -3,8 +3,14 @@ import type { Logger } from 'pino';
 import { type Db, sqlState } from '../../core/db.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
 import { createCleanLine } from './hide-secrets.ts';
-import { logTag } from './read-lines.ts';
-import { countLines, deleteOldAppLines, insertLines, type LogSource, type NewLine } from './store.ts';
+import {
+  countLines,
+  deleteOldAppLines,
+  insertLines,
+  type LogSource,
+  logTag,
+  type NewLine,
+} from './log-lines.ts';
 
 const flushMs = 200;
 const flushLinesMax = 200;

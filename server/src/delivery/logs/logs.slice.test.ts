@@ -13,9 +13,8 @@ import {
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';
 import { logRoutes } from '../deployments/deployment-logs.ts';
+import { createLogWaits, deleteExpiredLogs, type LogWaits } from './log-lines.ts';
 import { createLogSink, type LogSinks } from './log-sink.ts';
-import { createLogWaits, type LogWaits } from './read-lines.ts';
-import { deleteExpiredLogs } from './store.ts';
 
 let database: TestDatabase;
 let server: ServerCopy;

@@ -4,8 +4,13 @@ import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import type { AppCtx } from '../../core/context.ts';
 import { newTenant, silentLog, useTestDatabase } from '../../testing.ts';
-import { createAppMetrics, createUsageSampler, deleteExpiredMetrics } from './app-metrics.ts';
-import { getAppMetrics, percentile } from './get-app-metrics.ts';
+import {
+  createAppMetrics,
+  createUsageSampler,
+  deleteExpiredMetrics,
+  getAppMetrics,
+  percentile,
+} from './app-metrics.ts';
 
 const database = useTestDatabase();
 

@@ -13,7 +13,7 @@ import { findAppRow } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import { updateApp } from '../../apps/record/update-app.ts';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { createDataSchema } from '../../data/rows/data-schema.ts';
 import { isStorageEnabled } from '../../data/storage/storage.ts';
 import { applyTables, exportTables } from '../../data/tables/apply-tables.ts';
@@ -26,8 +26,8 @@ import { updateColumn } from '../../data/tables/update-column.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { newTenant, newUser, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
+import { listPreviewRows } from './preview-records.ts';
 import { createPushPreviews, removeExpiredPreviews } from './previews.ts';
-import { listPreviewRows } from './store.ts';
 
 const database = useTestDatabase();
 const previews = createPushPreviews({ gitHost: {} as GitHost, raw: {} as RawDatabases });

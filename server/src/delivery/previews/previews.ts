@@ -1,8 +1,8 @@
 import { previewsMax } from '@svc/contract/previews.ts';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import { type AppRow, lockApp } from '../../apps/record/find-app.ts';
+import { purgeLockedApp } from '../../apps/record/lifecycle.ts';
 import { insertPreviewApp, previewSeparator, previewSlugCharsMax } from '../../apps/record/preview-apps.ts';
-import { purgeLockedApp } from '../../apps/record/purge.ts';
 import {
   type AppCtx,
   type AppMutationCtx,
@@ -22,17 +22,20 @@ import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { pushDeployments, queueDeployment } from '../deployments/queue-deployment.ts';
 import { findConnection } from '../git-connections/connections.ts';
-import type { PreviewPush, PushPreviews } from '../git-connections/deps.ts';
-import { branchSlug, type PreviewRecord, previewRecord, slugCharsMin } from './rules.ts';
-import { findPreviewSettings } from './settings.ts';
+import type { PreviewPush, PushPreviews } from '../git-connections/rules.ts';
 import {
+  branchSlug,
   findPreviewRow,
+  findPreviewSettings,
   insertPreviewRow,
   listExpiredPreviews,
   listPreviewRows,
+  type PreviewRecord,
   type PreviewRow,
+  previewRecord,
+  slugCharsMin,
   updatePreviewRow,
-} from './store.ts';
+} from './preview-records.ts';
 
 export interface PreviewUrls {
   baseUrl: string;

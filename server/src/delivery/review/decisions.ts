@@ -15,34 +15,33 @@ import {
   ownsApp,
   type TenantMutationCtx,
 } from '../../core/context.ts';
-
 import { fail } from '../../core/problem.ts';
 import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { authorizeApprover, findMember } from '../../people/tenants/members.ts';
 import { startReviewedDeployment } from '../deployments/reviews.ts';
-import { hasNewScopes, newScopes } from './data-scopes.ts';
-import { endDeploymentOf, endOverdueRequest, endRequest } from './end-requests.ts';
 import { approveByPolicy, findInvitePolicy, needsApproval, publishPinned } from './invite-policy.ts';
-import { findDeployed } from './live-state.ts';
 import { notifyOwners, notifyRequested } from './notifications.ts';
-import { publicationRecord } from './publications.ts';
-import {
-  canSeeRequest,
-  currentStatus,
-  type Deployed,
-  isOver,
-  isSamePin,
-  isStillDeployed,
-  type Pin,
-  pinFor,
-} from './rules.ts';
 import {
   closePublicationRow,
   findOpenPublicationRow,
   findPublicationRow,
   insertPublicationRow,
   type PublicationRow,
-} from './store.ts';
+  publicationRecord,
+} from './publications.ts';
+import { endDeploymentOf, endOverdueRequest, endRequest, findDeployed } from './requests.ts';
+import {
+  canSeeRequest,
+  currentStatus,
+  type Deployed,
+  hasNewScopes,
+  isOver,
+  isSamePin,
+  isStillDeployed,
+  newScopes,
+  type Pin,
+  pinFor,
+} from './rules.ts';
 
 type Input = z.output<typeof shape.body>;
 

@@ -7,10 +7,9 @@ import type { PlanPart } from '../../core/events.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { markDeploymentReviewed } from '../deployments/reviews.ts';
 import { publishRelease } from '../static-sites/release-moves.ts';
-import { hasNewScopes } from './data-scopes.ts';
 import { notifyOwners } from './notifications.ts';
-import { publicationRecord } from './publications.ts';
-import { insertPublicationRow, type PublicationRow } from './store.ts';
+import { insertPublicationRow, type PublicationRow, publicationRecord } from './publications.ts';
+import { hasNewScopes } from './rules.ts';
 
 interface InvitePolicy {
   invited: number;

@@ -1,13 +1,11 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import { loadAppNames } from '../../apps/app-names.ts';
-import { notify } from '../../apps/notifications/notifications.ts';
-import { appendMessage } from '../../apps/notifications/rules.ts';
+import { appendMessage, notify } from '../../apps/notifications/notifications.ts';
 import { listOwnerIds } from '../../apps/record/find-app.ts';
-
 import type { MutationCtx } from '../../core/context.ts';
 import { listActiveAdminIds } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
-import type { PublicationRow } from './store.ts';
+import type { PublicationRow } from './publications.ts';
 
 /** Admins decide, and owners know of it. A deployment makes its request by itself: its requester is notified too. */
 export async function notifyRequested(ctx: MutationCtx, request: PublicationRow): Promise<void> {

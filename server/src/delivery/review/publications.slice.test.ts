@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { loginHeaders } from '../../identity/provider/testing.ts';
-import { expirePublicationRequests } from './end-requests.ts';
+import { expirePublicationRequests } from './requests.ts';
 import { newReviewEnv, operatorDeps, type ReviewEnv, useReviewServer } from './testing.ts';
 
 const shared = useReviewServer();

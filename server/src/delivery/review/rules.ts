@@ -1,6 +1,6 @@
+import { newDataScopes } from '@svc/contract/data-scopes.ts';
 import { type AppAccess, ownsApp, type TenantAccess } from '../../core/context.ts';
-
-import type { PublicationRow } from './store.ts';
+import type { PublicationRow } from './publications.ts';
 
 export type Pin = Pick<PublicationRow, 'pinned' | 'deployment_id' | 'release_id' | 'digest'>;
 
@@ -49,3 +49,13 @@ export function isSamePin(one: Pin, other: Pin): boolean {
 export function canSeeRequest(caller: { relation: AppAccess['relation']; role: TenantAccess['role'] }) {
   return ownsApp(caller.relation) || caller.role === 'tenant_admin';
 }
+
+type RequestedScopes = Parameters<typeof newDataScopes>[0];
+
+/** For the audit log and the plan; nothing where nothing is new. */
+export function newScopes(scopes: RequestedScopes): { new_data_scopes?: string[] } {
+  return hasNewScopes(scopes) ? { new_data_scopes: newDataScopes(scopes) } : {};
+}
+
+/** A person must approve what an app may do with the organisation's data; no policy does. */
+export const hasNewScopes = (scopes: RequestedScopes) => newDataScopes(scopes).length > 0;

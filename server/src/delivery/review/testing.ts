@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import type { AppAccess } from '../../core/context.ts';
 import type { OperatorDeps } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { loginHeaders } from '../../identity/provider/testing.ts';
 import { silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { reviewRoutes } from '../routes.ts';
 import { newSiteEnv, testSiteDeps, useSiteServer, type Who } from '../static-sites/testing.ts';
-import { reviewRoutes } from './routes.ts';
 
 export const operatorDeps = ({ db }: TestDatabase): OperatorDeps => ({
   db,

@@ -2,10 +2,10 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
-import { findLiveInstances } from '../deployments/live-deployment.ts';
+import { findLiveInstances } from '../deployments/deployment-record.ts';
 import { keepAwake } from '../deployments/processes.ts';
 import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
-import type { RunRow } from './store.ts';
+import type { RunRow } from './run-records.ts';
 
 /** Requests of schedules that an instance is answering: it is not stopped meanwhile. */
 export interface CallTracker {

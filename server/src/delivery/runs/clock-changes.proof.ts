@@ -3,7 +3,7 @@ import { CompiledQuery, sql } from 'kysely';
 import { notifySql } from '../../core/invalidation.ts';
 import { nextTime } from '../detect/schedule-times.ts';
 import { until } from '../testing.ts';
-import { runsTag } from './rules.ts';
+import { runsTag } from './run-records.ts';
 import { useRuns } from './testing.ts';
 
 /** The clock of two servers, whose schedulers and workers are the real ones. */

@@ -13,11 +13,11 @@ import { fail } from '../../core/problem.ts';
 import { daysAfter } from '../../core/values.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { requireSameRuntime } from '../deployments/artifacts.ts';
-import { findLiveDeployment } from '../deployments/live-deployment.ts';
+import { findLiveDeployment } from '../deployments/deployment-record.ts';
 import { requireDeployable } from '../deployments/rules.ts';
-import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/read-lines.ts';
-import { cancelOutcome, type RunRecord, runName, runRecord, runsTag } from './rules.ts';
+import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/log-lines.ts';
 import {
+  cancelOutcome,
   deleteRunsBefore,
   findRunRow,
   insertRunRows,
@@ -25,9 +25,13 @@ import {
   listRunRows,
   lockRunRow,
   type NewRun,
+  type RunRecord,
   type RunRow,
+  runName,
+  runRecord,
+  runsTag,
   updateRunRow,
-} from './store.ts';
+} from './run-records.ts';
 
 type NewRunInput = Pick<NewRun, 'schedule' | 'command' | 'path' | 'timeout_seconds'>;
 

@@ -3,12 +3,12 @@ import { sql } from 'kysely';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { silentLog } from '../../testing.ts';
 import { type DeploymentServer, type DeployWorld, testUrls, useDeployments } from '../deployments/testing.ts';
-import { readLastLines } from '../logs/read-lines.ts';
+import { readLastLines } from '../logs/log-lines.ts';
 import { until } from '../testing.ts';
 import { createCallTracker } from './call-app.ts';
-import { startRuns } from './open-runs.ts';
+import { findRunRow, listRunRows, type RunRow } from './run-records.ts';
 import { createRun } from './runs.ts';
-import { findRunRow, listRunRows, type RunRow } from './store.ts';
+import { startRuns } from './worker.ts';
 
 /** The server of `useDeployments`, which also runs commands and schedules. */
 export function useRuns({ now = () => new Date(), servers = 1 } = {}) {

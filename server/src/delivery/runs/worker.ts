@@ -3,33 +3,39 @@ import { notify } from '../../apps/notifications/notifications.ts';
 import { findAppRow, listOwnerIds } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
 import { databaseError } from '../../core/db.ts';
+import type { Invalidation } from '../../core/invalidation.ts';
 import { createLeasedWorker, type LeasedWorker } from '../../core/jobs.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { RunResult } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { DeploymentFailure } from '../deployments/claimed-work.ts';
-import type { DeploymentDeps } from '../deployments/deps.ts';
-import { findLiveDeployment } from '../deployments/live-deployment.ts';
-import { busyTenants } from '../deployments/rules.ts';
-import { loadRunSettings } from '../deployments/run-settings.ts';
+import { findLiveDeployment } from '../deployments/deployment-record.ts';
+import { loadRunSettings } from '../deployments/instances.ts';
+import { busyTenants, type DeploymentDeps } from '../deployments/rules.ts';
+import { logTag } from '../logs/log-lines.ts';
 import type { LogSinks, OpenLog } from '../logs/log-sink.ts';
-import { logTag } from '../logs/read-lines.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 import { type CallTracker, callApp } from './call-app.ts';
-import { isTooLate, lostText, missedText, renewEveryMs, runName } from './rules.ts';
 import {
   claimRun,
   hasFailedBefore,
   hasOpenRun,
+  isTooLate,
   lockRunRow,
+  lostText,
+  missedText,
   type RunClaim,
   type RunRow,
+  renewEveryMs,
   renewRunLease,
+  runName,
+  runsTag,
   saveRunDeployment,
   updateRunRow,
-} from './store.ts';
+} from './run-records.ts';
+import { createScheduler } from './schedules.ts';
 
-export interface RunDeps extends OperatorDeps, Pick<DeploymentDeps, 'runtime' | 'environment' | 'builds'> {
+interface RunDeps extends OperatorDeps, Pick<DeploymentDeps, 'runtime' | 'environment' | 'builds'> {
   urls: SiteUrls;
   logs: LogSinks;
   calls: CallTracker;
@@ -41,12 +47,12 @@ type Ending = Pick<RunRow, 'state'> & Partial<Pick<RunRow, 'exit_code' | 'failur
 const concurrencyMax = 20;
 const pollMs = 1_000;
 
-export interface RunWorker extends LeasedWorker {
+interface RunWorker extends LeasedWorker {
   /** Aborts the runs of this process for which a cancelation was requested. */
   checkCancelations(): Promise<void>;
 }
 
-export function createRunWorker(deps: RunDeps): RunWorker {
+function createRunWorker(deps: RunDeps): RunWorker {
   const { db, log } = deps;
   const cancels = new Map<RunClaim, AbortController>();
   const stopping = new AbortController();
@@ -206,4 +212,25 @@ async function notifyFailure(ctx: MutationCtx, row: RunRow, { failure }: Ending)
     text: `${failure ?? ''}\n\nDue at ${row.due_at?.toISOString()}. You are notified again after it has succeeded once.`,
     path: consolePaths.run(tenant.slug, found.slug, row.id),
   });
+}
+
+/** The worker and the scheduler of one server process. */
+export function startRuns(deps: RunDeps, { onChange }: Pick<Invalidation, 'onChange'>) {
+  const worker = createRunWorker(deps);
+  const scheduler = createScheduler(deps);
+  onChange((tag) => {
+    if (tag !== runsTag && tag !== null) return;
+    worker.wake();
+    scheduler.wake();
+    worker
+      .checkCancelations()
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'check for cancelations failed'));
+  });
+  worker.start();
+  scheduler.start();
+  return {
+    async stop() {
+      await Promise.all([worker.stop(), scheduler.stop()]);
+    },
+  };
 }

@@ -4,13 +4,12 @@ import { objectSumHeader } from '@svc/contract/storage.ts';
 import type { Db } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
-import { bodyChunks } from '../../data/storage/body-chunks.ts';
 import type { Issuer, IssuerClaims } from '../../data/storage/signed-urls.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import { bodyChunks } from '../../http/read-body.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
-import { type SourceClaims, sourceKey } from './sources.ts';
-import { findUploadRow, markArrived, type UploadRow } from './store.ts';
+import { findUploadRow, markArrived, type SourceClaims, sourceKey, type UploadRow } from './sources.ts';
 
 interface UploadRequest {
   claims: SourceClaims;

@@ -22,8 +22,8 @@ import {
   testOrigin,
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';
+import { sourceRoutes } from '../routes.ts';
 import { createSourcesHandler } from './receive-source.ts';
-import { sourceRoutes } from './routes.ts';
 import { deleteAppSources, deleteExpiredSources, sourceKey } from './sources.ts';
 import { type TestEntry, tarGzOf } from './testing.ts';
 import { SourceError, unpackUpload } from './unpack-source.ts';

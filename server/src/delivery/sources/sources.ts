@@ -4,17 +4,17 @@ import {
   sourceUploadSeconds,
   sourceUploadsPerHourMax,
 } from '@svc/contract/deployments.ts';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import type { AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
+import type { Db, Tx } from '../../core/db.ts';
 import type { LiveKey } from '../../core/keys.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import { urlExpiry } from '../../data/storage/signed-urls.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { signUrlToken, type UrlClaims } from '../../http/signed-url.ts';
-import { countUploadRows, deleteUploadRow, insertUploadRow, listUploadRowsBefore } from './store.ts';
 
 export interface SourceClaims extends UrlClaims {
   purpose: 'source.put';
@@ -115,3 +115,68 @@ export async function deleteExpiredSources(
 
 const sourcePrefix = ({ tenantId, appId }: AppRef) => `sources/${tenantId}/${appId}/`;
 export const sourceKey = (appRef: AppRef, uploadId: string) => `${sourcePrefix(appRef)}${uploadId}`;
+
+export interface UploadRow {
+  id: string;
+  tenant_id: string;
+  app_id: string;
+  created_by: string;
+  bytes: number | null;
+  sha256: string | null;
+  arrived_at: Date | null;
+  expires_at: Date;
+}
+type Tables = { deployment_uploads: UploadRow };
+
+async function insertUploadRow(tx: Tx, row: Omit<UploadRow, 'bytes' | 'sha256' | 'arrived_at'>) {
+  await tx
+    .withTables<Tables>()
+    .insertInto('deployment_uploads')
+    .values(row as UploadRow)
+    .execute();
+}
+
+export function findUploadRow(db: Db, { tenantId, appId }: AppRef, id: string) {
+  return db
+    .withTables<Tables>()
+    .selectFrom('deployment_uploads')
+    .selectAll()
+    .where((row) => row.and({ tenant_id: tenantId, app_id: appId, id }))
+    .executeTakeFirst();
+}
+
+async function countUploadRows(tx: Tx, { tenantId, appId }: AppRef, since: Date): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from svc.deployment_uploads
+    where tenant_id = ${tenantId} and app_id = ${appId} and expires_at > ${since}`.execute(tx);
+  return rows[0]?.count ?? 0;
+}
+
+/** False if source was already stored, or the upload does not exist. */
+export async function markArrived(
+  db: Db,
+  { tenantId, appId }: AppRef,
+  { id, ...set }: { id: string; bytes: number; sha256: string; arrived_at: Date },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .withTables<Tables>()
+    .updateTable('deployment_uploads')
+    .set(set)
+    .where((row) => row.and({ tenant_id: tenantId, app_id: appId, id }))
+    .where('arrived_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Of all tenants. */
+async function listUploadRowsBefore(db: Db, before: Date, limit: number): Promise<UploadRow[]> {
+  const { rows } = await sql<UploadRow>`
+    select * from svc.deployment_uploads where expires_at < ${before} order by expires_at limit ${limit}`.execute(
+    db,
+  );
+  return rows;
+}
+
+async function deleteUploadRow(db: Db, { tenantId, appId }: AppRef, id: string): Promise<void> {
+  await sql`delete from svc.deployment_uploads
+    where tenant_id = ${tenantId} and app_id = ${appId} and id = ${id}`.execute(db);
+}

@@ -2,15 +2,22 @@ import { chown, lstat, mkdir, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { sourceFilesMax, sourceUnpackedBytesMax } from '@svc/contract/deployments.ts';
 import { staysInside } from '@svc/contract/source-links.ts';
-import { TarError } from '@svc/contract/tar.ts';
+import {
+  blockBytes,
+  parsePax,
+  parseTarHeader,
+  TarError,
+  type TarHeader,
+  tarEnd,
+  utf8,
+} from '@svc/contract/tar.ts';
 import type { Db } from '../../core/db.ts';
 import { type RunAs, runTar } from '../../core/run-tar.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import { checkedTar, type EntryLimits, sourceLimits } from './checked-tar.ts';
 import { requireHash } from './receive-source.ts';
-import { sourceKey } from './sources.ts';
-import { findUploadRow } from './store.ts';
+import { findUploadRow, sourceKey } from './sources.ts';
 
 export interface UnpackDeps {
   db: Db;
@@ -99,4 +106,193 @@ async function verifyUnpacked(folder: string, { filesMax, bytesMax }: EntryLimit
       if (bytes > bytesMax) throw new TarError(`The archive holds more than ${bytesMax} bytes.`);
     }
   }
+}
+
+/** For names that do not fit into a header. */
+const extraBytesMax = 64 * 1024;
+/** Programs interpret these records differently. */
+const refusedRecords = /^GNU\.sparse\./;
+
+/** Streams an archive and checks each header before passing it on; throws `TarError` for entries that source must not have. */
+export async function* checkedTar(
+  pieces: AsyncIterable<Uint8Array>,
+  limits: EntryLimits,
+): AsyncGenerator<Uint8Array> {
+  const check = createEntryCheck(limits);
+  const read = createReader(pieces);
+  let extra: Extra = {};
+  for (;;) {
+    const block = await read.exactly(blockBytes);
+    if (block === null) throw new TarError('The archive is incomplete.');
+    const header = parseTarHeader(block);
+    if (header === null) break;
+    const padded = Math.ceil(header.size / blockBytes) * blockBytes;
+    if ('xgLK'.includes(header.type)) {
+      if (header.size > extraBytesMax) throw new TarError('A name in the archive is too long.');
+      const body = await read.exactly(padded);
+      if (body === null) throw new TarError('The archive is incomplete.');
+      extra = withExtra(extra, header, body.subarray(0, header.size));
+      yield block;
+      yield body;
+      continue;
+    }
+    check(applyExtra(header, extra));
+    extra = {};
+    yield block;
+    yield* read.upTo(padded);
+  }
+  if (Object.keys(extra).length > 0) throw new TarError('The archive is incomplete.');
+  // Some programs require both end blocks.
+  yield tarEnd();
+}
+
+interface Extra {
+  name?: string;
+  linkName?: string;
+}
+
+function withExtra(extra: Extra, { type }: TarHeader, body: Uint8Array): Extra {
+  if (type === 'L' || type === 'K') {
+    const text = utf8(body.at(-1) === 0 ? body.subarray(0, -1) : body);
+    return type === 'L' ? { ...extra, name: text } : { ...extra, linkName: text };
+  }
+  const records = parsePax(body);
+  for (const key of records.keys())
+    if (refusedRecords.test(key)) throw new TarError('The archive holds a sparse file.');
+  const [path, linkpath, size] = ['path', 'linkpath', 'size'].map((key) => records.get(key));
+  // The header has the size as well, and programs differ in which one they use.
+  if (size !== undefined) throw new TarError('A header of the archive has two sizes.');
+  if (type === 'g' && (path !== undefined || linkpath !== undefined))
+    throw new TarError('The archive gives one name to all of its entries.');
+  return {
+    ...extra,
+    ...(path !== undefined && { name: path }),
+    ...(linkpath !== undefined && { linkName: linkpath }),
+  };
+}
+
+function applyExtra(header: TarHeader, { name, linkName }: Extra): TarHeader {
+  return { ...header, name: name ?? header.name, linkName: linkName ?? header.linkName };
+}
+
+function createReader(pieces: AsyncIterable<Uint8Array>) {
+  const source = pieces[Symbol.asyncIterator]();
+  let held: Uint8Array = new Uint8Array(0);
+
+  async function more(): Promise<boolean> {
+    const { done, value } = await source.next();
+    if (done) return false;
+    held = held.byteLength === 0 ? value : Buffer.concat([held, value]);
+    return true;
+  }
+
+  function take(bytes: number): Uint8Array {
+    const taken = held.subarray(0, bytes);
+    held = held.subarray(bytes);
+    return taken;
+  }
+
+  return {
+    /** Null if the stream ends before. */
+    async exactly(bytes: number): Promise<Uint8Array | null> {
+      while (held.byteLength < bytes) if (!(await more())) return null;
+      return take(bytes);
+    },
+    async *upTo(bytes: number): AsyncGenerator<Uint8Array> {
+      for (let left = bytes; left > 0; ) {
+        if (held.byteLength === 0 && !(await more())) throw new TarError('The archive is incomplete.');
+        const piece = take(left);
+        left -= piece.byteLength;
+        yield piece;
+      }
+    },
+  };
+}
+
+interface EntryLimits {
+  filesMax: number;
+  bytesMax: number;
+}
+
+const sourceLimits: EntryLimits = { filesMax: sourceFilesMax, bytesMax: sourceUnpackedBytesMax };
+
+const pathBytesMax = 4_096;
+const segmentBytesMax = 255;
+
+/**
+ * Accepts files, folders and links that stay inside. A link may have `..` only at its start, and no entry may lie below a
+ * link: so the text of a link is enough to resolve it.
+ */
+function createEntryCheck({ filesMax, bytesMax }: EntryLimits): (entry: TarHeader) => void {
+  const files = new Set<string>();
+  const folders = new Set<string>(['']);
+  const links = new Set<string>();
+  let entries = 0;
+  let bytes = 0;
+
+  function addEntry(path: string, kind: Set<string>): void {
+    const parents = parentsOf(path);
+    const blocked = parents.find((parent) => links.has(parent) || files.has(parent));
+    if (blocked !== undefined)
+      throw entryError(path, `is below ${quotePath(blocked)}, which is not a folder`);
+    const isFolder = kind === folders;
+    if (links.has(path) || (!isFolder && folders.has(path)) || (isFolder && files.has(path)))
+      throw entryError(path, 'exists twice with different types');
+    for (const parent of parents) folders.add(parent);
+    kind.add(path);
+  }
+
+  return (entry) => {
+    const path = plainPath(entry.name);
+    if (++entries > filesMax) throw new TarError(`The archive holds more than ${filesMax} files.`);
+    bytes += entry.size;
+    if (bytes > bytesMax) throw new TarError(`The archive holds more than ${bytesMax} bytes.`);
+    if (!'07'.includes(entry.type) && entry.size > 0)
+      throw entryError(path, 'has content that its type does not allow');
+    switch (entry.type) {
+      case '0':
+      case '7':
+        if (path === '' || entry.name.endsWith('/')) throw entryError(entry.name, 'is not a valid file name');
+        return addEntry(path, files);
+      case '5':
+        return addEntry(path, folders);
+      case '2':
+        if (!staysInside(path, entry.linkName))
+          throw entryError(path, 'is a link that leads out of the source');
+        return addEntry(path, links);
+      case '1':
+        if (!files.has(plainPath(entry.linkName)))
+          throw entryError(path, 'is a hard link to a file that the archive does not contain');
+        return addEntry(path, files);
+      default:
+        throw entryError(path, 'is neither a file, a folder nor a link');
+    }
+  };
+}
+
+/** Without `./` and trailing slashes. */
+function plainPath(name: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected.
+  if (name === '' || /[\u0000-\u001f\u007f]/.test(name)) throw entryError(name, 'is not a valid file name');
+  if (name.startsWith('/')) throw entryError(name, 'is an absolute path');
+  if (Buffer.byteLength(name) > pathBytesMax) throw entryError(name, 'is too long');
+  const segments = name.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (segments.includes('..')) throw entryError(name, 'contains ..');
+  if (segments.some((segment) => Buffer.byteLength(segment) > segmentBytesMax))
+    throw entryError(name, 'is too long');
+  return segments.join('/');
+}
+
+function parentsOf(path: string): string[] {
+  const parents: string[] = [];
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) parents.push(path.slice(0, at));
+  return parents;
+}
+
+function entryError(path: string, what: string): TarError {
+  return new TarError(`${quotePath(path)} ${what}.`);
+}
+
+function quotePath(path: string): string {
+  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

@@ -1,21 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import { draftHoursMax, releasesKeptMax } from '@svc/contract/static-sites.ts';
 import { sql } from 'kysely';
-import { purgeLockedApp } from '../../apps/record/purge.ts';
+import { purgeLockedApp } from '../../apps/record/lifecycle.ts';
 import { findAppRow } from '../../apps/record/store.ts';
-import { type Outbox, rowsOnlyOutbox } from '../../core/outbox.ts';
+import { type Outbox, rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { silentLog, testEvents, testMutation } from '../../testing.ts';
-import { listBlobs } from './blob-store.ts';
+import { appBlobsPrefix, blobKeys, listBlobs } from './blobs.ts';
 import {
-  appBlobsPrefix,
-  blobKeys,
   cleanUpReleases,
   cleanUpSite,
   removeBlobs,
   removeOrphanObjects,
   removeSiteObjects,
 } from './cleanup.ts';
-
 import { newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 
 const shared = useSiteServer();

@@ -6,34 +6,20 @@ import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import { deleteBlobRows, deleteUnusedBlobRows, listBlobs, type StoredBlob } from './blob-store.ts';
+import {
+  allBlobsPrefix,
+  appBlobsPrefix,
+  blobKeys,
+  deleteBlobRows,
+  deleteUnusedBlobRows,
+  listBlobs,
+  type StoredBlob,
+} from './blobs.ts';
 import { deleteFileRows, listEndedReleasesWithFiles } from './file-store.ts';
 import { expireReleases } from './pointers.ts';
 import { listAppsToCleanUp, listLiveReleaseRows, listReleaseIds, updateReleaseRow } from './release-store.ts';
 import { releaseName } from './rules.ts';
 import { lockSiteRow } from './site-store.ts';
-
-export type BlobEncoding = 'identity' | 'gzip' | 'br';
-
-const suffixes = { identity: '', gzip: '.gz', br: '.br' } as const;
-
-const allBlobsPrefix = 'static/';
-export const appBlobsPrefix = ({ tenantId, appId }: AppRef) => `${allBlobsPrefix}${tenantId}/${appId}/`;
-
-export function blobKey(ref: AppRef, blobId: string, encoding: BlobEncoding = 'identity'): string {
-  return `${appBlobsPrefix(ref)}${blobId}${suffixes[encoding]}`;
-}
-
-export function blobKeys(
-  ref: AppRef,
-  blob: { blob_id: string; gzip_size: number | null; brotli_size: number | null },
-): string[] {
-  return [
-    blobKey(ref, blob.blob_id),
-    ...(blob.gzip_size === null ? [] : [blobKey(ref, blob.blob_id, 'gzip')]),
-    ...(blob.brotli_size === null ? [] : [blobKey(ref, blob.blob_id, 'br')]),
-  ];
-}
 
 const RemovalPayload = z.object({ keys: z.array(z.string()) });
 const keysMax = 300;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { newUser, silentLog, testEvents } from '../../testing.ts';
 import { releaseFromFolder, siteConfigOf } from './deployment-releases.ts';

@@ -20,14 +20,12 @@ import { Failure, fail } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
-import { createRelease } from './create-release.ts';
 import { type FileRow, listMissing } from './file-store.ts';
-import { finalizeRelease } from './finalize-release.ts';
+import { createRelease, finalizeRelease } from './release-drafts.ts';
 import { assignToDeployment, findDeploymentRelease, findReleaseRow } from './release-store.ts';
 import { canActivate, manifestDigest, type Pointer, pointerTo, releaseDigest } from './rules.ts';
 import { findSiteRow } from './site-store.ts';
-import type { SiteDeps } from './upload-grant.ts';
-import { saveBlob } from './uploads.ts';
+import { type SiteDeps, saveBlob } from './uploads.ts';
 
 export interface FolderReleaseDeps extends OperatorDeps, SiteDeps {
   objects: ObjectStore;

@@ -1,15 +1,13 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
-import { notify } from '../../apps/notifications/notifications.ts';
-import { appendMessage } from '../../apps/notifications/rules.ts';
+import { appendMessage, notify } from '../../apps/notifications/notifications.ts';
 import { listOwnerIds } from '../../apps/record/find-app.ts';
 import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { authorizeApprover, listActiveAdminIds } from '../../people/tenants/members.ts';
-import { type LockedRelease, lockRelease } from './locks.ts';
-import { activateLocked, isPublished, stageLocked } from './pointers.ts';
-import { movedReleaseRecord, promotionRecord, unchangedReleaseRecord } from './records.ts';
+import { activateLocked, isPublished, type LockedRelease, lockRelease, stageLocked } from './pointers.ts';
 import { findReleaseRow, updateReleaseRow } from './release-store.ts';
+import { movedReleaseRecord, promotionRecord, unchangedReleaseRecord } from './releases.ts';
 import {
   isUnchangedSinceRequest,
   releaseDigest,

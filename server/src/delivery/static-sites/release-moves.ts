@@ -4,10 +4,17 @@ import type { PlanPart } from '../../core/events.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { publishLiveChange } from './live-events.ts';
-import { type LockedRelease, lockRelease } from './locks.ts';
-import { activateLocked, activeChanged, closeStalePromotion, isPublished, stageLocked } from './pointers.ts';
-import { movedReleaseRecord, unchangedReleaseRecord } from './records.ts';
+import {
+  activateLocked,
+  activeChanged,
+  closeStalePromotion,
+  isPublished,
+  type LockedRelease,
+  lockRelease,
+  stageLocked,
+} from './pointers.ts';
 import { lockReleaseRow, type ReleaseRow, updateReleaseRow } from './release-store.ts';
+import { movedReleaseRecord, unchangedReleaseRecord } from './releases.ts';
 import { canActivate, releaseEntry, requireFinalized, reviewedVisibility, type SiteUrls } from './rules.ts';
 import {
   closePromotionRow,

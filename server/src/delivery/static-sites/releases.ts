@@ -1,17 +1,32 @@
-import type { diffRelease as shape } from '@svc/contract/static-sites.shapes.ts';
+import type { Promotion, Release, Site, diffRelease as shape } from '@svc/contract/static-sites.shapes.ts';
 import { releaseTextBytesMax } from '@svc/contract/static-sites.ts';
 import type { z } from 'zod';
-import type { AppCtx, AppRef } from '../../core/context.ts';
+import type { AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import { blobKey } from './cleanup.ts';
+import { blobKey } from './blobs.ts';
 import { countFileChanges, findStoredFile, listFileChanges, listFileRows } from './file-store.ts';
-import { type ReleaseRecord, releaseRecord } from './records.ts';
-import { findReleaseRow, listReleaseRows } from './release-store.ts';
-import { canReadFiles, type Pointer, pointedReleaseId, releaseDigest } from './rules.ts';
-import { findOpenPromotionRow, findSiteRow } from './site-store.ts';
+import { findRunningProcess } from './live-events.ts';
+import type { LockedRelease } from './pointers.ts';
+import { findReleaseRow, listReleaseRows, type ReleaseRow } from './release-store.ts';
+import {
+  canReadFiles,
+  type Pointer,
+  type Pointers,
+  pointedReleaseId,
+  releaseDigest,
+  releaseRoles,
+  type SiteUrls,
+  siteUrl,
+} from './rules.ts';
+import {
+  findLatestPromotionRow,
+  findOpenPromotionRow,
+  findSiteRow,
+  type PromotionRow,
+} from './site-store.ts';
 
 export async function getRelease(ctx: AppCtx, { id }: { id: string }): Promise<ReleaseRecord> {
   const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
@@ -136,4 +151,89 @@ export async function compareReleases(
   const counts = await countFileChanges(db, ref, pair);
   const items = await listFileChanges(db, ref, { ...pair, change: 'different', limit, offset: 0 });
   return { counts, items };
+}
+
+type ReleaseRecord = z.output<typeof Release>;
+type PromotionRecord = z.output<typeof Promotion>;
+
+export function releaseRecord(
+  row: ReleaseRow,
+  { site, open }: { site: Pointers | undefined; open: Pick<PromotionRow, 'release_id'> | undefined },
+): ReleaseRecord {
+  return {
+    id: row.id,
+    app_id: row.app_id,
+    number: row.number,
+    version: row.version,
+    state: row.state,
+    roles: releaseRoles(site, open, row),
+    files: row.files,
+    bytes: row.bytes,
+    digest: releaseDigest(row),
+    config: { ...row.served_config },
+    on_finalize: row.on_finalize,
+    reviewed_for: row.reviewed_for,
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    finalized_at: row.finalized_at?.toISOString() ?? null,
+    activated_at: row.activated_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+  };
+}
+
+export function promotionRecord(row: PromotionRow): PromotionRecord {
+  return {
+    id: row.id,
+    release_id: row.release_id,
+    digest: row.digest,
+    status: row.status,
+    note: row.note,
+    requested_by: row.requested_by,
+    requested_at: row.requested_at.toISOString(),
+    decided_by: row.decided_by,
+    decided_at: row.decided_at?.toISOString() ?? null,
+    reason: row.reason,
+  };
+}
+
+export type SiteRecord = z.output<typeof Site>;
+
+export async function siteRecord(db: Db, ref: AppRef, subdomain: string | null, urls: SiteUrls) {
+  const site = await findSiteRow(db, ref);
+  const open = await findOpenPromotionRow(db, ref);
+  const latest = await findLatestPromotionRow(db, ref);
+  const record = async (id: string | null | undefined) => {
+    const row = id ? await findReleaseRow(db, ref, id) : undefined;
+    return row ? releaseRecord(row, { site, open }) : null;
+  };
+  return {
+    app_id: ref.appId,
+    url: siteUrl(urls, subdomain, 'active'),
+    staging_url: site?.staging_enabled ? siteUrl(urls, subdomain, 'staged') : null,
+    published: site?.is_published ?? false,
+    staging_enabled: site?.staging_enabled ?? false,
+    config: { ...site?.config },
+    generation: site?.generation ?? 0,
+    active_release: await record(site?.active_release_id),
+    staged_release: await record(site?.staged_release_id),
+    promotion: latest ? promotionRecord(latest) : null,
+    updated_at: site?.updated_at.toISOString() ?? null,
+  };
+}
+
+export async function movedReleaseRecord(
+  ctx: AppMutationCtx,
+  { app, ref, release }: Pick<LockedRelease, 'app' | 'ref' | 'release'>,
+  { pointer, urls }: { pointer: Pointer | null; urls: SiteUrls },
+) {
+  const site = await findSiteRow(ctx.db, ref);
+  const open = await findOpenPromotionRow(ctx.db, ref);
+  const row = (await findReleaseRow(ctx.db, ref, release.id)) ?? release;
+  const isCovered = pointer === 'active' && (await findRunningProcess(ctx, ref)) !== undefined;
+  const url = pointer && !isCovered ? siteUrl(urls, app.subdomain, pointer) : null;
+  return { ...releaseRecord(row, { site, open }), pointer, url };
+}
+
+export async function unchangedReleaseRecord(...args: Parameters<typeof movedReleaseRecord>) {
+  return { ...(await movedReleaseRecord(...args)), changed: false as const };
 }

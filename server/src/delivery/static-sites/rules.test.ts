@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { visibilities } from '@svc/contract/apps.ts';
 import { releasesKeptMax } from '@svc/contract/static-sites.ts';
+import { compress } from './blobs.ts';
 import type { ReleaseRow } from './release-store.ts';
 import {
   canActivate,
@@ -13,7 +14,6 @@ import {
   reviewedVisibility,
   selectExpired,
 } from './rules.ts';
-import { compress } from './store-blob.ts';
 
 const files = [
   { path: 'a.html', sha256: 'a'.repeat(64), size: 1 },

@@ -10,12 +10,10 @@ import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { publishLiveChange } from './live-events.ts';
-import { type LockedSite, lockSite } from './locks.ts';
-import { checkConfigSize } from './manifest-rules.ts';
-import { activeChanged, closeStalePromotion } from './pointers.ts';
-import { type SiteRecord, siteRecord } from './records.ts';
+import { activeChanged, closeStalePromotion, type LockedSite, lockSite } from './pointers.ts';
 import { listLiveReleaseRows, type ReleaseRow, updateReleaseRow } from './release-store.ts';
-import { releaseName, type SiteUrls, selectReconfigured, siteUrl } from './rules.ts';
+import { type SiteRecord, siteRecord } from './releases.ts';
+import { checkConfigSize, releaseName, type SiteUrls, selectReconfigured, siteUrl } from './rules.ts';
 import {
   closePromotionRow,
   findOpenPromotionRow,

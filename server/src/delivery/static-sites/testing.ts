@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { appRoutes } from '../../apps/record/routes.ts';
 import { newApp } from '../../apps/record/testing.ts';
+import { appRoutes } from '../../apps/routes.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { AppAccess } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
@@ -21,9 +21,9 @@ import {
   testOrigin,
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, silentLog, type TestDatabase } from '../../testing.ts';
-import { isUnderReview } from '../review/live-state.ts';
+import { isUnderReview } from '../review/requests.ts';
+import { staticSiteRoutes } from '../routes.ts';
 import { useEnv } from '../testing.ts';
-import { staticSiteRoutes } from './routes.ts';
 import { createUploadsHandler } from './uploads.ts';
 
 export const testUrlKey = fixedKey('a key for tests');

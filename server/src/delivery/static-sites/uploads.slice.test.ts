@@ -9,10 +9,9 @@ import { appTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { signUrlToken } from '../../http/signed-url.ts';
 import { testMutation } from '../../testing.ts';
-import { insertBlobRow } from './blob-store.ts';
-import { appBlobsPrefix } from './cleanup.ts';
+import { appBlobsPrefix, insertBlobRow } from './blobs.ts';
 import { listed, newSiteEnv, type SiteEnv, testUrlKey, useSiteServer } from './testing.ts';
-import type { UploadClaims } from './upload-grant.ts';
+import type { UploadClaims } from './uploads.ts';
 
 /** Called before an object is stored. */
 let beforePut: () => Promise<void> = async () => {};

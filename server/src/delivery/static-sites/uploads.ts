@@ -1,16 +1,27 @@
 import { uploadGrantSeconds, uploadsPrefix } from '@svc/contract/static-sites.ts';
 import type { Logger } from 'pino';
+import type { AppMutationCtx } from '../../core/context.ts';
+import type { LiveKey } from '../../core/keys.ts';
 import { Failure, fail } from '../../core/problem.ts';
-import { bodyChunks } from '../../data/storage/body-chunks.ts';
+import { urlExpiry } from '../../data/storage/signed-urls.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
-import { verifyUrlToken } from '../../http/signed-url.ts';
+import { bodyChunks } from '../../http/read-body.ts';
+import { signUrlToken, type UrlClaims, verifyUrlToken } from '../../http/signed-url.ts';
 import { requireMinimumRate } from '../minimum-rate.ts';
 import type { UploadDeps } from '../sources/receive-source.ts';
-import { findExpectedBlob, insertBlobRow } from './blob-store.ts';
-import { blobKeys } from './cleanup.ts';
-import { requireNotArchived, stateText } from './rules.ts';
-import { digestMismatchError, storeBlob, type UploadedBlob } from './store-blob.ts';
-import type { UploadClaims } from './upload-grant.ts';
+import {
+  blobKeys,
+  digestMismatchError,
+  findExpectedBlob,
+  insertBlobRow,
+  storeBlob,
+  type UploadedBlob,
+} from './blobs.ts';
+import { type FileRow, listMissing } from './file-store.ts';
+import { lockRelease } from './pointers.ts';
+import type { ReleaseRow } from './release-store.ts';
+import { releaseRecord } from './releases.ts';
+import { releaseEntry, requireNotArchived, type SiteUrls, stateText } from './rules.ts';
 
 export function createUploadsHandler(deps: UploadDeps): RequestHandler {
   return async (request, url, info) => {
@@ -141,4 +152,54 @@ export async function saveBlob(
   const now = await findExpectedBlob(deps.db, ref, { releaseId, sha256 });
   if (now?.state !== 'draft') throw fail('release_not_draft');
   return false;
+}
+
+export interface UploadClaims extends UrlClaims {
+  purpose: 'release.put';
+  release: string;
+  /** App and tenant by id: slugs can be reassigned. */
+  app: string;
+  tenant: string;
+  issuer: string;
+}
+
+export interface SiteDeps extends SiteUrls {
+  urlKey: LiveKey<string>;
+}
+
+export function uploadGrant({ baseUrl, urlKey }: SiteDeps, ctx: AppMutationCtx, release: ReleaseRow) {
+  const { expires, expires_at } = urlExpiry(ctx.now, uploadGrantSeconds);
+  const token = signUrlToken<UploadClaims>(urlKey, {
+    purpose: 'release.put',
+    expires,
+    release: release.id,
+    app: release.app_id,
+    tenant: release.tenant_id,
+    issuer: ctx.caller.userId,
+  });
+  return { upload_url: `${baseUrl}${uploadsPrefix}${token}/`, upload_expires_at: expires_at };
+}
+
+export function missingFields(missing: readonly Pick<FileRow, 'sha256' | 'size'>[]) {
+  return {
+    missing: missing.map(({ sha256 }) => sha256),
+    missing_bytes: missing.reduce((sum, { size }) => sum + size, 0),
+  };
+}
+
+export async function grantUpload(ctx: AppMutationCtx, { id }: { id: string }, deps: SiteDeps) {
+  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const { ref, site, release, open } = locked;
+  if (release.state !== 'draft')
+    throw fail('release_not_draft', { detail: `The release is ${stateText(release.state)}.` });
+  ctx.audit({
+    ...releaseEntry('releases.grantUpload', release),
+    before: null,
+    after: { expires_in_seconds: uploadGrantSeconds },
+  });
+  return {
+    ...releaseRecord(release, { site, open }),
+    ...missingFields(await listMissing(ctx.db, ref, release.id)),
+    ...uploadGrant(deps, ctx, release),
+  };
 }

@@ -4,7 +4,7 @@ import { createTable } from '@svc/contract/tables.shapes.ts';
 import type { Template } from '@svc/contract/templates.shapes.ts';
 import { z } from 'zod';
 import { projectRoot } from '../../core/project-root.ts';
-import type { TemplateValues } from './template-source.ts';
+import type { TemplateValues } from './templates.ts';
 
 /** Ids never change: runs and apps refer to them. */
 const builtIns = [

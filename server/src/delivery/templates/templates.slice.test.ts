@@ -9,7 +9,7 @@ import {
   startServerCopy,
 } from '../../identity/provider/testing.ts';
 import { newTenant, type TestDatabase, testDatabase, testMutation } from '../../testing.ts';
-import { templateRoutes } from './routes.ts';
+import { templateRoutes } from '../routes.ts';
 import { createTemplate } from './templates.ts';
 
 let database: TestDatabase;

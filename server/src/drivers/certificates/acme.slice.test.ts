@@ -13,10 +13,7 @@ import {
 } from '../../../../scripts/acme-server.ts';
 import { type DnsServer, startDnsServer } from '../../../../scripts/dns-server.ts';
 import { patientMs } from '../../../../scripts/patience.ts';
-import { openAcmeAuthority } from './acme.ts';
-import { parseRetryAfter } from './acme-transport.ts';
-import { type CertificateAuthority, OrderError } from './certificate-authority.ts';
-
+import { type CertificateAuthority, OrderError, openAcmeAuthority, parseRetryAfter } from './acme.ts';
 import { placeholderCertificate } from './https-server.ts';
 
 const never = new AbortController().signal;

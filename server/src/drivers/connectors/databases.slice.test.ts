@@ -12,8 +12,7 @@ import { sqlState } from '../../core/db.ts';
 import { parseNetworks } from '../../core/ip-networks.ts';
 import { Failure } from '../../core/problem.ts';
 import { type TemporaryFolder, temporaryFolder } from '../database/testing.ts';
-import { type ConnectorDatabases, createConnectorDatabases } from './databases.ts';
-import { createConnectorNetworks } from './networks.ts';
+import { type ConnectorDatabases, createConnectorDatabases, createConnectorNetworks } from './databases.ts';
 import type { ConnectorTarget } from './types.ts';
 
 let folder: TemporaryFolder;

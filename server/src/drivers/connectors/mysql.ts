@@ -1,11 +1,17 @@
 import { connect as connectTcp } from 'node:net';
 import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
-import mysql, { type Connection as MysqlConnection, type SslOptions } from 'mysql2';
+import type { Connection as MysqlConnection, SslOptions } from 'mysql2';
+import mysql from 'mysql2';
 import { ConnectionLost, type OnRow, type QueryResult, type Values } from '../row-database/connection.ts';
 import type { Cursor } from '../row-database/row-pool.ts';
 import { encodeRow, mysqlError, numberedToPositional } from './mysql-values.ts';
-import { openError } from './open-errors.ts';
-import type { ConnectorTarget, ForeignDriver, ForeignTable, OpenOptions } from './types.ts';
+import {
+  type ConnectorTarget,
+  type ForeignDriver,
+  type ForeignTable,
+  type OpenOptions,
+  openError,
+} from './types.ts';
 
 export const mysqlDriver: ForeignDriver = {
   async open(options) {

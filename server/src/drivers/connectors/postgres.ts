@@ -3,8 +3,13 @@ import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
 import type { ClientConfig } from 'pg';
 import { type Connection, connect } from '../row-database/connection.ts';
 import { withCursor } from '../row-database/row-pool.ts';
-import { openError } from './open-errors.ts';
-import type { ConnectorTarget, ForeignDriver, ForeignTable, OpenOptions } from './types.ts';
+import {
+  type ConnectorTarget,
+  type ForeignDriver,
+  type ForeignTable,
+  type OpenOptions,
+  openError,
+} from './types.ts';
 
 export const postgresDriver: ForeignDriver = {
   openPipelined: openConnection,

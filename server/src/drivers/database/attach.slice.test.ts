@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import type { Database } from './connect.ts';
+import { useDataDir } from './hooks-testing.ts';
 import { query } from './testing.ts';
-import { useDataDir } from './testing-hooks.ts';
-import type { Database } from './types.ts';
 
 const dataDir = useDataDir();
 const { attach, open, postmaster } = dataDir;

@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProcess } from '../os/processes.ts';
-import { withClient } from './connect.ts';
+import { type Database, DatabaseError, withClient } from './connect.ts';
+import { useDataDir, waitUntil } from './hooks-testing.ts';
 import { copyStoppedDataDir, errorCode, query } from './testing.ts';
-import { useDataDir, waitUntil } from './testing-hooks.ts';
-import { type Database, DatabaseError } from './types.ts';
 
 const dataDir = useDataDir();
 const { open, serve, postmaster } = dataDir;

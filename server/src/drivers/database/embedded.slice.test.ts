@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { useDataDir, waitUntil } from './hooks-testing.ts';
 import { errorCode, query } from './testing.ts';
-import { useDataDir, waitUntil } from './testing-hooks.ts';
 
 const dataDir = useDataDir();
 const { open, serve, postmaster } = dataDir;

@@ -1,12 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findLivingWriter, type Lock, tryLock, waitForLock, writeIdentity } from '../os/lock-file.ts';
-
-import { type ClusterUse, type DataDir, openDataDir } from './data-dir.ts';
-import { removeSocketFolder } from './endpoint.ts';
+import { findLivingWriter, type Lock, tryLock, waitForLock, writeIdentity } from '../os/files.ts';
+import { type ClusterUse, type DataDir, openDataDir } from './cluster.ts';
+import { type Database, DatabaseError, removeSocketFolder } from './connect.ts';
 import { embeddedUrls, prepareRoles } from './roles.ts';
 import { ensureClusterRuns, type RunningCluster } from './start-cluster.ts';
-import { type Database, DatabaseError } from './types.ts';
 
 export interface EmbeddedOptions {
   dataDir: string;

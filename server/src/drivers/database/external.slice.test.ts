@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { patientMs } from '../../../../scripts/patience.ts';
-import { type Database, openDatabase } from './database.ts';
-import { openExternal, withLogin } from './external.ts';
+import { type Database, openDatabase, openExternal, withLogin } from './database.ts';
 import {
   errorCode,
   hasPostgres15,

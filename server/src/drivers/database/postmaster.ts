@@ -1,11 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeDurably } from '../os/durable-file.ts';
+import { writeDurably } from '../os/files.ts';
 import { findProcess, isRunning, type ProcessIdentity } from '../os/processes.ts';
-import type { Endpoint } from './endpoint.ts';
+import { DatabaseError, type Endpoint } from './connect.ts';
 import type { Account, Binaries } from './programs.ts';
-import { DatabaseError } from './types.ts';
 
 export interface Postmaster {
   pid: number;

@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from './database.ts';
+import { useTemporaryFolder } from './hooks-testing.ts';
 import { findRunningPostmaster } from './postmaster.ts';
 import { accountName, chooseAccount } from './programs.ts';
 import { copyStoppedDataDir, query, runServer } from './testing.ts';
-import { useTemporaryFolder } from './testing-hooks.ts';
 
 const asRoot = process.getuid?.() === 0;
 const nobody = 65534;

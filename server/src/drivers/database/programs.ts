@@ -2,7 +2,7 @@ import { type SpawnOptions, spawnSync } from 'node:child_process';
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { projectRoot } from '../../core/project-root.ts';
-import { DatabaseError } from './types.ts';
+import { DatabaseError } from './connect.ts';
 
 export interface Binaries {
   folder: string;

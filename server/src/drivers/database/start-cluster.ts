@@ -2,11 +2,24 @@ import { closeSync, lchownSync, lstatSync, openSync, readdirSync, readSync, stat
 import { join } from 'node:path';
 import { sqlState } from '../../core/db.ts';
 import { findProcess } from '../os/processes.ts';
-import { clusterExists, createCluster, endpointArguments, superuser, writeSettings } from './cluster.ts';
-import { withClient } from './connect.ts';
-import { type DataDir, openLog, prepareStart } from './data-dir.ts';
-import { acceptsConnections, connectionUrl, type Endpoint, socketPath } from './endpoint.ts';
-import { type Credentials, readCredentials, readOrCreateCredentials } from './passwords.ts';
+import {
+  clusterExists,
+  createCluster,
+  type DataDir,
+  endpointArguments,
+  openLog,
+  prepareStart,
+  superuser,
+  writeSettings,
+} from './cluster.ts';
+import {
+  acceptsConnections,
+  connectionUrl,
+  DatabaseError,
+  type Endpoint,
+  socketPath,
+  withClient,
+} from './connect.ts';
 import {
   adoptPostmaster,
   findOrphanedBackends,
@@ -18,7 +31,7 @@ import {
   startPostmaster,
 } from './postmaster.ts';
 import { type Account, findBinaries } from './programs.ts';
-import { DatabaseError } from './types.ts';
+import { type Credentials, readCredentials, readOrCreateCredentials } from './roles.ts';
 
 export interface RunningCluster {
   postmaster: Postmaster;

@@ -15,9 +15,8 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { sqlState } from '../../core/db.ts';
-import { withClient } from './connect.ts';
+import { DatabaseError, withClient } from './connect.ts';
 import { type Database, openDatabase } from './database.ts';
-import { DatabaseError } from './types.ts';
 
 export type TemporaryFolder = ReturnType<typeof temporaryFolder>;
 

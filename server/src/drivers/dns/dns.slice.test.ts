@@ -2,9 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
 import type { DnsServer } from '../../../../scripts/dns-server.ts';
 import { type Dns, parseDnsServers } from './dns.ts';
-import { isPublicAddress } from './name-servers.ts';
-import { openDns } from './open-dns.ts';
-
+import { isPublicAddress, openDns } from './open-dns.ts';
 import { hasDnsServer, needsDnsServer, newZone, testDnsServer } from './testing.ts';
 
 const never = () => false;

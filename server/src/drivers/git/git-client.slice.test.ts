@@ -14,10 +14,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGitClient, removeStaleGitFolders } from './create-git-client.ts';
-
-import { GitError, type Remote } from './git-client.ts';
-import { runGit } from './run-git.ts';
+import { createGitClient, type Remote, removeStaleGitFolders } from './git-client.ts';
+import { GitError, runGit } from './run-git.ts';
 
 // Some tests push tens of megabytes.
 const path = process.env.PATH ?? '';

@@ -7,7 +7,7 @@ import { ConfigError } from '../../core/config-error.ts';
 import { Failure } from '../../core/problem.ts';
 import { failureCode } from '../testing.ts';
 import { gitHostConformance } from './conformance.ts';
-import { isUrlBelow } from './device-flow.ts';
+import { isUrlBelow } from './octokit-git-host.ts';
 import { localUrl, openGitHost } from './open-git-host.ts';
 import { createTestClient, startTestGitHub } from './testing/github-server.ts';
 

@@ -1,5 +1,7 @@
-import { GitError, type Remote } from './git-client.ts';
-import { enterGitSandbox } from './git-sandbox.ts';
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { bwrapBase, mountReadOnly, systemFolders } from '../runtime/process/sandbox.ts';
+import type { Remote } from './git-client.ts';
 
 export interface RunGit {
   path: string;
@@ -11,6 +13,16 @@ export interface RunGit {
   env?: Readonly<Record<string, string>>;
   bytesMax?: number;
   msMax?: number;
+}
+
+export class GitError extends Error {
+  constructor(
+    readonly reason: 'not_found' | 'refused' | 'unreachable' | 'too_large',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'GitFailure';
+  }
 }
 
 const configuration: Readonly<Record<string, string>> = {
@@ -223,4 +235,35 @@ function entryReader(found: (size: number | null) => void): (chunk: Uint8Array) 
 function parseEntrySize(head: string): number | null {
   const [, type, , size] = head.split(/ +/);
   return type === 'tree' ? null : Number(size) || 0;
+}
+
+const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ca-certificates'];
+const bwrap = [...bwrapBase, '--tmpfs', '/tmp', ...mountReadOnly(systemFolders)];
+
+/**
+ * Goes before a git command: pushed packs and foreign repositories are parsed without rights, and where only the named
+ * folders exist. Empty where the machine cannot isolate programs.
+ */
+export function enterGitSandbox(
+  folders: readonly string[],
+  { usesNetwork }: { usesNetwork: boolean },
+): string[] {
+  if (!isPossible()) return [];
+  const own = [...new Set(folders)].filter((path) =>
+    statSync(path, { throwIfNoEntry: false })?.isDirectory(),
+  );
+  return [
+    ...bwrap,
+    ...(usesNetwork ? mountReadOnly(networkFiles) : ['--unshare-net']),
+    ...own.flatMap((path) => ['--bind', path, path]),
+    '--',
+  ];
+}
+
+let possible: boolean | undefined;
+
+/** Tried once, because only that shows whether the kernel allows it. */
+function isPossible(): boolean {
+  possible ??= spawnSync('bwrap', [...bwrap.slice(1), '--unshare-net', '--', 'true']).status === 0;
+  return possible;
 }

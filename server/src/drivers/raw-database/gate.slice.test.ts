@@ -4,12 +4,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { useFreshDatabase, useTemporaryFolder } from '../database/hooks-testing.ts';
 import { errorCode, query } from '../database/testing.ts';
-import { useFreshDatabase, useTemporaryFolder } from '../database/testing-hooks.ts';
 import { silentLog } from '../testing.ts';
 import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
-import { hostAndPort } from './raw-url.ts';
-import { externalServer } from './server.ts';
+import { externalServer, hostAndPort } from './server.ts';
 import { installation, newRawDatabase, type TestDatabase } from './testing.ts';
 
 const connectionsMax = 6;

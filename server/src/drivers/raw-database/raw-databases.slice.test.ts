@@ -11,9 +11,7 @@ import {
   testDatabase,
 } from '../database/testing.ts';
 import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
-import { inDatabase, isRawName } from './raw-url.ts';
-import { externalServer } from './server.ts';
-
+import { externalServer, inDatabase, isRawName } from './server.ts';
 import { installation, newDatabaseSpec, newRawDatabase } from './testing.ts';
 
 const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');

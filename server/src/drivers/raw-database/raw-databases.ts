@@ -9,15 +9,20 @@ import {
   dropDatabase,
   ensureDatabase,
   isForeign,
+  openReader,
+  type ReaderSpec,
+  readerConnectionsMax,
 } from './databases.ts';
 import { createRawGate, type GateOptions, type RawGate, type Upstream } from './gate.ts';
-import { hostAndPort, isRawName, publicAddress, readerName } from './raw-url.ts';
-import { openReader, type ReaderSpec, readerConnectionsMax } from './reader.ts';
 import {
   embeddedServer,
   externalServer,
   findServerProblem,
+  hostAndPort,
+  isRawName,
+  publicAddress,
   type RawServer,
+  readerName,
   type ServerProblem,
 } from './server.ts';
 

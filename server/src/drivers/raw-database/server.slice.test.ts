@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { useTemporaryFolder } from '../database/hooks-testing.ts';
 import { errorCode, query } from '../database/testing.ts';
-import { useTemporaryFolder } from '../database/testing-hooks.ts';
 import { silentLog } from '../testing.ts';
 import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
 import { embeddedServer, type RawServer } from './server.ts';

@@ -1,5 +1,5 @@
 import type { RawDatabases } from './raw-databases.ts';
-import { rawName, rawUrl } from './raw-url.ts';
+import { rawName, rawUrl } from './server.ts';
 
 export const installation = 'test';
 

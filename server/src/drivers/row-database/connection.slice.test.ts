@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { patientMs } from '../../../../scripts/patience.ts';
+import { useFreshDatabase } from '../database/hooks-testing.ts';
 import { query } from '../database/testing.ts';
-import { useFreshDatabase } from '../database/testing-hooks.ts';
 import { type Connection, ConnectionLost, connect } from './connection.ts';
 
 // Hooks run in the order of registration.

@@ -1,6 +1,5 @@
-import { answersHttp } from './answers-http.ts';
-import type { Target } from './process/network.ts';
-import { type Listener, loopbackFamily } from './process/ports.ts';
+import { connect } from 'node:net';
+import { type Listener, loopbackFamily, type Target } from './process/network.ts';
 import type { LogSink } from './runtime.ts';
 
 /** Finds the port on which an isolated app listens: PORT, or another one, to which it then forwards connections. */
@@ -149,7 +148,7 @@ export function lookForPort(options: PortLook): PortFinder {
 }
 
 /** One for each port that requests can get to: PORT first, then the lowest. */
-export function chooseTargets(listeners: readonly Listener[], port: number): Target[] {
+function chooseTargets(listeners: readonly Listener[], port: number): Target[] {
   const found = new Map<number, Target>();
   for (const listener of listeners) {
     const family = loopbackFamily(listener);
@@ -163,4 +162,25 @@ export function chooseTargets(listeners: readonly Listener[], port: number): Tar
 
 function describe({ address, port }: Listener): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+const answerMsMax = 2_000;
+
+/** Reads five bytes: responses of apps are not for this process to parse. */
+function answersHttp(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(`http://${address}`);
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
+    socket.setTimeout(answerMsMax, () => socket.destroy());
+    socket.once('connect', () =>
+      socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
+    );
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1').slice(0, 5);
+      if (text.length >= 5) socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(text.startsWith('HTTP/')));
+  });
 }

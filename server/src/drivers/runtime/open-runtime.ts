@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Supervised } from '../supervisor/messages.ts';
+import type { Supervised } from '../supervisor/connect-supervisor.ts';
 import { connectAgent } from './agent/connect-agent.ts';
 import { createDockerRuntime, type DockerOptions } from './docker/docker-runtime.ts';
 import { containerVariables } from './docker/start-instance.ts';

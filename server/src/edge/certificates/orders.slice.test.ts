@@ -3,12 +3,11 @@ import { sql } from 'kysely';
 import { platformTenantId } from '../../core/context.ts';
 import { retireGenerations, rotateKey } from '../../core/key-rotation.ts';
 import { runAsOperator } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { sealingKey, unseal } from '../../core/seal.ts';
-import { OrderError } from '../../drivers/certificates/certificate-authority.ts';
+import { OrderError } from '../../drivers/certificates/acme.ts';
 import { newTenant, silentLog, testEvents, useTestDatabase } from '../../testing.ts';
-import { certificateKey } from './rules.ts';
-import { findCertificate, requestCertificate, rescheduleOrder } from './store.ts';
+import { certificateKey, findCertificate, requestCertificate, rescheduleOrder } from './store.ts';
 import {
   findRow,
   issuedNow,

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import type { HostCertificate } from '../../http/https-listener.ts';
 import { silentLog, useTestDatabase } from '../../testing.ts';
-import { createChallengeLookup } from './challenge.ts';
+import { createChallengeLookup } from './certificates.ts';
 import { createCertificateLoader, syncCertificates } from './served-certificates.ts';
 import { deleteExpiredChallenges, saveChallenge } from './store.ts';
 import { findRow, issuedNow, makeOnlyDue, newDomain, orderWith, testAuthority } from './testing.ts';

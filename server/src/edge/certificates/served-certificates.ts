@@ -5,9 +5,8 @@ import type { Invalidation } from '../../core/invalidation.ts';
 import { type SealingKey, sealingKey, unseal } from '../../core/seal.ts';
 import type { HostCertificate, HttpsListener, TlsKeyPair } from '../../http/https-listener.ts';
 import { domainsTag } from '../domains/domain-record.ts';
-import { listActiveHosts } from '../domains/hosts.ts';
-import { certificateKey, certificatesTag } from './rules.ts';
-import { listStoredCertificates, readStoredCertificates } from './store.ts';
+import { listActiveHosts } from '../domains/domains.ts';
+import { certificateKey, certificatesTag, listStoredCertificates, readStoredCertificates } from './store.ts';
 
 /** Full reload, also for missed notifications and for files that the operator has renewed. */
 const reloadMs = 60_000;

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import type { TenantAccess } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import type {
   CertificateAuthority,
   CertificateOrder,
   IssuedCertificate,
-} from '../../drivers/certificates/certificate-authority.ts';
+} from '../../drivers/certificates/acme.ts';
 import { placeholderCertificate } from '../../drivers/certificates/https-server.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
 import { createOrderQueue } from './certificates.ts';

@@ -1,9 +1,151 @@
-import type { AppRef } from '../../core/context.ts';
+import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
-import type { DomainsConfig } from './domain-settings.ts';
-import { gatherEvidence } from './evaluate-checks.ts';
-import { finishCheck } from './finish-check.ts';
-import { claimDueRow, lockDomainRow, lockHost } from './store.ts';
+import { fail } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
+import { type DomainsConfig, domainsTag, orderTopic } from './domain-record.ts';
+import {
+  type Checks,
+  challengeValue,
+  type Evidence,
+  evaluateCertificate,
+  evaluateOwnership,
+  evaluateRouting,
+  gatherEvidence,
+  isIssuanceForbidden,
+} from './evaluate-checks.ts';
+import { lossTopic, notifyDisconnection, notifyFailing } from './notify-owners.ts';
+import { type CheckOutcome, disconnect, transition } from './schedule.ts';
+import {
+  type Check,
+  claimDueRow,
+  type DomainRow,
+  lockActiveRow,
+  lockDomainRow,
+  lockHost,
+  saveDomainRow,
+} from './store.ts';
+
+/** Evaluates the DNS results and saves the outcome. Caller must hold the locks of the host and of the domain row. */
+export async function finishCheck(
+  ctx: MutationCtx,
+  row: DomainRow,
+  { evidence, config, by }: { evidence: Evidence; config: DomainsConfig; by: CheckOutcome['by'] },
+): Promise<DomainRow> {
+  const { certificates, caaId } = config;
+  const found = { ownership: evaluateOwnership(evidence, row), routing: evaluateRouting(evidence, row) };
+  const isRouteKnown = evidence.route.addresses.kind !== 'unknown';
+  const isAllKnown = isRouteKnown && evidence.txt.kind !== 'unknown';
+  const isProved = isAllKnown && found.ownership.state === 'ok' && found.routing.state === 'ok';
+  const holder = isProved && row.status !== 'active' ? await lockActiveRow(ctx.db, row.host) : undefined;
+  const isHeld = holder !== undefined && isStillProved(holder, evidence);
+  if (isHeld && by === 'person')
+    throw fail('host_active_elsewhere', { detail: `${row.host}: ${heldText(holder)}` });
+  const app = { tenantId: row.tenant_id, appId: row.app_id };
+  if (isProved && !isHeld && isOutdated(evidence, row, holder)) {
+    if (by === 'person') throw fail('unavailable', { detail: outdatedText, headers: { 'retry-after': '1' } });
+    // Still due: the next run checks it again.
+    return saveDomainRow(ctx.db, app, row.id, { checking_until: null });
+  }
+  const checks: Checks = isHeld ? { ...found, ownership: heldElsewhere(found.ownership, holder) } : found;
+  const state = certificates.isOn ? await certificates.stateOf(ctx.db, row) : null;
+  const certificate = evaluateCertificate(evidence, { host: row.host, checks, state, caaId });
+  const isKnown = row.status === 'active' ? isRouteKnown : isAllKnown;
+  const move = transition(row, { ...checks, certificate, isKnown, now: ctx.now, by });
+  const mayOrder = isProved && !isHeld && !isIssuanceForbidden(evidence, caaId);
+  if (mayOrder && isToOrder(row.certificate, certificate, by)) ctx.enqueue(orderTopic, { domainId: row.id });
+  if (holder && move.status === 'active') await disconnectHolder(ctx, holder);
+  const saved = await saveDomainRow(ctx.db, app, row.id, {
+    ...checks,
+    certificate,
+    ...move,
+    last_checked_at: ctx.now,
+    checking_until: null,
+    is_loss_untold: false,
+  });
+  // Repeated checks of a pending domain are not auditState.
+  const isNews = by === 'person' || row.status === 'active' || saved.status !== row.status;
+  if (isNews) auditCheck(ctx, row, saved);
+  await notifyChange(ctx, row, saved);
+  if (saved.status !== row.status) {
+    ctx.invalidate(domainsTag);
+    ctx.invalidate(appTag(row.app_id));
+  }
+  return saved;
+}
+
+async function notifyChange(ctx: MutationCtx, row: DomainRow, saved: DomainRow): Promise<void> {
+  const { disconnected_for: why } = saved;
+  if (saved.status === 'disconnected' && why !== null && row.status !== 'disconnected')
+    await notifyDisconnection(ctx, { ...saved, why });
+  else if (row.status === 'active' && row.wrong_checks === 0 && saved.wrong_checks > 0)
+    await notifyFailing(ctx, saved);
+}
+
+function auditCheck(ctx: MutationCtx, row: DomainRow, saved: DomainRow): void {
+  ctx.audit({
+    action: 'domains.verify',
+    appId: row.app_id,
+    target: { kind: 'domain', id: row.id, name: row.host },
+    before: auditState(row),
+    after: auditState(saved),
+  });
+}
+
+/** Once, and again if a person verifies a domain whose certificate failed. */
+function isToOrder(before: Check, now: Check, by: CheckOutcome['by']): boolean {
+  if (now.reason === 'ordered') return before.reason !== 'ordered';
+  return now.state === 'failed' && by === 'person';
+}
+
+const outdatedText = 'Another check of this host finished during the lookup. Verify the domain again.';
+
+/** The lookup must be newer than the holder's verification and than this domain's own loss of the host. */
+function isOutdated({ startedAt }: Evidence, row: DomainRow, holder: DomainRow | undefined): boolean {
+  if (row.status === 'active') return false;
+  return [row.pending_since, row.disconnected_at, holder?.verified_at].some((at) => at && at >= startedAt);
+}
+
+/** A holder whose TXT record is gone has given up the host. If the lookup failed, the holder keeps it. */
+function isStillProved(holder: DomainRow, { txt }: Evidence): boolean {
+  return txt.kind !== 'found' || txt.values.includes(challengeValue(holder));
+}
+
+/** Reveals the holder's token only to a caller who has proved ownership of the host. */
+function heldText(holder: DomainRow): string {
+  return `another app uses it, and its TXT record ${challengeValue(holder)} is still published.`;
+}
+
+function heldElsewhere(ownership: Check, holder: DomainRow): Check {
+  return {
+    ...ownership,
+    state: 'failed',
+    reason: 'active_elsewhere',
+    next_step: `Remove the other TXT record, ${challengeValue(holder)}: ${heldText(holder)}`,
+  };
+}
+
+/** The holder may be in another tenant: an effect writes the audit entry there. */
+async function disconnectHolder(ctx: MutationCtx, holder: DomainRow): Promise<void> {
+  const { id, tenant_id: tenantId, app_id: appId, host } = holder;
+  await saveDomainRow(ctx.db, { tenantId, appId }, id, {
+    ...disconnect(ctx.now, 'claimed_elsewhere'),
+    is_loss_untold: true,
+  });
+  ctx.enqueue(lossTopic, { tenantId, appId, domainId: id, host });
+  ctx.invalidate(appTag(appId));
+}
+
+/** Without the DNS values, which others control and which may be long. */
+function auditState({ status, disconnected_for, ownership, routing, certificate }: DomainRow) {
+  const word = ({ state, reason }: Check) => (reason === null ? state : `${state} (${reason})`);
+  return {
+    status,
+    disconnected_for,
+    ownership: word(ownership),
+    routing: word(routing),
+    certificate: word(certificate),
+  };
+}
 
 const concurrentMax = 8;
 /** Slow name servers of one tenant must not delay the others. */

@@ -2,10 +2,8 @@ import { challengeLabel, challengePrefix } from '@svc/contract/domains.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
 import type { CaaRecord, DnsError, DnsResult, DnsRoute } from '../../drivers/dns/dns.ts';
-import type { CertificateState } from './domain-record.ts';
-import type { DomainsConfig } from './domain-settings.ts';
-import type { Check, DomainRow } from './store.ts';
-import { databaseTime } from './store.ts';
+import type { CertificateState, DomainsConfig } from './domain-record.ts';
+import { type Check, type DomainRow, databaseTime } from './store.ts';
 
 export interface Checks {
   ownership: Check;

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
 import type { Invalidation } from '../../core/invalidation.ts';
 import { domainsTag } from '../domains/domain-record.ts';
-import type { ActiveHost } from '../domains/hosts.ts';
+import type { ActiveHost } from '../domains/domains.ts';
 
 /** All active custom domains in memory, because every request to the platform looks one up. */
 export interface ActiveHosts {

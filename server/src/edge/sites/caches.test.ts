@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createActiveHosts } from './active-hosts.ts';
-import { cachedBlobBytesMax, createBlobCache } from './blob-cache.ts';
 import { createReleaseContents, type LoadedSite } from './load-site.ts';
-
+import { cachedBlobBytesMax, createBlobCache } from './serve-release.ts';
 import { createSiteCache, type ReleaseContent } from './site-cache.ts';
-
 import { testSite } from './testing.ts';
 
 /** Notifications in memory. */

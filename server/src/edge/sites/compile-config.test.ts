@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { compileConfig } from './compile-config.ts';
-import { readPath } from './path-pattern.ts';
-import { withSearch } from './redirect-target.ts';
+import { readPath, withSearch } from './path-pattern.ts';
 
 function redirected(redirects: { from: string; to: string; status?: 302 }[], address: string) {
   const path = readPath(address);

@@ -2,14 +2,16 @@ import { isRefusedSiteHeader, type SiteConfig, siteConfigDefaults } from '@svc/c
 import type { EdgeResponse } from '../../http/edge-request.ts';
 import {
   compilePattern,
+  compileTarget,
   exactKey,
+  fillTarget,
   isMatch,
   matchPattern,
   type PathPattern,
+  type RedirectTarget,
   readPath,
   type SitePath,
 } from './path-pattern.ts';
-import { compileTarget, fillTarget, type RedirectTarget } from './redirect-target.ts';
 
 export interface CompiledConfig {
   index: string;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { parseRange } from '../../http/headers.ts';
-import { encodingOrder } from './pick-encoding.ts';
+import { encodingOrder } from './prepare-file.ts';
 import { listsTag } from './serve-release.ts';
 
 describe('If-None-Match and If-Match', () => {

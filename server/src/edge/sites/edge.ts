@@ -1,11 +1,11 @@
 import { urlBytesMax } from '@svc/contract/limits.ts';
 import { sitePlatformPrefix, siteSdkPath } from '@svc/contract/static-sites.ts';
 import type { Logger } from 'pino';
-import { createTaggedCache } from '../../core/cache.ts';
+import { createLastKnown, createTaggedCache } from '../../core/cache.ts';
 import { type Db, databaseError } from '../../core/db.ts';
 import type { Invalidation } from '../../core/invalidation.ts';
-import { createLastKnown } from '../../core/last-known.ts';
 import { Failure } from '../../core/problem.ts';
+import { openForReview } from '../../delivery/deployments/reviews.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type {
   AppProxy as AppAnswer,
@@ -14,17 +14,16 @@ import type {
   EdgeResponse,
   EdgeResult,
 } from '../../http/edge-request.ts';
-import { type ChallengeLookup, challengePrefix } from '../certificates/challenge.ts';
+import { type ChallengeLookup, challengePrefix } from '../certificates/certificates.ts';
+import { listActiveHosts } from '../domains/domains.ts';
 import { createHostReader, type SiteHost } from '../domains/host-names.ts';
-import { listActiveHosts } from '../domains/hosts.ts';
 import { redirectTo } from '../visitors/site-responses.ts';
 import type { Visitors } from '../visitors/visitors.ts';
 import { type ActiveHosts, createActiveHosts } from './active-hosts.ts';
 import { createVisitorAuth, findPerson, type VisitorAuthDeps } from './authenticate-visitor.ts';
-import { createBlobCache } from './blob-cache.ts';
 import { noIndex, robotsResponse } from './compile-config.ts';
 import { createReleaseContents, type LoadedSite, loadSite } from './load-site.ts';
-import { createOpenedReviews } from './opened-reviews.ts';
+import { withSearch } from './path-pattern.ts';
 import {
   challengeResponse,
   faultPage,
@@ -38,11 +37,28 @@ import {
   unpublishedPage,
 } from './plain-page.ts';
 import { type AppProxy, createProxy } from './proxy/create-proxy.ts';
-import type { ProxyDeps } from './proxy/pick-address.ts';
-import { withSearch } from './redirect-target.ts';
-import { createInFlightCounter, type InFlightCounter } from './requests-in-flight.ts';
-import { type FileSource, serveRelease } from './serve-release.ts';
-import { createSiteCache, type SiteCache, type SiteSnapshot } from './site-cache.ts';
+import { createInFlightCounter, type InFlightCounter, type ProxyDeps } from './proxy/pick-address.ts';
+import { createBlobCache, type FileSource, serveRelease } from './serve-release.ts';
+import { createSiteCache, type RunningApp, type SiteCache, type SiteSnapshot } from './site-cache.ts';
+
+const everyMs = 30_000;
+const deploymentsMax = 1_000;
+
+/** A deployment in review runs only while people look at it: requests to its staging host start it and keep it running. */
+function createOpenedReviews({ db, log }: { db: Db; log: Logger }) {
+  const opened = new Map<string, number>();
+  return (site: SiteSnapshot, { deploymentId, addresses }: RunningApp): void => {
+    if (site.hostKind !== 'staging') return;
+    const now = performance.now();
+    const last = opened.get(deploymentId) ?? Number.NEGATIVE_INFINITY;
+    if (now - last < (addresses.length === 0 ? everyMs / 10 : everyMs)) return;
+    if (opened.size >= deploymentsMax) opened.clear();
+    opened.set(deploymentId, now);
+    openForReview(db, deploymentId).catch((error: unknown) =>
+      log.warn({ err: error, deployment: deploymentId }, 'start of a deployment in review failed'),
+    );
+  };
+}
 
 interface EdgeOptions {
   baseUrl: string;

@@ -4,7 +4,7 @@ import type { AppProxy, Edge, EdgeRequest, EdgeResponse, ProxyRequest } from '..
 import type { HostHandler, ListenerInfo } from '../../http/handlers.ts';
 import { readRequestId } from '../../http/headers.ts';
 import type { BunServer } from '../../http/listener.ts';
-import { challengePrefix } from '../certificates/challenge.ts';
+import { challengePrefix } from '../certificates/certificates.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
 import { createPlatformNames } from './active-hosts.ts';
 import { badHostPage, misdirectedPage, type PlainPage, pageResponse, unavailablePage } from './plain-page.ts';

@@ -7,7 +7,7 @@ import type { AppAccess } from '../../core/context.ts';
 import { type Invalidation, listenForChanges, notifySql } from '../../core/invalidation.ts';
 import { appTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
-import { blobKey } from '../../delivery/static-sites/cleanup.ts';
+import { blobKey } from '../../delivery/static-sites/blobs.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { Edge } from '../../http/edge-request.ts';
 import { newTenant, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';

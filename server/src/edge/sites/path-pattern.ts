@@ -10,11 +10,11 @@ export interface PathPattern {
 }
 
 /** Values by name; `splat` is the value of `*`. */
-export type Found = ReadonlyMap<string, readonly string[]>;
+type Found = ReadonlyMap<string, readonly string[]>;
 
-export const splatName = 'splat';
+const splatName = 'splat';
 
-export const nothing: Found = new Map();
+const nothing: Found = new Map();
 
 export function compilePattern(pattern: string): PathPattern {
   const segments = pattern.slice(1).split('/');
@@ -62,7 +62,7 @@ export function matchPattern(pattern: PathPattern, path: SitePath): Found | null
   return new Map([...(found ?? nothing), [splatName, rest]]);
 }
 
-export function decodeSegment(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment).normalize('NFC');
   } catch {
@@ -103,4 +103,43 @@ function isSegment(segment: string): boolean {
 
 function isDecodedSegment(segment: string): boolean {
   return isSegment(segment) && !/[/\\\p{Cc}\u2028\u2029\ufeff]/u.test(segment);
+}
+
+/** Appends the query of the request unless the target has its own. */
+export function withSearch(target: string, search: string): string {
+  if (search === '' || /^[^#]*\?/.test(target)) return target;
+  const at = target.indexOf('#');
+  const query = `?${search.toWellFormed().replace(/[^!-~]/gu, encodeURIComponent)}`;
+  return at < 0 ? target + query : target.slice(0, at) + query + target.slice(at);
+}
+
+export interface RedirectTarget {
+  /** Scheme and host, empty within the site. Contains no placeholders: visitors cannot influence it. */
+  origin: string;
+  pieces: readonly ({ text: string } | { name: string })[];
+}
+
+export function compileTarget(to: string): RedirectTarget {
+  const [origin = ''] = /^https?:\/\/[^/?#]*/.exec(to) ?? [];
+  const pieces: RedirectTarget['pieces'][number][] = [];
+  let from = origin.length;
+  for (const match of to.slice(origin.length).matchAll(/:([A-Za-z][A-Za-z0-9_]*)/g)) {
+    const at = origin.length + match.index;
+    if (at > from) pieces.push({ text: to.slice(from, at) });
+    pieces.push({ name: match[1] ?? '' });
+    from = at + match[0].length;
+  }
+  if (from < to.length) pieces.push({ text: to.slice(from) });
+  return { origin, pieces };
+}
+
+/** Values are percent-encoded, so that they stay within their path segment. */
+export function fillTarget({ origin, pieces }: RedirectTarget, found: Found): string {
+  let text = '';
+  for (const piece of pieces) {
+    if ('text' in piece) text += piece.text;
+    else text += (found.get(piece.name) ?? []).map(encodeURIComponent).join('/');
+  }
+  // Leading slashes are collapsed: `//` would start a host.
+  return origin === '' ? text.replace(/^\/+/, '/') : origin + text;
 }

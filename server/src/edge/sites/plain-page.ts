@@ -1,5 +1,5 @@
 import type { EdgeRequest, EdgeResponse } from '../../http/edge-request.ts';
-import { type ChallengeLookup, challengePrefix } from '../certificates/challenge.ts';
+import { type ChallengeLookup, challengePrefix } from '../certificates/certificates.ts';
 
 /** A page of the platform at a site's host. It does not reveal whose site it is. */
 export interface PlainPage {

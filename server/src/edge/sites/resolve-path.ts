@@ -1,8 +1,7 @@
 import { rewriteStatus } from '@svc/contract/site-config.ts';
 import type { CompiledConfig, Redirect } from './compile-config.ts';
-import { readPath, root, type SitePath } from './path-pattern.ts';
+import { readPath, root, type SitePath, withSearch } from './path-pattern.ts';
 import type { FallbackKind } from './prepare-file.ts';
-import { withSearch } from './redirect-target.ts';
 import type { SiteFile } from './site-cache.ts';
 
 export interface ReleaseFiles {

@@ -1,13 +1,12 @@
 import type { SiteConfig } from '@svc/contract/site-config.ts';
 import { sha256 } from '../../core/values.ts';
-import { type BlobEncoding, blobKey } from '../../delivery/static-sites/cleanup.ts';
+import { type BlobEncoding, blobKey } from '../../delivery/static-sites/blobs.ts';
 import type { Edge, EdgeRequest } from '../../http/edge-request.ts';
 import { silentLog } from '../../testing.ts';
 import type { Visitors } from '../visitors/visitors.ts';
-import { createBlobCache } from './blob-cache.ts';
 import { compileConfig } from './compile-config.ts';
 import { createPreparedFiles } from './prepare-file.ts';
-import type { FileSource } from './serve-release.ts';
+import { createBlobCache, type FileSource } from './serve-release.ts';
 import type { SiteFile, SiteSnapshot } from './site-cache.ts';
 
 /** What an edge needs beside its sites: nobody may visit, and there are no custom domains. */

@@ -15,7 +15,6 @@ import { createRateLimit } from '../../http/rate-limit.ts';
 import { type Page, pageResponse } from '../../identity/provider/pages/layout.ts';
 import { messagePage } from '../../identity/provider/pages/pages.ts';
 import { findUser } from '../../people/users/users.ts';
-import { isCodeValid } from './can-visit.ts';
 import { secretPattern } from './site-responses.ts';
 import {
   type FindAppAtDomain,
@@ -26,7 +25,7 @@ import {
   type SiteTarget,
   sitePaths,
 } from './site-target.ts';
-import { findCodeRow, insertCodeRow } from './store.ts';
+import { findCodeRow, insertCodeRow, isCodeValid } from './visits.ts';
 
 interface SiteAuthDeps extends SiteOriginConfig {
   db: Db;

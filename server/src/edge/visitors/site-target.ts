@@ -9,7 +9,7 @@ import type { SiteUrls } from '../../delivery/static-sites/rules.ts';
 import type { EdgeRequest } from '../../http/edge-request.ts';
 import { localPath } from '../../identity/provider/console-login.ts';
 import { createHostReader, type SiteHost } from '../domains/host-names.ts';
-import { canVisit } from './can-visit.ts';
+import { canVisit } from './visits.ts';
 
 export interface SiteOriginConfig extends SiteUrls {
   /** The port of HTTPS for custom domains; null if a proxy may serve it. */

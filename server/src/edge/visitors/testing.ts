@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { appRoutes } from '../../apps/record/routes.ts';
 import { newApp } from '../../apps/record/testing.ts';
+import { appRoutes } from '../../apps/routes.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { AppAccess, Caller } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
@@ -14,8 +14,8 @@ import {
   useServer,
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testRequestInfo } from '../../testing.ts';
+import { visitorRoutes } from '../module.ts';
 import { testRequest } from '../sites/testing.ts';
-import { visitorRoutes } from './routes.ts';
 import { createSiteAuth } from './site-auth.ts';
 import { type ActiveVisit, createVisitors, type VisitedSite } from './visitors.ts';
 

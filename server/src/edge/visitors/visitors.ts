@@ -8,7 +8,6 @@ import { sha256 } from '../../core/values.ts';
 import type { EdgeRequest, EdgeResponse, EdgeResult } from '../../http/edge-request.ts';
 import { localPath } from '../../identity/provider/console-login.ts';
 import { findSignInEnd } from '../../identity/sessions/sessions.ts';
-import { canVisit } from './can-visit.ts';
 import { enterSite, leaveSite } from './enter-site.ts';
 import {
   canSetCookies,
@@ -23,7 +22,7 @@ import {
   visitCookie,
 } from './site-responses.ts';
 import { originAt, type PlatformPathDeps, type SiteOriginConfig, sitePaths } from './site-target.ts';
-import { findVisitRow } from './store.ts';
+import { canVisit, findVisitRow } from './visits.ts';
 
 export interface VisitedSite {
   appId: string;

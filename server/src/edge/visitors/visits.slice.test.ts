@@ -10,7 +10,6 @@ import { deleteModel } from '../../identity/sessions/models-store.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
 import { testMutation } from '../../testing.ts';
-import { deleteExpiredVisits } from './store.ts';
 import {
   cookieSet,
   newVisitedApp,
@@ -22,6 +21,7 @@ import {
   visitSteps,
   type World,
 } from './testing.ts';
+import { deleteExpiredVisits } from './visits.ts';
 
 const { database, one, other, clock, walk } = useVisitors();
 

@@ -5,8 +5,7 @@ import { OutputQueue, type WriteBuffer } from './output-queue.ts';
 import { headBytesMax, mayHaveEnded, originForm, parseHead, type RequestHead } from './parse-head.ts';
 import { PassThrough, type PassThroughClients } from './pass-through.ts';
 import { ClientEnd } from './pipe.ts';
-import type { Authority } from './raw-request.ts';
-import { notAllowed, type Routed, type Routes, routeRequest } from './route-request.ts';
+import { type Authority, notAllowed, type Routed, type Routes, routeRequest } from './raw-request.ts';
 import {
   type AfterResponse,
   cancelBody,

@@ -1,7 +1,6 @@
 import type { Socket } from 'bun';
-import { BodyReader } from './body-reader.ts';
 import { Pipe, type PipeEnd } from './pipe.ts';
-import { ResponseReader } from './response-reader.ts';
+import { BodyReader, ResponseReader } from './response-reader.ts';
 
 /** Whom a connection to the general server belongs to. */
 export interface PassThroughClient {

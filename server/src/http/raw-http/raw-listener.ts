@@ -13,9 +13,9 @@ import {
   limitQueuedBytes,
   queuedBytesMax,
 } from './connection-limits.ts';
-import type { RowsListener } from './fast-request.ts';
 import { createWriteBuffer } from './output-queue.ts';
 import type { PassThroughClients } from './pass-through.ts';
+import type { RowsListener } from './raw-request.ts';
 import { createResponseHeads, startClock } from './response-heads.ts';
 
 export interface RawListener {

@@ -1,5 +1,9 @@
-import type { EdgeRequest } from '../edge-request.ts';
+import { fail } from '../../core/problem.ts';
+import { resolveClientAddress, type TrustedProxies } from '../client-address.ts';
+import type { Edge, EdgeRequest, EdgeResponse } from '../edge-request.ts';
+import type { FastPathInfo, FastPathRequest } from '../handlers.ts';
 import { acceptRequestId } from '../headers.ts';
+import type { RequestHead } from './parse-head.ts';
 
 /** Decodes headers on demand: of a browser's fifteen headers, three or four are used. */
 export class RawRequest implements EdgeRequest {
@@ -83,4 +87,132 @@ export function equalsNameAt(bytes: Uint8Array, at: number, name: string): boole
     if (((bytes[at + index] ?? 0) | 0x20) !== name.charCodeAt(index)) return false;
   }
   return true;
+}
+
+/** The rows of the platform, answered without the general server. */
+export interface RowsListener {
+  prefix: string;
+  answers(head: RequestHead): boolean;
+  answer(
+    request: FastPathRequest,
+    path: string,
+    search: string,
+    info: Omit<FastPathInfo, 'log'>,
+  ): Promise<EdgeResponse>;
+}
+
+/** Larger bodies are passed on, because the general server receives them in pieces. */
+const bodyBytesMax = 64 * 1024;
+/** The general server normalizes URLs: others than these are passed on, so that both read the same path. */
+const normalTarget = /^[\w!$&()*+,;=:@/%.~-]*$/;
+const dotSegment = /\/(?:\.|%2e)/i;
+
+export function isFastRequest({ request, body, isSpecial }: RequestHead): boolean {
+  if (isSpecial || body === 'chunked' || body > bodyBytesMax || request.method === 'OPTIONS') return false;
+  const { path, search } = request;
+  return normalTarget.test(path) && normalTarget.test(search) && !dotSegment.test(path);
+}
+
+/** What handlers of rows use of a `Request`, without its cost. */
+class FastRequest implements FastPathRequest {
+  readonly method: string;
+  readonly headers: FastPathRequest['headers'];
+  readonly received: Uint8Array<ArrayBuffer>;
+  readonly #raw: RawRequest;
+  #abort: AbortController | null = null;
+  #isAborted = false;
+
+  constructor(raw: RawRequest, body: Uint8Array) {
+    this.#raw = raw;
+    this.method = raw.method;
+    // A copy: the bytes of the connection would live as long as the request.
+    this.received = new Uint8Array(body);
+    this.headers = {
+      get: (name) => raw.header(name.toLowerCase()),
+      has: (name) => raw.header(name.toLowerCase()) !== null,
+    };
+  }
+
+  get url(): string {
+    const { scheme, authority, path, search } = this.#raw;
+    return `${scheme}://${authority}${path}${search === '' ? '' : `?${search}`}`;
+  }
+
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.received.length === 0 ? null : new Blob([this.received]).stream();
+  }
+
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return Promise.resolve(this.received);
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#isAborted) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    this.#abort?.abort();
+  }
+}
+
+export interface Routes {
+  edge: () => Edge | null;
+  rows: () => RowsListener | null;
+  /** False where the client is to use another connection (421). */
+  accepts: (host: string) => boolean;
+  scheme: 'http' | 'https';
+  trustedProxies: TrustedProxies;
+}
+
+interface RequestContext {
+  peer: string;
+  /** Bytes that begin with those that `head` was read from. */
+  bytes: Buffer;
+  /** A running app has answered the previous request for this host. */
+  isForApp: boolean;
+  extendTimeout: () => void;
+}
+
+export const notAllowed = fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
+
+export type Routed = ReturnType<typeof routeRequest>;
+
+/** `pass`: to the general server. A number: the bytes that the request has in all, where some are missing. */
+export function routeRequest(routes: Routes, head: RequestHead, context: RequestContext) {
+  const { host, path } = head.request;
+  if (!routes.accepts(host)) throw fail('misdirected_request');
+  const edge = routes.edge();
+  if (edge?.serves(host)) {
+    if (!isPlain(head) || context.isForApp) return 'pass';
+    head.request.scheme = isHttpsAtProxy(routes, head, context.peer) ? 'https' : routes.scheme;
+    return edge.answer(head.request);
+  }
+  const rows = routes.rows();
+  if (rows === null || !path.startsWith(rows.prefix) || !rows.answers(head)) return 'pass';
+  const end = head.end + Number(head.body);
+  return end > context.bytes.length ? end : answerRows(routes, rows, head, context);
+}
+
+function isPlain({ body, isSpecial, request: { method } }: RequestHead): boolean {
+  return body === 0 && !isSpecial && (method === 'GET' || method === 'HEAD');
+}
+
+function isHttpsAtProxy({ trustedProxies }: Routes, { request }: RequestHead, peer: string): boolean {
+  const scheme = request.header('x-forwarded-proto');
+  return scheme !== null && scheme.toLowerCase() === 'https' && trustedProxies.includes(peer);
+}
+
+function answerRows(routes: Routes, rows: RowsListener, head: RequestHead, context: RequestContext) {
+  const { request, end, body } = head;
+  const fast = new FastRequest(request, context.bytes.subarray(end, end + Number(body)));
+  const response = rows.answer(fast, request.path, request.search, {
+    requestId: request.requestId(),
+    extendTimeout: context.extendTimeout,
+    clientAddress: () =>
+      resolveClientAddress(context.peer, request.header('x-forwarded-for'), routes.trustedProxies),
+  });
+  return { response, abort: () => fast.abort() };
 }

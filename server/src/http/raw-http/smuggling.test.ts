@@ -3,16 +3,16 @@ import { connect } from 'node:tls';
 import fc from 'fast-check';
 import { Failure } from '../../core/problem.ts';
 import { placeholderCertificate } from '../../drivers/certificates/https-server.ts';
-import { BodyReader } from './body-reader.ts';
 import {
   type Peer,
   type SeenRequest,
   startBunPeer,
   startNginxPeer,
   startNodePeer,
-} from './differential-peers.ts';
+} from './differential-testing.ts';
 import { parseHead } from './parse-head.ts';
-import { acceptedRequests, refusedRequests } from './smuggling-corpus.ts';
+import { BodyReader } from './response-reader.ts';
+import { acceptedRequests, refusedRequests } from './smuggling-fixture.ts';
 import { exchange, readStatuses, siteHost, startListener, textResponse } from './testing.ts';
 
 /** What is behind the listener: Bun's own server, which records the requests that it reads. */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { type AuditEntriesTable, listEntriesOfUser } from '../../core/audit.ts';
 import { type Caller, type Ctx, platformTenantId } from '../../core/context.ts';
 import { type OperatorDeps, runAs } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 
 export type SignInMethod =

@@ -82,7 +82,7 @@ export async function deleteOldAccountRows(db: Db): Promise<void> {
   await sql`delete from svc.account_tokens where expires_at < now()`.execute(db);
 }
 
-export interface AccountToken {
+interface AccountToken {
   purpose: string;
   hash: string;
   userId: string | null;

@@ -4,15 +4,14 @@ import type { Logger } from 'pino';
 import type { Caller } from '../../core/context.ts';
 import { type OperatorDeps, runAs } from '../../core/mutation.ts';
 import { IssuerError, type IssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
-import { findAppPrincipal, newAppToken } from './app-tokens.ts';
-import { matchesClaims } from './rules.ts';
+import { findAppPrincipal, insertAppTokenRows, newAppToken } from './app-tokens.ts';
 import {
   findServiceAccountByName,
   listTrustRules,
+  matchesClaims,
   type ServiceAccountRow,
   type TrustRuleRow,
 } from './store.ts';
-import { insertAppTokenRows } from './tokens-store.ts';
 
 export interface ExchangeDeps extends OperatorDeps {
   issuers: IssuerKeys;

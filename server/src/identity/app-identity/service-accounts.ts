@@ -27,8 +27,13 @@ import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { credentialTag, userTag } from '../../core/tags.ts';
 import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { IssuerError, type IssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
-import { newAppToken } from './app-tokens.ts';
-import { serviceAccountRecord, serviceTokenRecord } from './rules.ts';
+import {
+  countCreatedTokens,
+  deleteAccountToken,
+  insertAppTokenRows,
+  listAccountTokenRows,
+  newAppToken,
+} from './app-tokens.ts';
 import {
   countServiceAccounts,
   deleteServiceAccountRow,
@@ -40,15 +45,11 @@ import {
   listTrustRules,
   lockServiceAccount,
   type ServiceAccountRow,
+  serviceAccountRecord,
+  serviceTokenRecord,
   type TrustRuleRow,
   updateServiceAccountRow,
 } from './store.ts';
-import {
-  countCreatedTokens,
-  deleteAccountToken,
-  insertAppTokenRows,
-  listAccountTokenRows,
-} from './tokens-store.ts';
 
 export async function listServiceAccounts(ctx: AppCtx, query: PageQuery) {
   const { rows, total } = await listServiceAccountRows(ctx.db, appRef(ctx), pageWindow(query));

@@ -8,8 +8,7 @@ import { appTag, credentialTag, userTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import type { FastPathRequest } from '../../http/handlers.ts';
 import { findUser } from '../../people/users/users.ts';
-import { findAppTokenCaller } from '../app-identity/app-tokens.ts';
-import { markAppTokenUsed } from '../app-identity/tokens-store.ts';
+import { findAppTokenCaller, markAppTokenUsed } from '../app-identity/app-tokens.ts';
 import { createUseRecorder, findPatByHash, type PatCredential, parseTokenPrefix } from '../pats/find-pat.ts';
 import { findSignIn } from '../sessions/sessions.ts';
 

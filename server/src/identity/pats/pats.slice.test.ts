@@ -6,8 +6,7 @@ import { sha256 } from '../../core/values.ts';
 import { codeOf, newTenant, newUser, testMutation } from '../../testing.ts';
 import { loginHeaders, useServer } from '../provider/testing.ts';
 import { isWellFormedPat } from './find-pat.ts';
-import { createPat } from './pats.ts';
-import { patStatus } from './rules.ts';
+import { createPat, patStatus } from './pats.ts';
 
 const { database, server } = useServer();
 

@@ -1,4 +1,4 @@
-import type { createPat as shape } from '@svc/contract/identity.shapes.ts';
+import type { Pat, createPat as shape } from '@svc/contract/identity.shapes.ts';
 import { patLifeDaysDefault, patsPerUserMax } from '@svc/contract/identity.ts';
 import { describePatAction } from '@svc/contract/pat-actions.ts';
 import type { z } from 'zod';
@@ -10,7 +10,6 @@ import { credentialTag } from '../../core/tags.ts';
 import { daysAfter, sha256 } from '../../core/values.ts';
 import { lockMemberForShare } from '../../people/tenants/members.ts';
 import { makePat } from './find-pat.ts';
-import { type PatRecord, patRecord, patStatus } from './rules.ts';
 import {
   countActivePats,
   insertPatRow,
@@ -22,6 +21,26 @@ import {
   type PatRow,
   saveApps,
 } from './store.ts';
+
+type PatRecord = z.output<typeof Pat>;
+
+/** Expiry is evaluated on read. */
+export function patStatus(pat: Pick<PatRow, 'revoked_at' | 'expires_at'>, now: Date): PatRecord['status'] {
+  if (pat.revoked_at) return 'revoked';
+  return pat.expires_at <= now ? 'expired' : 'active';
+}
+
+function patRecord({ secret_hash: _, ...row }: PatRow, now: Date): PatRecord {
+  return {
+    ...row,
+    status: patStatus(row, now),
+    allows: row.actions.map(describePatAction),
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+    revoked_at: row.revoked_at?.toISOString() ?? '',
+    last_used_at: row.last_used_at?.toISOString() ?? '',
+  };
+}
 
 export async function listPats(ctx: TenantCtx, { of, ...query }: PageQuery & { of: 'caller' | 'everyone' }) {
   if (of === 'everyone' && ctx.tenant.role !== 'tenant_admin') throw fail('forbidden');

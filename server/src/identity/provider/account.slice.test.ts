@@ -4,8 +4,13 @@ import type { Ctx } from '../../core/context.ts';
 import { sha256 } from '../../core/values.ts';
 import type { MailMessage } from '../../drivers/mail/mail.ts';
 import { codeOf, silentLog, testCaller, testMutation, testRequestInfo } from '../../testing.ts';
-import { changePassword, reauthenticate, reauthenticationsMax } from '../account/password.ts';
-import { mailResetLink, resetMailTopic } from '../account/reset-mail.ts';
+import {
+  changePassword,
+  mailResetLink,
+  reauthenticate,
+  reauthenticationsMax,
+  resetMailTopic,
+} from '../account/password.ts';
 import { listSignIns } from '../account/sign-ins.ts';
 import { findSignIn } from '../sessions/sessions.ts';
 import {

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
 import { sha256 } from '../../core/values.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
+import type { UserRecord } from '../../people/users/users.ts';
 import type { TestBrowser } from './browser-testing.ts';
 import {
   approveDevice,

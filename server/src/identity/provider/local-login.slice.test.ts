@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cliClientId, localGrantType } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
-import type { UserRecord } from '../../people/users/rules.ts';
+import type { UserRecord } from '../../people/users/users.ts';
 import { type TestDatabase, testDatabase } from '../../testing.ts';
 import { isLoopback } from './local-login.ts';
 import {

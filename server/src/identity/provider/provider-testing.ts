@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
 import { loadKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { createIssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
+import type { UserRecord } from '../../people/users/users.ts';
 import {
   newTenant,
   newUser as newUserWithoutPassword,

@@ -1,10 +1,10 @@
 import { platformTenantId } from '../../core/context.ts';
+import { Html, html } from '../../core/html.ts';
 import { type OperatorDeps, runAs } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { requiresSecondFactor } from '../../people/tenants/tenants.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
-import { findUser } from '../../people/users/users.ts';
+import { findUser, type UserRecord } from '../../people/users/users.ts';
 import { recordAttempt, refundAttempt, signInLimits } from '../account/attempts.ts';
 import { recordSignInEvent, type SignInMethod, userCaller } from '../account/sign-ins.ts';
 import { findSecret, saveSecret, takeSecret } from '../account/tokens.ts';
@@ -23,11 +23,81 @@ import {
   registrationOptions,
   verifyAuthentication,
 } from '../factors/passkeys.ts';
-import { qrCode } from '../factors/qr-code.ts';
+import { qrCode } from '../factors/totp.ts';
 import { finishLogin, interactionPath, signInDetails, signInOrigin } from './finish-login.ts';
 import type { InteractionDeps } from './interactions.ts';
-import { addFactorPage, factorPage, recoveryCodesPage } from './pages/factor-pages.ts';
+import { alert, type Page, passkeyForm } from './pages/layout.ts';
 import { readForm, redirect, showPage, type WebContext } from './web-context.ts';
+
+interface FactorView {
+  action: string;
+  email: string;
+  error: string | null;
+  /** Options for the authenticator; null where passkeys cannot be used. */
+  passkey: object | null;
+}
+
+function factorPage(view: FactorView & { hasApp: boolean }): Page {
+  const label = view.hasApp ? 'Code of your authenticator app, or a recovery code' : 'Recovery code';
+  return {
+    title: 'Second factor',
+    hasPasskeys: view.passkey !== null,
+    main: html`<h1>Confirm that it is you</h1>
+<p class="lead">Signing in as <strong>${view.email}</strong></p>
+${alert(view.error)}
+${view.passkey && passkeyForm({ action: `${view.action}/passkey`, kind: 'get', options: view.passkey, label: 'Use a passkey', style: 'button' })}
+<form method="post" action="${view.action}/factor">
+<div class="field">
+<label for="code">${label}</label>
+<input id="code" name="code" type="text" inputmode="${view.hasApp ? 'numeric' : 'text'}" autocomplete="one-time-code" autocapitalize="none" spellcheck="false" maxlength="40" required autofocus>
+</div>
+<button class="${view.passkey ? 'button quiet' : 'button'}" type="submit">Confirm</button>
+</form>
+${restartForm(view.action)}`,
+  };
+}
+
+function addFactorPage(view: FactorView & { secret: string; qrSvg: string }): Page {
+  const groups = view.secret.match(/.{1,4}/g) ?? [];
+  return {
+    title: 'Add a second factor',
+    hasPasskeys: view.passkey !== null,
+    main: html`<h1>Add a second factor</h1>
+<p class="lead">Your organisation requires one for <strong>${view.email}</strong>.</p>
+${alert(view.error)}
+${
+  view.passkey &&
+  html`${passkeyForm({ action: `${view.action}/add-passkey`, kind: 'create', options: view.passkey, label: 'Create a passkey', style: 'button' })}
+<div class="or">or with an authenticator app</div>`
+}
+<div class="qr">${new Html(view.qrSvg)}</div>
+<p class="note">Scan the code with the app, or type this key: <code>${groups.join(' ')}</code></p>
+<form method="post" action="${view.action}/totp">
+<div class="field">
+<label for="code">Code that the app shows</label>
+<input id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="10" required>
+</div>
+<button class="${view.passkey ? 'button quiet' : 'button'}" type="submit">Add the app</button>
+</form>
+${restartForm(view.action)}`,
+  };
+}
+
+function recoveryCodesPage(view: { action: string; codes: readonly string[] }): Page {
+  return {
+    title: 'Recovery codes',
+    main: html`<h1>Store your recovery codes</h1>
+<p class="lead">Each signs you in once when you cannot use your second factor. They are not shown again.</p>
+<ul class="codes">
+${view.codes.map((code) => html`<li><code>${code}</code></li>`)}
+</ul>
+<form method="post" action="${view.action}/continue"><button class="button" type="submit">I have stored them</button></form>`,
+  };
+}
+
+function restartForm(action: string): Html {
+  return html`<form method="post" action="${action}/restart"><button class="button quiet" type="submit">Sign in as somebody else</button></form>`;
+}
 
 type Interaction = Parameters<typeof finishLogin>[2];
 

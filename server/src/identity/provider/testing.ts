@@ -3,13 +3,12 @@ import { createAppAccess } from '../../apps/record/app-access.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { Caller } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { createApi } from '../../http/api.ts';
 import type { Route } from '../../http/router.ts';
-import { meRoutes } from '../../people/me/routes.ts';
-import { tenantRoutes } from '../../people/tenants/routes.ts';
+import { meRoutes, tenantRoutes } from '../../people/module.ts';
 import { createTenantAccess } from '../../people/tenants/tenants.ts';
 import {
   silentLog,
@@ -21,9 +20,8 @@ import {
   testRequestInfo,
 } from '../../testing.ts';
 import { type Credential, createAuthenticate } from '../credentials/find-credential.ts';
-import { patRoutes } from '../pats/routes.ts';
+import { patRoutes, sessionRoutes } from '../routes.ts';
 import { issueAccessToken } from '../sessions/issue-token.ts';
-import { sessionRoutes } from '../sessions/routes.ts';
 import { openSession } from '../sessions/testing.ts';
 
 export const testOrigin = 'http://svc.example.test';

@@ -5,7 +5,7 @@ import {
 } from '@svc/contract/service-accounts.ts';
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure } from '../../core/problem.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { SignInDeps } from '../account/sign-ins.ts';

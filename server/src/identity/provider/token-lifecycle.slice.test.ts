@@ -4,12 +4,9 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { sha256 } from '../../core/values.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
-import { activateUser, suspendUser } from '../../people/users/users.ts';
-
+import { activateUser, suspendUser, type UserRecord } from '../../people/users/users.ts';
 import { testCaller, testMutation } from '../../testing.ts';
 import { consoleClientId } from '../sessions/clients.ts';
-
 import { deleteExpiredModels } from '../sessions/models-store.ts';
 import { endSignIns, findSignIn } from '../sessions/sessions.ts';
 import type { TestBrowser } from './browser-testing.ts';

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { findAuditBreaks } from '../../core/audit-verify.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
-import type { UserRecord } from '../../people/users/rules.ts';
-import { createUser } from '../../people/users/users.ts';
+import { createUser, type UserRecord } from '../../people/users/users.ts';
 import { newTenant, type TestDatabase, testCaller, testDatabase, testMutation } from '../../testing.ts';
 import type { TestBrowser, Visit } from './browser-testing.ts';
 import {

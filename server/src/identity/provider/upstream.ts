@@ -1,21 +1,20 @@
 import { cleanName } from '@svc/contract/safe-names.ts';
+import { sql } from 'kysely';
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { type MutationCtx, platformTenantId } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
+import type { Db, Tx } from '../../core/db.ts';
 import type { EventSource } from '../../core/events.ts';
 import { runAsOperator } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox.ts';
+import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure } from '../../core/problem.ts';
 import { followClaim } from '../../people/groups/members.ts';
 import { loadMemberAttributes, setMemberAttributes } from '../../people/tenants/member-attributes.ts';
 import { listTenantsOf } from '../../people/tenants/tenants.ts';
-import { userNameCharsMax } from '../../people/users/rules.ts';
-import { createUser, findUser } from '../../people/users/users.ts';
+import { createUser, findUser, userNameCharsMax } from '../../people/users/users.ts';
 import { hostCookieName } from '../credentials/find-credential.ts';
 import { finishLogin, interactionPath } from './finish-login.ts';
 import { messagePage } from './pages/pages.ts';
-import { findLinkedUser, insertUserLink, lockUnclaimedUser } from './store.ts';
 import {
   createUpstreamClient,
   isUpstreamUnavailable,
@@ -31,6 +30,41 @@ import {
   showPage,
   type WebContext,
 } from './web-context.ts';
+
+interface UpstreamSubject {
+  issuer: string;
+  subject: string;
+}
+
+async function findLinkedUser(db: Db, { issuer, subject }: UpstreamSubject): Promise<string | null> {
+  const { rows } = await sql<{ user_id: string }>`
+    select user_id from svc.user_links where issuer = ${issuer} and subject = ${subject}`.execute(db);
+  return rows[0]?.user_id ?? null;
+}
+
+async function insertUserLink(
+  tx: Tx,
+  { issuer, subject, userId, now }: UpstreamSubject & { userId: string; now: Date },
+): Promise<void> {
+  await sql`
+    insert into svc.user_links (issuer, subject, user_id, created_at)
+    values (${issuer}, ${subject}, ${userId}, ${now})`.execute(tx);
+}
+
+/** A user whom a directory created and who has no way to sign in yet; null unless there is exactly one. */
+async function lockUnclaimedUser(
+  tx: Tx,
+  { subject, email }: { subject: string; email: string | null },
+): Promise<{ id: string; email: string } | null> {
+  const { rows } = await sql<{ id: string; email: string }>`
+    select u.id, u.email from svc.users u
+    where u.provisioned_by is not null and u.password_hash is null
+      and not exists (select from svc.user_links l where l.user_id = u.id)
+      and (lower(u.email) = lower(${email}::text)
+        or exists (select from svc.scim_users s where s.user_id = u.id and s.external_id = ${subject}))
+    limit 2 for no key update`.execute(tx);
+  return rows.length === 1 ? (rows[0] ?? null) : null;
+}
 
 interface UpstreamDeps {
   db: Db;

@@ -1,9 +1,11 @@
 import type {
+  Group,
   listGroups as listShape,
   createGroup as shape,
   updateGroup as updateShape,
 } from '@svc/contract/groups.shapes.ts';
 import { groupsPerTenantMax } from '@svc/contract/groups.ts';
+import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
@@ -12,7 +14,6 @@ import { fail, orNotFound } from '../../core/problem.ts';
 import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import { publishPersonEvent } from '../person-events.ts';
-import { candidateNames, type GroupRecord, groupRecord, requireLocal } from './rules.ts';
 import {
   type CountedGroupRow,
   countGroupRows,
@@ -25,6 +26,30 @@ import {
   lockTenantGroups,
   updateGroupRow,
 } from './store.ts';
+
+export type GroupRecord = z.output<typeof Group>;
+
+export function groupRecord(row: CountedGroupRow): GroupRecord {
+  return {
+    ...row,
+    external_id: row.external_id ?? '',
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export function requireLocal({ name, source }: Pick<GroupRow, 'name' | 'source'>): void {
+  if (source === 'local') return;
+  const by = source === 'scim' ? 'the directory (SCIM)' : 'a claim of the OpenID provider';
+  throw fail('group_managed', { detail: `${name} is managed by ${by}; change its members there.` });
+}
+
+/** Names to try for a group that is named elsewhere: its own name as a slug, then with a number. */
+export function* candidateNames(displayName: string): Generator<string> {
+  const base = slugFromName(displayName) ?? slugFromName(`group ${displayName}`) ?? 'group';
+  yield base;
+  for (let number = 2; ; number++) yield `${base.slice(0, 57).replace(/-+$/, '')}-${number}`;
+}
 
 export async function listGroups(ctx: TenantCtx, query: z.output<typeof listShape.query>) {
   const { q } = query;

@@ -1,4 +1,4 @@
-import type { listGroupMembers as listShape } from '@svc/contract/groups.shapes.ts';
+import type { GroupMember, listGroupMembers as listShape } from '@svc/contract/groups.shapes.ts';
 import { groupMembersMax, groupsPerTenantMax } from '@svc/contract/groups.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
@@ -7,13 +7,13 @@ import { pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { findMember, lockMemberForShare } from '../tenants/members.ts';
-import { auditTarget, insertManagedGroup } from './groups.ts';
-import { groupMemberRecord, requireLocal } from './rules.ts';
+import { auditTarget, insertManagedGroup, requireLocal } from './groups.ts';
 import {
   type CountedGroupRow,
   countGroupRows,
   deleteGroupMembers,
   findGroupRow,
+  type GroupMemberRow,
   insertGroupMembers,
   listGroupMemberRows,
   listGroupRows,
@@ -22,6 +22,10 @@ import {
   lockMembersForShare,
   lockTenantGroups,
 } from './store.ts';
+
+function groupMemberRecord({ since, ...row }: GroupMemberRow): z.output<typeof GroupMember> {
+  return { ...row, since: since.toISOString() };
+}
 
 export async function listGroupMembers(
   ctx: TenantCtx,

@@ -1,7 +1,9 @@
 import type { MutationCtx } from '../../core/context.ts';
 import { runMutation } from '../../core/mutation.ts';
 import { Failure, fail } from '../../core/problem.ts';
+import { sha256 } from '../../core/values.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import { matchesIfNoneMatch } from '../../http/headers.ts';
 import type { Deps } from '../../http/module.ts';
 import { readBody } from '../../http/read-body.ts';
 import { createRouter } from '../../http/router.ts';
@@ -32,7 +34,28 @@ import {
   replaceUser,
   userResource,
 } from './users.ts';
-import { isUnchanged, requireVersion, withVersion } from './versions.ts';
+
+interface Resource {
+  meta: { version?: string };
+}
+
+/** A hash of all attributes, so that it also changes with what other resources add, such as `groups` (RFC 7644 §3.14). */
+function withVersion<T extends { meta: object }>(resource: T): T & Resource {
+  const version = `W/"${sha256(JSON.stringify(resource)).slice(0, 22)}"`;
+  return { ...resource, meta: { ...resource.meta, version } };
+}
+
+const matchesVersion = (sent: string, { meta: { version = '' } }: Resource) =>
+  matchesIfNoneMatch(sent, version.replace(/^W\//, ''));
+
+const isUnchanged = (request: Request, resource: Resource) =>
+  matchesVersion(request.headers.get('if-none-match') ?? '', resource);
+
+function requireVersion(request: Request, resource: Resource): void {
+  const sent = request.headers.get('if-match');
+  if (sent !== null && !matchesVersion(sent, resource))
+    throw new ScimError(412, null, 'The resource has changed: its version is not the one in If-Match.');
+}
 
 export const scimPrefix = '/scim/v2/';
 const bodyBytesMax = 2 * 1024 * 1024;

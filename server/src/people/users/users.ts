@@ -1,9 +1,12 @@
+import type { User } from '@svc/contract/identity.shapes.ts';
+import { passwordCharsMin } from '@svc/contract/identity.ts';
+import { isSafeName, safeNameExpected } from '@svc/contract/safe-names.ts';
+import type { ZxcvbnResult } from '@zxcvbn-ts/core';
+import type { z } from 'zod';
 import type { Ctx, MutationCtx } from '../../core/context.ts';
-import { fail, orNotFound } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { publishPersonEvent } from '../person-events.ts';
-import { checkNewPassword, passwordBytesMax } from './password-rules.ts';
-import { parseEmail, parseName, type UserRecord, userRecord } from './rules.ts';
 import {
   findUserRow,
   findUserRows,
@@ -13,6 +16,114 @@ import {
   type UserRow,
   updateUserRow,
 } from './store.ts';
+
+export type UserRecord = z.output<typeof User>;
+
+const emailCharsMax = 254;
+export const userNameCharsMax = 200;
+
+/** Deliberately loose: one `@`, text on both sides, no unprintable characters. */
+function parseEmail(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (email.length > emailCharsMax || !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email)) {
+    throw validationError('email', 'must be an e-mail address');
+  }
+  return email;
+}
+
+function parseName(text: string, email: string): string {
+  const name = text.trim() || email.slice(0, email.indexOf('@'));
+  if ([...name].length > userNameCharsMax)
+    throw validationError('name', `must be at most ${userNameCharsMax} characters`);
+  if (!isSafeName(name)) throw validationError('name', safeNameExpected);
+  return name;
+}
+
+function userRecord({ id, email, name, status }: UserRow): UserRecord {
+  return { id, email, name, status };
+}
+
+/** Bounds the work of the slow password hash. */
+const passwordBytesMax = 1024;
+/** Of 4. A password below needs fewer than 10^8 guesses. */
+const scoreMin = 2;
+
+/** `about`: words that the password must not consist of, such as the user's name. */
+async function checkNewPassword(password: string, about: readonly string[]): Promise<string> {
+  if ([...password].length < passwordCharsMin)
+    throw validationError('password', `must be at least ${passwordCharsMin} characters`);
+  if (Buffer.byteLength(password) > passwordBytesMax)
+    throw validationError('password', `must be at most ${passwordBytesMax} bytes`);
+  const { score, feedback } = await estimateGuesses(password, about);
+  if (score < scoreMin)
+    throw validationError(
+      'password',
+      ['is too easy to guess', feedback.warning].filter(Boolean).join(': ').replace(/\.$/, ''),
+      'too_common',
+    );
+  return password;
+}
+
+export async function estimateGuesses(password: string, about: readonly string[]): Promise<ZxcvbnResult> {
+  return (await loadEstimate())(password, [...about, ...about.flatMap(words)]);
+}
+
+const words = (text: string) => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2);
+
+type Estimate = (password: string, about: string[]) => ZxcvbnResult;
+
+let loading: Promise<Estimate> | undefined;
+
+/** To be called before a transaction that sets a password: loading takes longer than one should last. */
+export async function loadPasswordRules(): Promise<void> {
+  await loadEstimate();
+}
+
+/** Loaded on first use: the dictionaries take several megabytes. */
+function loadEstimate(): Promise<Estimate> {
+  loading ??= (async () => {
+    const [{ zxcvbn, zxcvbnOptions }, common, english] = await Promise.all([
+      import('@zxcvbn-ts/core'),
+      import('@zxcvbn-ts/language-common'),
+      import('@zxcvbn-ts/language-en'),
+    ]);
+    zxcvbnOptions.setOptions({ graphs: common.adjacencyGraphs, translations: english.translations });
+    const dictionaries = Object.entries({ ...common.dictionary, ...english.dictionary });
+    return (password, about) => {
+      const canContain = createFilter(password, zxcvbnOptions.l33tTable);
+      for (const [name, list] of dictionaries) {
+        zxcvbnOptions.rankedDictionaries[name] = rankWords(list, canContain);
+        zxcvbnOptions.rankedDictionariesMaxWordSize[name] = password.length;
+      }
+      return zxcvbn(password, about);
+    };
+  })();
+  return loading;
+}
+
+/** Ranks of 200,000 words would take a third of a second: only words that this password can contain. */
+function rankWords(list: readonly (string | number)[], canContain: (word: string) => boolean) {
+  const ranks: Record<string, number> = {};
+  for (const [at, entry] of list.entries()) {
+    const word = String(entry);
+    if (canContain(word)) ranks[word] = at + 1;
+  }
+  return ranks;
+}
+
+/** By length and letters, with those that others may stand for, as 4 for a. */
+function createFilter(password: string, replaced: Readonly<Record<string, readonly string[]>>) {
+  const lower = password.toLowerCase();
+  const letters = Object.keys(replaced).filter((letter) =>
+    replaced[letter]?.some((text) => lower.includes(text)),
+  );
+  const codes = new Set([...lower.split(''), ...letters].map((each) => each.charCodeAt(0)));
+  return (word: string) => {
+    if (word.length > password.length) return false;
+    for (let at = 0; at < word.length; at++) if (!codes.has(word.charCodeAt(at))) return false;
+    return true;
+  };
+}
 
 export async function listUsers(ctx: Pick<Ctx, 'db'>): Promise<UserRecord[]> {
   return (await listUserRows(ctx.db)).map(userRecord);
@@ -160,5 +271,4 @@ async function setStatus(
   return userRecord({ ...row, status });
 }
 
-export { loadPasswordRules } from './password-rules.ts';
 export { filterActiveUsers, lockUserRow as lockUser } from './store.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withClient } from '../../../drivers/database/connect.ts';
 import { hasPostgres15, query, startPostgres15, temporaryFolder } from '../../../drivers/database/testing.ts';
-import { inDatabase } from '../../../drivers/raw-database/raw-url.ts';
+import { inDatabase } from '../../../drivers/raw-database/server.ts';
 import { RawDatabaseError } from './raw-entries.ts';
 import { definitionsOf, dump, embedded, newApp, restore } from './testing.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { query } from '../../../drivers/database/testing.ts';
-import { inDatabase } from '../../../drivers/raw-database/raw-url.ts';
+import { inDatabase } from '../../../drivers/raw-database/server.ts';
 import { dump, embedded, newApp, restore } from './testing.ts';
 
 describe('a raw database', () => {

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { formatBytes } from '@svc/cli/output/progress.ts';
 import pg, { type ClientBase, escapeIdentifier as ident } from 'pg';
+import type { Config } from '../../../config.ts';
+import { clusterFolder } from '../../../drivers/database/cluster.ts';
 import { withClient } from '../../../drivers/database/connect.ts';
-import { inDatabase, readerName } from '../../../drivers/raw-database/raw-url.ts';
-import type { RawServerAccess } from '../../raw-server.ts';
+import type { Database } from '../../../drivers/database/database.ts';
+import type { attachEmbedded } from '../../../drivers/database/embedded.ts';
+import { rawDataDir } from '../../../drivers/raw-database/raw-databases.ts';
+import { inDatabase, readerName } from '../../../drivers/raw-database/server.ts';
 import { adminUrl, hasTable } from '../../system.ts';
 import { copyTable, readSequenceStates, tarEntry } from '../archive.ts';
 import type { FileEntry } from '../data-files.ts';
@@ -11,6 +16,29 @@ import { fileHashInput, type Manifest, rawPath, tablePath } from '../manifest.ts
 import { beginSnapshot, type TableFacts } from '../snapshot.ts';
 import { dumpDefinitions } from './dump-definitions.ts';
 import { largeObjectsSql, sequenceNamesSql, tablesSql } from './properties-sql.ts';
+
+export interface RawServerAccess {
+  url: string;
+  superuserUrl: string | null;
+  stop(): Promise<void>;
+  stopNow(): void;
+}
+
+/** The server of apps' own databases, as the platform chooses it. Null: the embedded one was never created. */
+export async function openRawServer(
+  { rawDatabaseUrl, dataDir }: Pick<Config, 'rawDatabaseUrl' | 'dataDir'>,
+  { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
+  open: typeof attachEmbedded,
+  ifMissing: 'create' | 'none',
+): Promise<RawServerAccess | null> {
+  const url = rawDatabaseUrl ?? (kind === 'external' ? controlUrl : undefined);
+  if (url !== undefined) return { url, superuserUrl: null, stop: async () => {}, stopNow: () => {} };
+  const folder = rawDataDir(dataDir);
+  if (ifMissing === 'none' && !existsSync(clusterFolder(folder))) return null;
+  const server = await open({ dataDir: folder, use: 'app_databases', log: () => {} });
+  const { controlUrl: ownUrl, adminUrl: superuserUrl, stop, stopNow } = server;
+  return { url: ownUrl, superuserUrl, stop, stopNow };
+}
 
 export interface RawDatabaseRef {
   database: string;

@@ -5,8 +5,7 @@ import { createRawDatabases } from '../../../drivers/raw-database/raw-databases.
 import { externalServer } from '../../../drivers/raw-database/server.ts';
 import { newRawDatabase } from '../../../drivers/raw-database/testing.ts';
 import { Entries } from '../../restore/copy-in.ts';
-import { loadRawDatabase } from '../../restore/load-raw-database.ts';
-import { restoreRawDatabases } from '../../restore/raw-databases.ts';
+import { loadRawDatabase, restoreRawDatabases } from '../../restore/raw-databases.ts';
 import type { FileEntry } from '../data-files.ts';
 import type { Manifest } from '../manifest.ts';
 import { rawDatabaseEntries } from './raw-entries.ts';

@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { silentLog } from '../../testing.ts';
 import { runtimeConformance } from '../conformance.ts';
-import { portsConformance } from '../conformance-ports.ts';
+import { portsConformance } from '../ports-testing.ts';
 import type { ProcessRuntime } from '../process/process-runtime.ts';
 import { processWorld } from '../process/testing.ts';
 import { type Bench, openBench } from '../testing.ts';

@@ -1,8 +1,15 @@
 import { createConnection } from 'node:net';
 import { adaptTo } from '../process/process-runtime.ts';
 import { BuildError, type LogSink, type Runtime, type StartJob } from '../runtime.ts';
-import { type JsonLines, openJsonLines } from './json-lines.ts';
-import { type Hello, type Message, protocolVersion, type Verb, type VerbArgs } from './protocol.ts';
+import {
+  type Hello,
+  type JsonLines,
+  type Message,
+  openJsonLines,
+  protocolVersion,
+  type Verb,
+  type VerbArgs,
+} from './protocol.ts';
 
 const reconnectMs = 100;
 const connectMsMax = 10_000;

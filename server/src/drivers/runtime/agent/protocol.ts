@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { deployMethods } from '@svc/contract/apps.ts';
 import { z } from 'zod';
 
@@ -96,12 +97,6 @@ export interface Hello {
   isSandboxed: boolean;
 }
 
-export interface Request {
-  request: number;
-  verb: string;
-  args: unknown;
-}
-
 /** What the agent sends: the answer to a request, lines of a log, or that the state of an instance has changed. */
 export type Message =
   | { request: number; result: unknown }
@@ -110,3 +105,43 @@ export type Message =
   | { changed: string };
 
 export type LogLine = readonly [stream: 'stdout' | 'stderr' | 'platform', line: string];
+
+/** Above the variables of an app and the longest batch of log lines. */
+const lineBytesMax = 16 * 1024 * 1024;
+
+export interface JsonLines {
+  send(value: unknown): void;
+  /** Bytes that the other side has not read yet. */
+  waitingBytes(): number;
+  close(): void;
+}
+
+export function openJsonLines(socket: Socket, on: { value(value: unknown): void; close(): void }): JsonLines {
+  let rest = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > lineBytesMax) return void socket.destroy();
+    for (const line of lines) {
+      const value = parse(line);
+      if (value === undefined) return void socket.destroy();
+      on.value(value);
+    }
+  });
+  socket.on('error', () => socket.destroy());
+  socket.once('close', on.close);
+  return {
+    send: (value) => void socket.write(`${JSON.stringify(value)}\n`),
+    waitingBytes: () => socket.writableLength,
+    close: () => socket.destroy(),
+  };
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

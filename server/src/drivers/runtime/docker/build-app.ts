@@ -5,7 +5,6 @@ import { runTar } from '../../../core/run-tar.ts';
 import { splitLines } from '../process/output.ts';
 import { digestTree, findForeignEntry } from '../process/trees.ts';
 import { BuildError, type BuildJob, type Built, type RuntimeRequirements } from '../runtime.ts';
-import type { ImageArtifact } from './artifacts.ts';
 import { buildEndError, buildLimits, pushImage } from './build-image.ts';
 import {
   appUser,
@@ -16,10 +15,9 @@ import {
 } from './build-source.ts';
 import { buildCompose } from './compose/check-compose.ts';
 import { watchBuildDisk } from './disk-limits.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import { buildLabels, type DockerDeps, type ImageArtifact, imageName } from './docker-deps.ts';
 import { type ContainerDetail, ignoreMissing, readFrames } from './engine.ts';
 import { inspectContainer } from './instances.ts';
-import { buildLabels, imageName } from './labels.ts';
 import { ensureNetwork, extraHosts } from './networks.ts';
 import { logConfig, pidsMax } from './start-instance.ts';
 

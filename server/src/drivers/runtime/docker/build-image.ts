@@ -2,9 +2,8 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { buildDiskMbMin } from '../process/build-app.ts';
 import { splitLines } from '../process/output.ts';
 import { BuildError, type BuildJob, type LogSink } from '../runtime.ts';
-import type { ImageArtifact } from './artifacts.ts';
 import { watchBuildDisk } from './disk-limits.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import { buildLabels, type DockerDeps, type ImageArtifact } from './docker-deps.ts';
 import {
   type ContainerDetail,
   type ContainerSummary,
@@ -12,7 +11,6 @@ import {
   EngineError,
   ignoreMissing,
 } from './engine.ts';
-import { buildLabels } from './labels.ts';
 import { ensureNetwork } from './networks.ts';
 import { archiveSource, type BuildContext } from './source-archive.ts';
 

@@ -5,7 +5,7 @@ import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docke
 import { runtimeConformance } from '../conformance.ts';
 import { BuildError, type Runtime } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
-import type { ImageArtifact } from './artifacts.ts';
+import type { ImageArtifact } from './docker-deps.ts';
 import { createDockerRuntime } from './docker-runtime.ts';
 import { createEngine } from './engine.ts';
 import { ensureNetwork, installationHash } from './networks.ts';

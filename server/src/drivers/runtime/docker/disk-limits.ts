@@ -1,8 +1,7 @@
-import type { DiskWatch } from '../process/disk-watch.ts';
+import type { DiskWatch } from '../process/process-deps.ts';
 import type { LogSink } from '../runtime.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import { type DockerDeps, filters, instanceFilter, labelNames } from './docker-deps.ts';
 import { type ContainerDetail, type ContainerSummary, type Engine, ignoreMissing } from './engine.ts';
-import { filters, instanceFilter, labelNames } from './labels.ts';
 
 /** An engine has no quota that works on every file system, so it is asked how much containers have written. */
 export interface DiskLimits {

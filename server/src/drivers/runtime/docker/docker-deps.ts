@@ -1,14 +1,19 @@
+import { createHmac } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { tryLock } from '../../os/lock-file.ts';
-import type { DiskWatch } from '../process/disk-watch.ts';
+import { tryLock, writeDurably } from '../../os/files.ts';
+import { checkId } from '../process/folders.ts';
+import type { DiskWatch } from '../process/process-deps.ts';
+import type { Artifact, StartJob } from '../runtime.ts';
 import type { AppPorts } from './app-ports.ts';
-import type { BuildNotes } from './artifacts.ts';
+import type { ComposeApp } from './compose/compose-app.ts';
 import type { DiskLimits } from './disk-limits.ts';
 import type { Engine } from './engine.ts';
 import type { Firewall } from './firewall.ts';
+import { imageRegistry } from './read-dockerfile.ts';
 
 export interface DockerDeps {
   engine: Engine;
@@ -112,3 +117,125 @@ export async function openScratch(root: string): Promise<Scratch> {
     },
   };
 }
+
+export interface ImageArtifact {
+  kind: 'image';
+  buildId: string;
+  imageId: string;
+  image: string;
+  run: { dir: string; command: string; user: string } | null;
+  port: number;
+}
+
+export interface ComposeArtifact {
+  kind: 'compose';
+  buildId: string;
+  app: ComposeApp;
+  images: Readonly<Record<string, { image: string; imageId: string }>>;
+}
+
+type DockerArtifact = ImageArtifact | ComposeArtifact;
+
+export function parseArtifact(artifact: Artifact): DockerArtifact | null {
+  const { kind } = artifact;
+  return kind === 'image' || kind === 'compose' ? (artifact as unknown as DockerArtifact) : null;
+}
+
+interface BuildNote {
+  appId: string;
+  artifact: Artifact;
+}
+
+/** Written before the image is built, so that images of interrupted builds are found too. */
+interface BuildNotes {
+  write(buildId: string, note: BuildNote): void;
+  list(): BuildNote[];
+  remove(buildId: string): void;
+}
+
+export function createBuildNotes(folder: string): BuildNotes {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const pathOf = (buildId: string) => join(folder, `${checkId(buildId)}.json`);
+  return {
+    write: (buildId, note) => writeDurably(pathOf(buildId), `${JSON.stringify(note)}\n`),
+    list: () =>
+      readdirSync(folder)
+        .filter((name) => /^[\w-]+\.json$/.test(name))
+        .flatMap((name) => {
+          try {
+            return [JSON.parse(readFileSync(join(folder, name), 'utf8')) as BuildNote];
+          } catch {
+            return [];
+          }
+        }),
+    remove: (buildId) => rmSync(pathOf(buildId), { force: true }),
+  };
+}
+
+export const labelNames = {
+  installation: 'svc.installation',
+  app: 'svc.app',
+  deployment: 'svc.deployment',
+  instance: 'svc.instance',
+  /** Set on a one-off command, which is not an instance. */
+  run: 'svc.run',
+  /** Set on an instance of a build in review. */
+  review: 'svc.review',
+  service: 'svc.service',
+  port: 'svc.port',
+  /** The port to carry connections from, and PORT. */
+  forward: 'svc.forward',
+  /** Set on a container that finds the port of an instance. */
+  helper: 'svc.helper',
+  services: 'svc.services',
+  diskMb: 'svc.disk_mb',
+  /** Set on a service that may run on any node of a Swarm. */
+  spread: 'svc.spread',
+} as const;
+
+export function buildLabels(deps: DockerDeps, job: { appId: string; deploymentId: string }) {
+  return {
+    [labelNames.installation]: deps.installation,
+    [labelNames.app]: job.appId,
+    [labelNames.deployment]: job.deploymentId,
+  };
+}
+
+export function instanceLabels(
+  deps: DockerDeps,
+  job: StartJob,
+  own: { service: string; port: number | null },
+): Record<string, string> {
+  return {
+    ...buildLabels(deps, job),
+    [labelNames.instance]: job.instanceId,
+    [labelNames.service]: own.service,
+    [labelNames.services]: JSON.stringify(deps.firewall.services(job.instanceId)),
+    [labelNames.diskMb]: String(job.limits.diskMb),
+    ...(job.isInReview ? { [labelNames.review]: 'true' } : {}),
+    ...(own.port === null ? {} : { [labelNames.port]: String(own.port) }),
+  };
+}
+
+export const instanceName = (instanceId: string) => `svc-${instanceId}`;
+
+/**
+ * Unless a Swarm gets it from a registry, the name is of one that does not exist, so no pull can succeed. The tag is secret: whoever knows an image's name could
+ * build from it.
+ */
+export function imageName(
+  { imageKey }: Pick<DockerDeps, 'imageKey'>,
+  job: { appId: string; buildId: string },
+  registry = imageRegistry,
+) {
+  const secret = createHmac('sha256', imageKey()).update(job.buildId).digest('hex').slice(0, 48);
+  return `${registry}svc/${job.appId}:${secret}`;
+}
+
+export const filters = (conditions: Record<string, readonly string[]>) => ({
+  filters: JSON.stringify(conditions),
+});
+export const labelFilter = (name: string, value: string) => filters({ label: [`${name}=${value}`] });
+/** Without containers of builds: a Dockerfile can set any label, but no name. */
+export const instanceFilter = (name: string, value: string) =>
+  filters({ label: [`${name}=${value}`], name: ['^/?svc-'] });

@@ -3,21 +3,28 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildMinutesMax } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
-import { writeDurably } from '../../os/durable-file.ts';
-import { createDiskWatch } from '../process/disk-watch.ts';
+import { writeDurably } from '../../os/files.ts';
 import type { BaseEnvironment } from '../process/environment.ts';
 import type { IsolationOptions } from '../process/isolation.ts';
+import { createDiskWatch } from '../process/process-deps.ts';
 import type { Runtime, StartedInstance, StartJob } from '../runtime.ts';
 import { createAppPorts } from './app-ports.ts';
-import { createBuildNotes, parseArtifact } from './artifacts.ts';
 import { buildApp, findUnsupported } from './build-app.ts';
 import { findComposeTool, serviceNames, startCompose } from './compose/start-compose.ts';
 import { createDiskLimits } from './disk-limits.ts';
-import { createDepartures, type DockerDeps, openScratch, publishAddress } from './docker-deps.ts';
+import {
+  createBuildNotes,
+  createDepartures,
+  type DockerDeps,
+  instanceName,
+  labelNames,
+  openScratch,
+  parseArtifact,
+  publishAddress,
+} from './docker-deps.ts';
 import { createEngine, type Engine, EngineError, type EngineInfo, ignoreMissing } from './engine.ts';
 import { createFirewall } from './firewall.ts';
 import { listContainers, listInstances, listServices, readState, readUsage } from './instances.ts';
-import { instanceName, labelNames } from './labels.ts';
 import { createLogs } from './logs.ts';
 import { removeInstance } from './remove-instance.ts';
 import { runCommand } from './run-command.ts';

@@ -1,6 +1,6 @@
 import { type IsolationOptions, isLoopback, resolveServices } from '../process/isolation.ts';
 import { closedRanges } from '../process/network.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import { type DockerDeps, instanceFilter, labelFilter, labelNames } from './docker-deps.ts';
 import {
   type ContainerSummary,
   EngineError,
@@ -8,10 +8,8 @@ import {
   readFrames,
   type ServiceSummary,
 } from './engine.ts';
-import { instanceFilter, labelFilter, labelNames } from './labels.ts';
 import { bridgePrefix, installationHash, machineName } from './networks.ts';
-import { isReady, listNodes } from './spread.ts';
-import { runOnNodes } from './spread-rules.ts';
+import { isReady, listNodes, runOnNodes } from './spread.ts';
 
 /** Keeps containers from the engine's machine, from private networks and from each other. */
 export interface Firewall {

@@ -1,17 +1,17 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { splitLines } from '../process/output.ts';
 import type { LogSink } from '../runtime.ts';
-import type { DockerDeps } from './docker-deps.ts';
-import { EngineError, ignoreMissing, readFrames } from './engine.ts';
+import { type DockerDeps, instanceName, labelNames } from './docker-deps.ts';
+import { EngineError, ignoreMissing, readFrames, type TaskSummary } from './engine.ts';
 import { describeEnd, inspectContainer, listContainers } from './instances.ts';
-import { labelNames } from './labels.ts';
+import { listServiceTasks } from './spread.ts';
 
 export interface LogFollower {
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   instanceId: string;
   service: string;
   memoryMb: number | null;
@@ -141,7 +141,114 @@ export interface LogCursor {
   seen: number;
 }
 
-export function toSince(at: string): string {
+function toSince(at: string): string {
   const [whole = '', part = '0'] = at.replace(/Z$/, '').split('.');
   return `${Date.parse(`${whole}Z`) / 1_000}.${part.padEnd(9, '0')}`;
+}
+
+const serviceRetryMs = 500;
+const serviceFinishMsMax = 5_000;
+const endsEveryMs = 1_000;
+
+/** The lines of a service, whichever nodes its containers are on. */
+export function followServiceLog(deps: DockerDeps, options: FollowOptions): LogFollower {
+  const stopping = new AbortController();
+  const name = instanceName(options.instanceId);
+  let cursor: LogCursor | null = options.cursor;
+  let isFinishing = false;
+  let reading = new AbortController();
+  const finishing = Promise.withResolvers<void>();
+
+  async function read(how: 'follow' | 'rest'): Promise<void> {
+    const before = cursor;
+    let seenBefore = before?.seen ?? 0;
+    reading = new AbortController();
+    const answer = await ignoreMissing(
+      deps.engine.stream('GET', `/services/${name}/logs`, {
+        query: {
+          stdout: 1,
+          stderr: 1,
+          timestamps: 1,
+          follow: how === 'follow' ? 1 : 0,
+          since: before ? toSince(before.at) : undefined,
+        },
+        signal: AbortSignal.any([stopping.signal, reading.signal]),
+      }),
+    );
+    if (!answer) return;
+    const lines = {
+      stdout: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stdout', line) }),
+      stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stderr', line) }),
+    };
+    try {
+      for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
+        const space = bytes.indexOf(0x20);
+        const at = Buffer.from(bytes.subarray(0, space)).toString('latin1');
+        if (before && (at < before.at || (at === before.at && seenBefore-- > 0))) continue;
+        lines[stream].take(bytes.subarray(space + 1));
+        cursor = { container: name, at, seen: cursor?.at === at ? cursor.seen + 1 : 1 };
+        options.onCursor(cursor);
+      }
+    } finally {
+      lines.stdout.end();
+      lines.stderr.end();
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const isLast = isFinishing;
+      try {
+        await read(isLast ? 'rest' : 'follow');
+      } catch (error) {
+        // A connection that ends during a response is no `EngineError`.
+        if (stopping.signal.aborted || (isLast && error instanceof EngineError)) return;
+      }
+      if (isLast) return;
+      if (!isFinishing) await Bun.sleep(serviceRetryMs);
+    }
+  }
+
+  /** Of the containers on this node it is known whether they had too little memory. */
+  async function describeTask({ NodeID, Status }: TaskSummary): Promise<string> {
+    const { ContainerID = '', ExitCode: code = -1 } = Status.ContainerStatus ?? {};
+    const detail = NodeID === deps.swarmNode ? await inspectContainer(deps.engine, ContainerID) : null;
+    const limit = detail?.State.OOMKilled && options.memoryMb !== null ? ` (${options.memoryMb} MiB)` : '';
+    if (detail) return `${describeEnd(detail)}${limit}`;
+    return code === 137
+      ? 'was killed (exit code 137): it may have run out of memory'
+      : `ended with exit code ${code}`;
+  }
+
+  async function logEnds(): Promise<void> {
+    let seen: Set<string> | null = options.cursor === null ? new Set() : null;
+    while (!stopping.signal.aborted && !isFinishing) {
+      const tasks = await listServiceTasks(deps.engine, name).catch(() => []);
+      const over = tasks.filter(({ Status }) => Status.State === 'failed' || Status.State === 'complete');
+      if (seen !== null && !isFinishing)
+        for (const task of over)
+          if (!seen.has(task.ID)) options.log('platform', `The app ${await describeTask(task)}.`);
+      seen = new Set([...(seen ?? []), ...over.map(({ ID }) => ID)]);
+      await Promise.race([Bun.sleep(endsEveryMs), finishing.promise]);
+    }
+  }
+
+  const running = Promise.all([run(), logEnds()]).catch((error: unknown) =>
+    deps.log.warn({ err: error, instance: options.instanceId }, 'following the log of an app failed'),
+  );
+  return {
+    async finish() {
+      isFinishing = true;
+      finishing.resolve();
+      reading.abort();
+      await Promise.race([running, Bun.sleep(serviceFinishMsMax)]);
+      stopping.abort(new Error('The instance has ended.'));
+      await running;
+    },
+    async stop() {
+      stopping.abort(new Error('The server is stopping.'));
+      finishing.resolve();
+      await running;
+    },
+  };
 }

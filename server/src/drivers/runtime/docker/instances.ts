@@ -1,5 +1,5 @@
 import type { InstanceState, RunningInstance, StartJob } from '../runtime.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import { type DockerDeps, filters, instanceName, labelFilter, labelNames } from './docker-deps.ts';
 import {
   type ContainerDetail,
   type ContainerSummary,
@@ -8,7 +8,6 @@ import {
   type ServiceSummary,
   type TaskSummary,
 } from './engine.ts';
-import { filters, instanceName, labelFilter, labelNames } from './labels.ts';
 import { findAddresses, isSpreadService, readSpreadState } from './spread.ts';
 
 export async function listContainers(engine: Engine, instanceId: string): Promise<ContainerSummary[]> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
-import { isolationConformance } from '../conformance-isolation.ts';
+import { isolationConformance } from '../isolation-testing.ts';
 import type { Bench, SampleApp } from '../testing.ts';
 import { type DockerWorld, dockerWorld, startPeer, withBench } from './testing.ts';
 

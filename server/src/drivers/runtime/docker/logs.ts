@@ -1,11 +1,10 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Lock, tryLock } from '../../os/lock-file.ts';
-import { checkId } from '../process/layout.ts';
+import { type Lock, tryLock } from '../../os/files.ts';
+import { checkId } from '../process/folders.ts';
 import type { LogSink } from '../runtime.ts';
 import type { DockerDeps } from './docker-deps.ts';
-import { followLog, type LogCursor, type LogFollower } from './follow-log.ts';
-import { followServiceLog } from './follow-service-log.ts';
+import { followLog, followServiceLog, type LogCursor, type LogFollower } from './follow-log.ts';
 
 interface Logs {
   follow(options: {

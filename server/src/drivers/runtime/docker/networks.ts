@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { StartJob } from '../runtime.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import { type DockerDeps, filters, labelNames } from './docker-deps.ts';
 import { EngineError } from './engine.ts';
-import { filters, labelNames } from './labels.ts';
 
 /** The engine's machine, as containers see it. */
 export const machineName = 'host.docker.internal';

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server } from 'node:net';
 import { type Forward, lookForPort } from '../look-for-port.ts';
-import { listListeners } from '../process/ports.ts';
+import { listListeners } from '../process/network.ts';
 
 /**
  * Runs in a container of its own that shares only the network of an app. `node -e <this> <PORT> <forward port>`: writes what it

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
-import { portsConformance } from '../conformance-ports.ts';
+import { portsConformance } from '../ports-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
 

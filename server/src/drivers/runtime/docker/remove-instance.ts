@@ -1,7 +1,6 @@
-import type { DockerDeps } from './docker-deps.ts';
+import { type DockerDeps, filters, instanceName, labelNames } from './docker-deps.ts';
 import { type Engine, ignoreMissing, type ServiceSummary, type TaskSummary } from './engine.ts';
 import { listContainers, listServices, resumeWaiting } from './instances.ts';
-import { filters, instanceName, labelNames } from './labels.ts';
 
 const goneMsMax = 30_000;
 const taskMsMax = 5_000;

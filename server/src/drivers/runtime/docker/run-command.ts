@@ -2,13 +2,19 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { splitLines } from '../process/output.ts';
 import { timeLimitText } from '../process/run-command.ts';
 import type { RunJob, RunResult } from '../runtime.ts';
-import { type ComposeArtifact, type ImageArtifact, parseArtifact } from './artifacts.ts';
 import { ensureImage } from './build-image.ts';
 import { startComposeCommand } from './compose/start-compose.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import {
+  type ComposeArtifact,
+  type DockerDeps,
+  type ImageArtifact,
+  instanceLabels,
+  instanceName,
+  labelNames,
+  parseArtifact,
+} from './docker-deps.ts';
 import { readFrames } from './engine.ts';
 import { describeEnd, inspectContainer } from './instances.ts';
-import { instanceLabels, instanceName, labelNames } from './labels.ts';
 import { removeInstance } from './remove-instance.ts';
 import { containerVariables, hostConfig, shellWords } from './start-instance.ts';
 

@@ -1,15 +1,21 @@
-import { findFreePort } from '../process/ports.ts';
+import { findFreePort } from '../process/network.ts';
 import type { InstanceState, StartJob } from '../runtime.ts';
-import type { ImageArtifact } from './artifacts.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import {
+  type DockerDeps,
+  filters,
+  type ImageArtifact,
+  instanceName,
+  labelFilter,
+  labelNames,
+} from './docker-deps.ts';
 import {
   type Engine,
   EngineError,
+  ignoreMissing,
   type NodeSummary,
   type ServiceSummary,
   type TaskSummary,
 } from './engine.ts';
-import { filters, instanceName, labelFilter, labelNames } from './labels.ts';
 import { installationHash } from './networks.ts';
 
 /**
@@ -28,7 +34,7 @@ export const isReady = ({ Status, Spec }: NodeSummary) =>
   Status.State === 'ready' && Spec.Availability === 'active';
 
 /** Set on nodes whose network rules are set: apps run on no other. */
-export const nodeLabel = (installation: string) => `svc-${installationHash(installation)}`;
+const nodeLabel = (installation: string) => `svc-${installationHash(installation)}`;
 
 /** Services of an app do not connect to each other or to those of other apps: each has a network of its own. */
 export async function createSpreadNetwork(
@@ -141,3 +147,64 @@ export async function readSpreadState(deps: DockerDeps, service: ServiceSummary)
 
 /** A task of a node that is gone still counts as running. */
 const isOver = (desired: string, state: string) => desired === 'shutdown' || ended.includes(state);
+
+const taskMsMax = 45_000;
+
+/** Runs the command on every node, and marks the nodes where it succeeded. Returns their ids. */
+export async function runOnNodes(
+  { engine, installation, baseImage }: Pick<DockerDeps, 'engine' | 'installation' | 'baseImage'>,
+  { command, signal }: { command: readonly string[]; signal: AbortSignal },
+): Promise<string[]> {
+  const { ID } = await engine.json<{ ID: string }>('POST', '/services/create', {
+    upTo: '1.44',
+    signal,
+    body: {
+      Name: `svc-rules-${crypto.randomUUID()}`,
+      Labels: { [labelNames.installation]: installation },
+      TaskTemplate: {
+        ContainerSpec: {
+          Image: baseImage,
+          Command: command,
+          User: '0:0',
+          Mounts: [{ Type: 'bind', Source: '/', Target: '/machine' }],
+          CapabilityDrop: ['ALL'],
+          CapabilityAdd: ['CAP_NET_ADMIN', 'CAP_NET_RAW', 'CAP_SYS_CHROOT'],
+          Privileges: { SELinuxContext: { Disable: true } },
+        },
+        RestartPolicy: { Condition: 'none' },
+        Networks: [{ Target: 'host' }],
+      },
+      Mode: { GlobalJob: {} },
+    },
+  });
+  try {
+    const succeeded = await waitForNodes(engine, ID, signal);
+    for (const node of succeeded) await markNode(engine, node, nodeLabel(installation));
+    return succeeded.map((node) => node.ID);
+  } finally {
+    await ignoreMissing(engine.send('DELETE', `/services/${ID}`));
+  }
+}
+
+async function waitForNodes(engine: Engine, service: string, signal: AbortSignal): Promise<NodeSummary[]> {
+  for (const deadline = Date.now() + taskMsMax; ; await Bun.sleep(100)) {
+    signal.throwIfAborted();
+    const nodes = (await listNodes(engine)).filter(isReady);
+    const tasks = await listServiceTasks(engine, service);
+    const stateOf = (node: NodeSummary) => tasks.find(({ NodeID }) => NodeID === node.ID)?.Status;
+    const failed = nodes.map(stateOf).find((status) => ['failed', 'rejected'].includes(status?.State ?? ''));
+    if (failed) throw new EngineError(0, `On a node of the Swarm: ${failed.Err ?? failed.State}`);
+    const succeeded = nodes.filter((node) => stateOf(node)?.State === 'complete');
+    if (succeeded.length === nodes.length && nodes.length > 0) return succeeded;
+    if (Date.now() < deadline) continue;
+    if (succeeded.length > 0) return succeeded;
+    throw new EngineError(0, 'No node of the Swarm has set them in time.');
+  }
+}
+
+async function markNode(engine: Engine, { ID }: NodeSummary, label: string): Promise<void> {
+  const { Version, Spec } = await engine.json<NodeSummary>('GET', `/nodes/${ID}`);
+  if (Spec.Labels?.[label] === 'ready') return;
+  const body = { ...Spec, Labels: { ...Spec.Labels, [label]: 'ready' } };
+  await engine.send('POST', `/nodes/${ID}/update`, { query: { version: Version.Index }, body });
+}

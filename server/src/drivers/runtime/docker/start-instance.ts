@@ -1,9 +1,13 @@
-import { findFreePort } from '../process/ports.ts';
+import { findFreePort } from '../process/network.ts';
 import type { StartJob } from '../runtime.ts';
-import type { ImageArtifact } from './artifacts.ts';
-import type { DockerDeps } from './docker-deps.ts';
+import {
+  type DockerDeps,
+  type ImageArtifact,
+  instanceLabels,
+  instanceName,
+  labelNames,
+} from './docker-deps.ts';
 import { type ContainerDetail, EngineError, ignoreMissing, type ServiceSummary } from './engine.ts';
-import { instanceLabels, instanceName, labelNames } from './labels.ts';
 import { ensureNetwork, ensureServicesNetwork, extraHosts, machineName } from './networks.ts';
 import {
   choosePublishedPort,

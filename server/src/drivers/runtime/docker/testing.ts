@@ -5,7 +5,7 @@ import { type DockerEngine, startDockerEngine } from '../../../../../scripts/doc
 import { engineAddresses, startRegistry } from '../../../../../scripts/docker-swarm.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
-import type { IsolationWorld } from '../conformance-isolation.ts';
+import type { IsolationWorld } from '../isolation-testing.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import type { Runtime } from '../runtime.ts';

@@ -5,13 +5,13 @@ import { type AppUser, findUnsupported } from './app-users.ts';
 import { openBuildHome, type ProcessArtifact, removeArtifact, writeArtifactNote } from './artifacts.ts';
 import { openBuildCache, runCached } from './build-cache.ts';
 import type { ControlGroup } from './control-groups.ts';
-import { measureFolders } from './disk-watch.ts';
 import { buildEnvironment, type Folders } from './environment.ts';
+import { checkId, emptyPackageJson, listNeighbours, makeRunFolder, writeProcessFile } from './folders.ts';
 import { findServices } from './isolation.ts';
 import { type LaunchOptions, launch, startGuard } from './launch.ts';
-import { checkId, emptyPackageJson } from './layout.ts';
 import {
   createGroup,
+  measureFolders,
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
@@ -19,7 +19,6 @@ import {
   visibleEnvironment,
 } from './process-deps.ts';
 import { endTree, type ProcessTree } from './process-trees.ts';
-import { listNeighbours, makeRunFolder, writeProcessFile } from './run-folders.ts';
 import {
   digestTree,
   findForeignEntry,

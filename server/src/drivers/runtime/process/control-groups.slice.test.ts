@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, rmdirSync, utimesSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { openControlGroups } from './control-groups.ts';
-import { findHierarchies } from './hierarchies.ts';
+import { findHierarchies, openControlGroups } from './control-groups.ts';
 
 const found = findHierarchies('auto', 'look').flatMap(({ holds }) => holds);
 

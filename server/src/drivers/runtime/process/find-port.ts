@@ -1,12 +1,13 @@
+import { spawn } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
-import { lookForPort, type PortFinder, type PortLook } from '../look-for-port.ts';
+import { type Forward, lookForPort, type PortFinder, type PortLook } from '../look-for-port.ts';
 import type { AppUser } from './app-users.ts';
-import { openForward } from './forward.ts';
-import { listListeners, loopbackFamily } from './ports.ts';
+import { runIdVariable } from './environment.ts';
+import { listListeners, loopback, loopbackFamily } from './network.ts';
 import { readProcessTable } from './process-trees.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { ForwardOptions, Sandbox } from './sandbox.ts';
 
-export interface PortFinderOptions extends Pick<PortLook, 'port' | 'log' | 'onChange'> {
+interface PortFinderOptions extends Pick<PortLook, 'port' | 'log' | 'onChange'> {
   sandbox: Sandbox;
   user: AppUser | null;
   mark: string;
@@ -56,4 +57,44 @@ function readNetwork(pid: number | 'self'): string | null {
   } catch {
     return null;
   }
+}
+
+const openMsMax = 5_000;
+
+/** Null if it cannot be opened, e.g. without IPv6. */
+async function openForward(
+  sandbox: Sandbox,
+  options: ForwardOptions & { mark: string; onProcess(pid: number | null): void },
+): Promise<Forward | null> {
+  const { from, to, mark, onProcess } = options;
+  const [program = '', ...args] = sandbox.forward(options);
+  const child = spawn(program, args, {
+    cwd: '/',
+    detached: true,
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', [runIdVariable]: mark },
+    stdio: 'ignore',
+  });
+  let isRunning = true;
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  }).then(() => {
+    isRunning = false;
+    onProcess(null);
+  });
+  onProcess(child.pid ?? null);
+  const host = loopback[to.family];
+  const forward: Forward = {
+    address: to.family === 4 ? `${host}:${from}` : `[${host}]:${from}`,
+    target: to,
+    isRunning: () => isRunning,
+    async close() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+  for (const until = Date.now() + openMsMax; isRunning && Date.now() < until; await Bun.sleep(10))
+    if (listListeners('/proc/net', from).length > 0) return forward;
+  await forward.close();
+  return null;
 }

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { PortFinder } from '../look-for-port.ts';
 import type { InstanceState, StartJob } from '../runtime.ts';
-import { measureFolders } from './disk-watch.ts';
 import { runEnvironment } from './environment.ts';
 import { findPort } from './find-port.ts';
+import { checkId, listNeighbours, makeRunFolder, writeProcessFile } from './folders.ts';
 import { findServices } from './isolation.ts';
 import { type ExitResult, type LaunchedProcess, launch, startGuard } from './launch.ts';
-import { checkId } from './layout.ts';
-import { isPortFree, listensPublicly, listListeningUsers } from './ports.ts';
+import { isPortFree, listensPublicly, listListeningUsers } from './network.ts';
 import {
   createGroup,
+  measureFolders,
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
@@ -27,9 +27,6 @@ import {
   requestEnd,
   signalGroup,
 } from './process-trees.ts';
-
-import { listNeighbours, makeRunFolder, writeProcessFile } from './run-folders.ts';
-
 import { makeOwnFolder, removeTree } from './trees.ts';
 
 export interface Instance {

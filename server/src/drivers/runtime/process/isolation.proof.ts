@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isolationConformance } from '../conformance-isolation.ts';
+import { isolationConformance } from '../isolation-testing.ts';
 import { openBench } from '../testing.ts';
 import { processWorld } from './testing.ts';
 

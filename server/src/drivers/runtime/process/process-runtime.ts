@@ -11,20 +11,25 @@ import type {
   UnpackedFile,
 } from '../runtime.ts';
 import { chooseAppUsers, findUnsupported, readOrChooseUserBase } from './app-users.ts';
-import { discardArtifact, listArtifacts, parseArtifact, removeUnfinishedBuilds } from './artifacts.ts';
+import {
+  discardArtifact,
+  hasBuild,
+  listArtifacts,
+  type PackedFile,
+  packBuild,
+  parseArtifact,
+  removeUnfinishedBuilds,
+  unpackBuild,
+} from './artifacts.ts';
 import { buildApp } from './build-app.ts';
-import { checkRuntime } from './check-runtime.ts';
 import { type ControlGroupsUse, openControlGroups } from './control-groups.ts';
-import { createDiskWatch } from './disk-watch.ts';
 import type { BaseEnvironment } from './environment.ts';
+import { claimNode, endRemains, makeLayout } from './folders.ts';
 import { type Instance, startInstance } from './instance.ts';
-import { type IsolationOptions, openIsolation } from './isolation.ts';
-import { claimNode, makeLayout } from './layout.ts';
-import { hasBuild, type PackedFile, packBuild, unpackBuild } from './packed-builds.ts';
-import { findFreePort } from './ports.ts';
-import { createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
+import { checkRuntime, type IsolationOptions, openIsolation } from './isolation.ts';
+import { findFreePort } from './network.ts';
+import { createDiskWatch, createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
 import { runCommand } from './run-command.ts';
-import { endRemains } from './run-folders.ts';
 import { resolveFolder } from './trees.ts';
 
 export interface ProcessRuntimeOptions {

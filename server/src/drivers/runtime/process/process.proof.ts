@@ -1,5 +1,5 @@
 import { runtimeConformance } from '../conformance.ts';
-import { portsConformance } from '../conformance-ports.ts';
+import { portsConformance } from '../ports-testing.ts';
 import { processWorld } from './testing.ts';
 
 portsConformance('apps as processes', async () => processWorld());

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { RunJob, RunResult } from '../runtime.ts';
-import { measureFolders } from './disk-watch.ts';
 import { runEnvironment } from './environment.ts';
+import { checkId, listNeighbours, makeRunFolder, writeProcessFile } from './folders.ts';
 import { findServices } from './isolation.ts';
 import { type ExitResult, launch, startGuard } from './launch.ts';
-import { checkId } from './layout.ts';
 import {
   createGroup,
+  measureFolders,
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
@@ -14,7 +14,6 @@ import {
   visibleEnvironment,
 } from './process-deps.ts';
 import { endTree, listLiving, type ProcessTree, requestEnd } from './process-trees.ts';
-import { listNeighbours, makeRunFolder, writeProcessFile } from './run-folders.ts';
 import { makeOwnFolder, removeTree } from './trees.ts';
 
 export interface CommandOptions {

@@ -4,14 +4,15 @@ import type { EdgeResponse } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import type { SiteSnapshot } from '../site-cache.ts';
 import { createAppClient } from './app-client.ts';
-import { createActivity, createWaker } from './app-sleep.ts';
 import { createDeadlines } from './deadlines.ts';
 import { anyCredential, createReachable, createRecentChanges } from './instance-health.ts';
 import { passRequest, refusal } from './pass-request.ts';
 import { passSocket } from './pass-socket.ts';
 import { requestHeaders } from './passed-headers.ts';
 import {
+  createActivity,
   createSlots,
+  createWaker,
   type ProxyDeps,
   type ProxyExchange,
   type ProxyInput,

@@ -2,15 +2,13 @@ import { createServer } from 'node:net';
 import { createMetrics } from '../../../core/metrics.ts';
 import { serve } from '../../../http/serve.ts';
 import { silentLog } from '../../../testing.ts';
+import type { Person } from '../authenticate-visitor.ts';
 import { createEdge } from '../edge.ts';
 import { createSiteHandler } from '../handle-request.ts';
-import { createInFlightCounter } from '../requests-in-flight.ts';
 import type { RunningApp, SiteCache } from '../site-cache.ts';
 import { edgeDefaults, testSite } from '../testing.ts';
-import type { Person } from '../user-tokens.ts';
-import type { AppSleep } from './app-sleep.ts';
 import { createProxy } from './create-proxy.ts';
-import type { ProxyDeps, ProxyLimits } from './pick-address.ts';
+import { type AppSleep, createInFlightCounter, type ProxyDeps, type ProxyLimits } from './pick-address.ts';
 
 export const appHost = 'shop.apps.test';
 

@@ -1,7 +1,6 @@
 import { passwordCharsMin } from '@svc/contract/identity.ts';
 import { type Html, html } from '../../../core/html.ts';
-import { alert, cross, exclamation, type Page, tick } from './layout.ts';
-import { passkeyForm } from './passkey-form.ts';
+import { alert, cross, exclamation, type Page, passkeyForm, tick } from './layout.ts';
 
 interface InteractionView {
   action: string;

@@ -2,10 +2,8 @@ import { lstat, readFile, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { parse } from 'yaml';
 import { BuildError, type BuildJob, type Built } from '../../runtime.ts';
-import type { ComposeArtifact } from '../artifacts.ts';
 import { buildFromDockerfile, publicDigest } from '../build-source.ts';
-import type { DockerDeps } from '../docker-deps.ts';
-import { imageName } from '../labels.ts';
+import { type ComposeArtifact, type DockerDeps, imageName } from '../docker-deps.ts';
 import { checkService, isRecord, type RawService } from './check-service.ts';
 import { type ComposeApp, ComposeError, type ComposeService } from './compose-app.ts';
 

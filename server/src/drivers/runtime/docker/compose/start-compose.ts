@@ -2,12 +2,17 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { runProgram } from '../../../os/processes.ts';
-import { findFreePort } from '../../process/ports.ts';
+import { findFreePort } from '../../process/network.ts';
 import type { RunJob, StartJob } from '../../runtime.ts';
-import type { ComposeArtifact } from '../artifacts.ts';
-import type { DockerDeps } from '../docker-deps.ts';
+import {
+  buildLabels,
+  type ComposeArtifact,
+  type DockerDeps,
+  instanceLabels,
+  instanceName,
+  labelNames,
+} from '../docker-deps.ts';
 import { isMain, listAppInstances, listContainers, stopOtherDeployments } from '../instances.ts';
-import { buildLabels, instanceLabels, instanceName, labelNames } from '../labels.ts';
 import { composeBridge, ensureServicesNetwork } from '../networks.ts';
 import { removeInstance } from '../remove-instance.ts';
 import { logConfig, pidsMax, shellWords } from '../start-instance.ts';
