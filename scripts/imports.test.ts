@@ -228,3 +228,7 @@ test('no file is longer than 400 lines', () => {
     .filter(({ path, lines }) => lines > (isTest(path) ? 500 : 400));
   expect(long).toEqual([]);
 });
+
+test('the server has at most 600 production files', () => {
+  expect(production.filter((path) => within(path, 'server/src')).length).toBeLessThanOrEqual(600);
+});
