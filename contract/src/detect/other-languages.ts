@@ -71,15 +71,14 @@ async function pythonStart(
 ): Promise<string | null> {
   const { paths } = files;
   if (framework === 'django') {
-    if (!paths.has('manage.py')) return null;
     const project = [...paths]
       .map((path) => /^(\w+)\/wsgi\.py$/.exec(path)?.[1])
       .find((name) => name !== undefined);
+    const gunicorn =
+      project !== undefined && names('gunicorn') ? `gunicorn ${project}.wsgi --bind 0.0.0.0:$PORT` : null;
+    if (!paths.has('manage.py')) return gunicorn;
     // The database of a new project is a file in its folder, so that a release command would not do.
-    const server =
-      project !== undefined && names('gunicorn')
-        ? `gunicorn ${project}.wsgi --bind 0.0.0.0:$PORT`
-        : 'python manage.py runserver 0.0.0.0:$PORT --noreload';
+    const server = gunicorn ?? 'python manage.py runserver 0.0.0.0:$PORT --noreload';
     return `python manage.py migrate --noinput && ${server}`;
   }
   const app = framework === null ? null : await findPythonApp(files, framework);
