@@ -6,6 +6,7 @@ import { browserOf, complaintsOf, settled, violationsOf } from './support/consol
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
+import { until } from './support/until.ts';
 
 if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
@@ -133,6 +134,48 @@ describe.if(hasChromium)('feeds, history, trash, search, files and references in
     await grid.getByText('Green tea').first().waitFor();
     expect(await done(owner.call('GET', `${place.data}/posts/${id}`))).toMatchObject(row);
     expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('bars of groups are as long as their values, beside the largest', async () => {
+    const sales = { columns: ['region:text', 'amount:int:nullable'] };
+    await done(owner.call('POST', `${place.app}/schema`, { tables: { sales } }));
+    const rows: [string, ...(number | null)[]][] = [
+      ['asia', 40, 10],
+      ['eu', 70, 30, 100],
+      ['north', null],
+      ['south', -20],
+      ['us', 25],
+    ];
+    for (const [region, ...amounts] of rows)
+      for (const amount of amounts) await done(owner.call('POST', `${place.data}/sales`, { region, amount }));
+    const page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${place.console}/tables/sales`);
+    await page.getByLabel('Group by').selectOption('region');
+    const groups = page.getByRole('table', { name: 'Groups of sales' });
+    /** Of the place for a bar, in percent. */
+    const bars = () =>
+      groups.locator('tbody tr').evaluateAll((lines) =>
+        lines.map((line) => {
+          const bar = line.querySelector('[role="progressbar"]') as HTMLElement;
+          const of = bar.parentElement as HTMLElement;
+          const share = bar.getBoundingClientRect().width / of.getBoundingClientRect().width;
+          return [line.querySelector('td')?.textContent ?? '', Math.round(share * 100)];
+        }),
+      );
+    const expectBars = async (value: string, expected: Record<string, number>) => {
+      await page.getByLabel('Value of each group').selectOption(value);
+      let shown: unknown = null;
+      await until(`the bars of ${value}`, async () => {
+        shown = Object.fromEntries(await bars());
+        return Bun.deepEquals(shown, expected);
+      }).catch(() => {});
+      expect(shown).toEqual(expected);
+    };
+    await expectBars('count()', { asia: 67, eu: 100, north: 33, south: 33, us: 33 });
+    await expectBars('amount.sum()', { asia: 25, eu: 100, north: 0, south: 0, us: 13 });
+    await expectBars('amount.max()', { asia: 40, eu: 100, north: 0, south: 0, us: 25 });
     await page.close();
   });
 });

@@ -68,6 +68,22 @@ describe('enum', () => {
     const ofDefault = await update('enum(in work,lost)');
     expect([ofDefault.status, ofDefault.body.errors[0].field]).toEqual([400, 'default']);
   });
+
+  test('sorts as text, not in the order of its declaration: in lists, pages and groups', async () => {
+    const table = await world.table(['x:enum(open,in work,Paid,lost)']);
+    await table.batch(['open', 'in work', 'Paid', 'lost'].map((x) => ({ x })));
+    const byText = ['Paid', 'in work', 'lost', 'open'];
+    const values = (rows: readonly { x: string }[]) => rows.map(({ x }) => x);
+    expect(values(await table.list('?sort=x'))).toEqual(byText);
+    expect(values(await table.list('?sort=-x'))).toEqual(byText.toReversed());
+    expect((await table.send('GET', '?x=gt.open')).status).toBe(400);
+    const first = (await table.send('GET', '?sort=x&per_page=3')).body;
+    expect(values(await table.list(`?sort=x&per_page=3&cursor=${first.next_cursor}`))).toEqual(['open']);
+    const groups = (await table.send('GET', '/_aggregate?select=x,n:count()&sort=x')).body;
+    expect(values(groups.data)).toEqual(byText);
+    const ends = (await table.send('GET', '/_aggregate?select=a:x.min(),b:x.max()')).body;
+    expect(ends.data).toEqual([{ a: 'Paid', b: 'open' }]);
+  });
 });
 
 describe('lists', () => {

@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { setApp } from './support/database.ts';
 import { done, newTenant, type Tenant } from './support/people.ts';
-import { tablesAfter as after, tablesBefore as before, newRunningApp } from './support/tables-deploy.ts';
+import {
+  tablesAfter as after,
+  answersRows,
+  tablesBefore as before,
+  newRunningApp,
+} from './support/tables-deploy.ts';
 import { until } from './support/until.ts';
 
 let tenant: Tenant;
@@ -11,21 +16,24 @@ beforeAll(async () => {
 
 describe('tables of a running app', () => {
   test('go back when the deployment fails, and lose nothing before it is healthy', async () => {
-    const { app, owner, svc, deploy, schema, rows } = await newRunningApp(tenant);
-    const first = await deploy(before);
+    const { app, owner, svc, deploy, schema, rows, ask } = await newRunningApp(tenant);
+    const first = await deploy(before, { program: answersRows('menu?select=dish,price') });
     expect(first.json().state).toBe('live');
     await done(owner.call('POST', `/data/${tenant.slug}/${app.slug}/menu`, { dish: 'soup', price: 4 }));
+    const answer = [200, '[{"dish":"soup","price":4}]'];
+    await until('the app answers', async () => Bun.deepEquals(await ask(), answer));
     const [stored, row] = [await schema(), (await rows('menu'))[0]];
     const flags = ['--prune', '--allow-destructive'];
     const failed = await deploy(after, { program: 'process.exit(1)', flags });
     expect([failed.code, failed.json().state]).toEqual([9, 'failed']);
     expect(await schema()).toEqual(stored);
     expect(await rows('menu')).toEqual([row]);
+    expect(await ask()).toEqual(answer);
     const log = (await svc(['deployments', 'logs', failed.json().id, '--app', app.id])).stdout;
     expect(log).toContain('When the new version is healthy: drop column dishes.price; drop table old.');
     expect(log).toContain('The tables are as before the deployment.');
 
-    const live = await deploy(after, { flags });
+    const live = await deploy(after, { flags, program: answersRows('dishes?select=title,vegan') });
     expect([live.json().failure, live.json().state]).toEqual([null, 'live']);
     expect(await schema()).toMatchObject({
       dishes: { columns: ['title:text', 'vegan:bool:false', 'notes:text[]:nullable'], access: 'read-write' },
@@ -33,6 +41,8 @@ describe('tables of a running app', () => {
     });
     expect(Object.keys(await schema())).toEqual(['dishes', 'orders']);
     expect(await rows('dishes')).toMatchObject([{ id: row.id, title: 'soup', vegan: false }]);
+    const changed = [200, '[{"title":"soup","vegan":false}]'];
+    await until('the new version answers', async () => Bun.deepEquals(await ask(), changed));
     const back = await svc(['deployments', 'rollback', first.json().id, '--app', app.id]);
     expect(back.stdout).toContain('A rollback does not change tables.');
     expect(back.stdout).toContain('create table menu');

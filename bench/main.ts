@@ -3,6 +3,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   apps: () => import('./apps.ts'),
   build: () => import('./build.ts'),
   cli: () => import('./cli-start.ts'),
+  compare: () => import('./compare.ts'),
   governed: () => import('./governed.ts'),
   rows: () => import('./rows.ts'),
   'rows-scale': () => import('./rows-scale.ts'),

@@ -9,6 +9,8 @@ export interface FaultProxy {
   url: string;
   /** Cuts the connections of the next commits of transactions that the pattern marks. */
   arm(faults: readonly CommitFault[]): void;
+  /** Cuts the connection on which these bytes, counted over all connections, are sent next. */
+  cutAfter(bytes: number, to: 'database' | 'server'): void;
   /** Faults that have not happened. */
   armed(): number;
   stop(): void;
@@ -22,6 +24,15 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
     : { host, port: databasePort };
   const sockets = new Set<Socket>();
   let faults: CommitFault[] = [];
+  const left = { database: Number.POSITIVE_INFINITY, server: Number.POSITIVE_INFINITY };
+  /** What is sent of a chunk, where the connection is cut after it. */
+  const partOf = (chunk: Buffer, to: keyof typeof left): Buffer | null => {
+    left[to] -= chunk.length;
+    if (left[to] >= 0) return null;
+    const part = chunk.subarray(0, chunk.length + left[to]);
+    left[to] = Number.POSITIVE_INFINITY;
+    return part;
+  };
 
   const server = createServer((client) => {
     const database = connect(target);
@@ -38,7 +49,7 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
     }
     let isCounted = false;
     let isMuted = false;
-    client.on('data', (chunk) => {
+    client.on('data', (chunk: Buffer) => {
       const text = chunk.toString('latin1');
       isCounted = !beginMessage.test(text) && (isCounted || counts.test(text));
       if (commitMessage.test(text)) {
@@ -47,9 +58,16 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
         if (fault === 'before') return cut();
         isMuted = fault === 'after';
       }
-      database.write(chunk);
+      const part = partOf(chunk, 'database');
+      if (part) database.end(part, cut);
+      else database.write(chunk);
     });
-    database.on('data', (chunk) => (isMuted ? cut() : client.write(chunk)));
+    database.on('data', (chunk: Buffer) => {
+      if (isMuted) return cut();
+      const part = partOf(chunk, 'server');
+      if (part) client.end(part, cut);
+      else client.write(chunk);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
@@ -61,7 +79,10 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
     arm(next) {
       faults = [...next];
     },
-    armed: () => faults.length,
+    cutAfter(bytes, to) {
+      left[to] = bytes;
+    },
+    armed: () => faults.length + Object.values(left).filter(Number.isFinite).length,
     stop() {
       server.close();
       for (const socket of sockets) socket.destroy();

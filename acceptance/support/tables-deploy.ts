@@ -1,9 +1,20 @@
 import { svcFor } from './commands.ts';
 import { done, newApp, type Tenant } from './people.ts';
 import { folderOf } from './server.ts';
+import { askSite, siteOf, visitorCookie } from './sites.ts';
 
 const serverJs =
   "require('node:http').createServer((request, response) => response.end('lunch')).listen(process.env.PORT)";
+
+/** An app that answers with rows of its table. */
+export const answersRows = (query: string) => `
+const { SVC_API_URL, SVC_TENANT, SVC_APP, SVC_APP_TOKEN, PORT } = process.env;
+const url = SVC_API_URL + '/data/' + SVC_TENANT + '/' + SVC_APP + '/' + ${JSON.stringify(query)};
+require('node:http').createServer(async (request, response) => {
+  const answer = await fetch(url, { headers: { authorization: 'Bearer ' + SVC_APP_TOKEN } });
+  response.statusCode = answer.ok ? 200 : 500;
+  response.end(answer.ok ? JSON.stringify((await answer.json()).data) : await answer.text());
+}).listen(PORT);`;
 
 export interface Deployed {
   id: string;
@@ -32,6 +43,13 @@ export async function newRunningApp(tenant: Tenant) {
         ...flags,
       ]);
       return { ...ran, json: () => ran.json<Deployed>() };
+    },
+    /** What the running app answers to its owner. */
+    ask: async () => {
+      const site = siteOf(tenant, app);
+      const cookie = await visitorCookie(site, owner);
+      const { status, text } = await askSite(site, '/', { headers: { cookie, accept: 'text/html' } });
+      return [status, text];
     },
     schema: async () => (await done(owner.call('GET', `${app.base}/schema`))).tables,
     drift: async () => done(owner.call('GET', `${app.base}/schema/drift`)),

@@ -29,8 +29,9 @@ export async function measureEmbeds(prepared: Prepared, tools: Tools, cleanup: C
       type: `ref:${name}s`,
       nullable: true,
     });
+  // Not by the category: where all rows of a category have one maker, a filter by makers finds all of them or none.
   await server.sql(
-    `update ${inserts.physical} set c9 = 1 + c3 * 7 % ${makers}, c10 = 1 + (c8 % ${makers})::int`,
+    `update ${inserts.physical} set c9 = 1 + (c8 * 7919 % ${makers})::int, c10 = 1 + (c8 % ${makers})::int`,
   );
   const reviews = await createTable(server, app, {
     name: 'reviews',

@@ -12,8 +12,12 @@ export interface Prepared {
 
 export const linesPerBatch = 5_000;
 
-export async function prepare(cleanup: Cleanup, env: Record<string, string> = {}): Promise<Prepared> {
-  const server = await startServer(cleanup, env);
+export async function prepare(
+  cleanup: Cleanup,
+  env: Record<string, string> = {},
+  tree?: string,
+): Promise<Prepared> {
+  const server = await startServer(cleanup, env, tree);
   const app = await createApp(server, 'bench');
   const pat = await createPat(server);
   const createItems = (name: string) => createTable(server, app, { name, columns, index: indexColumns });

@@ -27,7 +27,12 @@ export interface Server {
   call<T = Record<string, string>>(method: string, path: string, body?: unknown): Promise<T>;
 }
 
-export async function startServer(cleanup: Cleanup, extraEnv: Record<string, string> = {}): Promise<Server> {
+/** `tree`: where the sources of the server are. */
+export async function startServer(
+  cleanup: Cleanup,
+  extraEnv: Record<string, string> = {},
+  tree = root,
+): Promise<Server> {
   const folder = cleanup.temporaryFolder();
   // Under root, PostgreSQL runs as another user and must be able to traverse the folder.
   Bun.spawnSync(['chmod', '711', folder]);
@@ -48,13 +53,13 @@ export async function startServer(cleanup: Cleanup, extraEnv: Record<string, str
     ...extraEnv,
   };
   const log = Bun.file(join(folder, 'server.log'));
-  const command = [process.execPath, ...profilerFlags(), join(root, 'server/src/main.ts')];
-  const child = Bun.spawn(command, { cwd: root, env, stdin: 'ignore', stdout: 'pipe', stderr: log });
+  const command = [process.execPath, ...profilerFlags(), join(tree, 'server/src/main.ts')];
+  const child = Bun.spawn(command, { cwd: tree, env, stdin: 'ignore', stdout: 'pipe', stderr: log });
   cleanup.add(() => stopPostmaster(dataDir));
   cleanup.child(child);
   await waitUntilReady(child.stdout, log);
   const admin = (...args: string[]) => {
-    const run = Bun.spawnSync([join(root, 'svc-admin'), ...args, '--json'], { env, stderr: 'inherit' });
+    const run = Bun.spawnSync([join(tree, 'svc-admin'), ...args, '--json'], { env, stderr: 'inherit' });
     return JSON.parse(run.stdout.toString()) as Record<string, string>;
   };
   const { access_token } = admin('tokens', 'issue', '--user', 'admin@demo.localhost');

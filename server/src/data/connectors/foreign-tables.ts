@@ -34,6 +34,16 @@ export async function listAllConnectorTables(db: Db, connector: ConnectorRef): P
   return (await selectTables(db, connector).execute()).map(foreignTable);
 }
 
+/** By `schema/table`. */
+export async function findConnectorTables(
+  db: Db,
+  connector: ConnectorRef,
+  paths: readonly string[],
+): Promise<ForeignTable[]> {
+  const isNamed = sql<boolean>`schema_name || '/' || table_name = any(${paths}::text[])`;
+  return (await selectTables(db, connector).where(isNamed).execute()).map(foreignTable);
+}
+
 export async function findConnectorTable(
   db: Db,
   connector: ConnectorRef,

@@ -1,19 +1,20 @@
 import type { GrantedTable, listMyTables as shape } from '@svc/contract/grants.shapes.ts';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import { findConnectorRow } from '../../access/connectors/connectors.ts';
 import { loadActiveGrants } from '../../access/grants/grants.ts';
-import { covers, isInScope } from '../../access/grants/rules.ts';
+import { isInScope } from '../../access/grants/rules.ts';
 import { describePresets } from '../../access/presets/presets.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { TenantCtx } from '../../core/context.ts';
-import { paginate } from '../../core/paging.ts';
+import { pageWindow, toPage } from '../../core/paging.ts';
 import { Failure } from '../../core/problem.ts';
 import { findGroups } from '../../people/groups/groups.ts';
 import { combine, limitUpdates, rowActions, viewOf } from '../rows/access.ts';
 import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
-import { foreignCatalogue, listAllConnectorTables } from './foreign-tables.ts';
+import { findConnectorTables, foreignCatalogue } from './foreign-tables.ts';
 import {
   type ActiveGrant,
   type GrantFacts,
@@ -40,33 +41,73 @@ export async function listMyTables(ctx: TenantCtx, query: z.output<typeof shape.
   const grants = (await loadActiveGrants(db, tenant.id, caller.userId)).filter(({ actions }) =>
     rowActions.some((action) => actions.includes(action)),
   );
-  const page = paginate(query, await listOpenTables(ctx, grants, query));
+  const { rows, total } = await listPaths(ctx, grants, query);
+  const tables = await loadOpenTables(ctx, grants, rows);
   const facts = await loadGrantFacts(db, tenant, await loadMe(db, tenant, caller), grants);
   const names = await loadNames(ctx, grants);
-  return { ...page, items: page.items.map((table) => tableRecord(facts, names, table)) };
+  return toPage(
+    query,
+    tables.map((table) => tableRecord(facts, names, table)),
+    total,
+  );
 }
 
-async function listOpenTables(
+interface PathRow {
+  connector_id: string;
+  path: string;
+}
+
+/** The page is cut before columns are read: a connector may have thousands of tables. */
+async function listPaths(
+  { db, tenant }: TenantCtx,
+  grants: readonly ActiveGrant[],
+  query: z.output<typeof shape.query>,
+): Promise<{ rows: PathRow[]; total: number }> {
+  const scopes = grants.flatMap(({ connectorId, scope }) =>
+    (scope.length === 0 ? [null] : scope).map((entry) => ({ connector_id: connectorId, entry })),
+  );
+  const { connector = null, path = null } = query;
+  const { limit, offset } = pageWindow(query);
+  const found = sql`
+    select c.id as connector_id, c.slug, t.path from svc.connectors c cross join lateral (
+      select schema_name || '/' || table_name as path from svc.connector_tables
+        where connector_id = c.id and c.kind in ('postgres', 'mysql')
+      union all
+      select a.slug || '/' || t.name from svc.apps a join svc.app_tables t on t.app_id = a.id
+        where a.id = c.app_id and c.kind = 'tables' and a.record in ('active', 'archived')) t
+    where c.tenant_id = ${tenant.id} and (${connector}::text is null or ${connector}::text in (c.id::text, c.slug))
+      and (${path}::text is null or t.path = ${path}::text or starts_with(t.path, ${path}::text || '/'))
+      and exists (select from jsonb_to_recordset(${JSON.stringify(scopes)}::jsonb) as s (connector_id uuid, entry text)
+        where s.connector_id = c.id and (s.entry is null or t.path = s.entry or starts_with(t.path, s.entry || '/')))`;
+  const { rows } = await sql<PathRow>`
+    select connector_id, path from (${found}) f order by slug collate "C", path collate "C"
+    limit ${limit} offset ${offset}`.execute(db);
+  const counted = await sql<{ total: number }>`select count(*) as total from (${found}) f`.execute(db);
+  return { rows, total: counted.rows[0]?.total ?? 0 };
+}
+
+async function loadOpenTables(
   ctx: TenantCtx,
   grants: readonly ActiveGrant[],
-  only: { connector?: string | undefined; path?: string | undefined },
+  page: readonly PathRow[],
 ): Promise<OpenTable[]> {
-  const found: OpenTable[] = [];
-  for (const id of new Set(grants.map(({ connectorId }) => connectorId))) {
+  const found = new Map<string, OpenTable>();
+  const key = ({ connector_id, path }: PathRow) => `${connector_id} ${path}`;
+  for (const [id, rows] of Map.groupBy(page, ({ connector_id }) => connector_id)) {
     const connector = await findConnectorRow(ctx.db, ctx.tenant.id, id);
-    if (!connector || ![undefined, connector.id, connector.slug].includes(only.connector)) continue;
+    if (!connector) continue;
     const siblingIds = await listSiblingIds(ctx.db, ctx.tenant, connector);
-    for (const { path, catalogue } of await listCatalogues(ctx, connector)) {
-      if (only.path !== undefined && !covers(only.path, path)) continue;
+    const paths = rows.map(({ path }) => path);
+    for (const { path, catalogue } of await loadCatalogues(ctx, connector, paths)) {
       const covering = grants.filter((grant) => grant.connectorId === id && isInScope(grant.scope, path));
-      if (covering.length > 0) found.push({ connector, siblingIds, path, catalogue, grants: covering });
+      const table = { connector, siblingIds, path, catalogue, grants: covering };
+      found.set(key({ connector_id: id, path }), table);
     }
   }
-  const key = ({ connector, path }: OpenTable) => `${connector.slug} ${path}`;
-  return found.sort((one, other) => (key(one) < key(other) ? -1 : 1));
+  return page.flatMap((row) => found.get(key(row)) ?? []);
 }
 
-async function listCatalogues({ db, tenant }: TenantCtx, connector: Connector) {
+async function loadCatalogues({ db, tenant }: TenantCtx, connector: Connector, paths: readonly string[]) {
   const { id, kind, app_id } = connector;
   if (kind === 'tables') {
     const app = app_id === null ? null : await findAppById({ db }, { id: app_id });
@@ -74,7 +115,7 @@ async function listCatalogues({ db, tenant }: TenantCtx, connector: Connector) {
     return tables.map(({ catalogue }) => ({ path: `${app?.slug}/${catalogue.name}`, catalogue }));
   }
   if (kind !== 'postgres' && kind !== 'mysql') return [];
-  const tables = await listAllConnectorTables(db, { tenantId: tenant.id, connectorId: id });
+  const tables = await findConnectorTables(db, { tenantId: tenant.id, connectorId: id }, paths);
   return tables.map((table) => ({
     path: `${table.schema}/${table.name}`,
     catalogue: foreignCatalogue(table, { id, tenantId: tenant.id, kind }),

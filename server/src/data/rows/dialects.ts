@@ -119,7 +119,8 @@ export const mysqlDialect: Dialect = {
       ? `${bytesOf(name)} between ${boundBytes(from)} and ${boundBytes(to)}`
       : `${name} between ${from} and ${to}`,
   listsAreArrays: false,
-  like: (name, pattern) => `${bytesOf(name)} like ${boundBytes(pattern)} escape '\\'`,
+  // Not by bytes: `_` is one character.
+  like: (name, pattern) => `convert(${name} using utf8mb4) collate utf8mb4_bin like ${pattern} escape '\\'`,
   likeAnyCase: (name, pattern) =>
     `lower(convert(${name} using utf8mb4)) collate utf8mb4_bin like lower(${pattern}) escape '\\'`,
   isTrue: (name, keyword) => `${name} is ${keyword}`,
