@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { run } from './support/commands.ts';
 import { corpus, greets, json, type Project, showsText } from './support/corpus.ts';
 import { type Files, writeFiles } from './support/server.ts';
@@ -63,7 +64,7 @@ const netlify: Files = {
   'index.md': '<link rel="stylesheet" href="/style.css">\n\n# Made by marked\n',
 };
 
-const flask: Files = {
+const flaskWithProcfile: Files = {
   Procfile: 'web: /usr/bin/python3 -m flask --app app run --host 0.0.0.0 --port $PORT\n',
   'static/style.css': 'body { font-family: sans-serif }\n',
   'app.py': `from flask import Flask, flash, redirect, render_template_string, request, session, url_for
@@ -88,19 +89,73 @@ def item(number):
 `,
 };
 
-const django = async (folder: string) => {
-  writeFiles(folder, {
-    Procfile:
-      'web: /usr/bin/python3 manage.py migrate && /usr/bin/python3 manage.py runserver 0.0.0.0:$PORT --noreload\n',
-  });
-  const ran = await run(['/usr/bin/django-admin', 'startproject', 'mysite', folder]);
-  if (ran.code !== 0) throw new Error(ran.stderr);
+/** An example of the Flask project itself (BSD licence); its page posts a form with `fetch`. */
+const flask = async (folder: string) => {
+  cpSync(join(import.meta.dir, 'fixtures/flask-javascript'), folder, { recursive: true });
+  await requireWheels(folder, ['Flask', 'Werkzeug', 'Jinja2', 'MarkupSafe', 'itsdangerous', 'click']);
 };
+
+const django = async (folder: string) => {
+  mkdirSync(folder, { recursive: true });
+  await mustRun(['/usr/bin/django-admin', 'startproject', 'mysite', folder]);
+  await requireWheels(folder, ['Django', 'asgiref', 'sqlparse', 'pytz']);
+};
+
+/** A requirements.txt, with the packages of Debian as wheels: not every machine has access to a registry of Python packages. */
+async function requireWheels(folder: string, names: string[]): Promise<void> {
+  writeFiles(folder, { 'requirements.txt': `--no-index\n--find-links wheels\n${names.join('\n')}\n` });
+  mkdirSync(join(folder, 'wheels'));
+  await mustRun(['/usr/bin/python3', '-c', wheelScript, join(folder, 'wheels'), ...names]);
+}
+
+const wheelScript = `
+import base64, hashlib, importlib.metadata, pathlib, re, sys, zipfile
+root = pathlib.Path('/usr/lib/python3/dist-packages')
+def wheel(name, out):
+    found = importlib.metadata.distribution(name)
+    title = re.sub(r'[^A-Za-z0-9.]+', '_', found.metadata['Name']) + '-' + found.version
+    files = {}
+    for top in (found.read_text('top_level.txt') or found.metadata['Name']).split():
+        below = sorted((root / top).rglob('*')) if (root / top).is_dir() else [root / (top + '.py')]
+        files |= {str(path.relative_to(root)): path.read_bytes() for path in below
+                  if path.is_file() and path.suffix != '.pyc'}
+    head = ['Metadata-Version: 2.1', 'Name: ' + found.metadata['Name'], 'Version: ' + found.version]
+    info = title + '.dist-info/'
+    files[info + 'METADATA'] = chr(10).join(head + ['']).encode()
+    files[info + 'WHEEL'] = b'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'
+    hashes = {path: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode() for path, data in files.items()}
+    record = [f'{path},sha256={hashes[path]},{len(data)}' for path, data in files.items()] + [info + 'RECORD,,', '']
+    with zipfile.ZipFile(f'{out}/{title}-py3-none-any.whl', 'w', zipfile.ZIP_DEFLATED) as archive:
+        for path, data in files.items():
+            archive.writestr(path, data)
+        archive.writestr(info + 'RECORD', chr(10).join(record))
+for name in sys.argv[2:]:
+    wheel(name, sys.argv[1])
+`;
+
+async function mustRun(command: string[]): Promise<void> {
+  const ran = await run(command);
+  if (ran.code !== 0) throw new Error(ran.stderr);
+}
 
 const python: Project[] = [
   {
-    name: 'Flask',
+    name: 'Flask, as a package without a Procfile',
     source: flask,
+    home: 'Calculate',
+    deep: ['/xhr', 'XMLHttpRequest'],
+    hasAssets: false,
+    async check({ page, url }) {
+      await page.goto(url);
+      await page.getByLabel('a').fill('20');
+      await page.getByLabel('b').fill('22');
+      await page.getByRole('button', { name: 'Calculate' }).click();
+      await showsText(page, '42');
+    },
+  },
+  {
+    name: 'Flask with a Procfile',
+    source: flaskWithProcfile,
     home: 'Flask',
     deep: ['/items/7', 'Item 7'],
     check: ({ page, url }) => greets(page, url),

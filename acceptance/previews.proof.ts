@@ -159,6 +159,17 @@ describe('a push to a branch that matches previews.branches', () => {
     expect((await through('GET', rows)).status).toBe(200);
     expect((await through('GET', app.data)).status).toBe(404);
 
+    // The running programs have tokens of their own, each for its own rows.
+    const statuses = async (token: string) => {
+      const call = caller(tenant.server, bearer({ token }));
+      return [(await call('GET', rows)).status, (await call('GET', app.data)).status];
+    };
+    const awake = JSON.parse((await ask(preview, owner)).text);
+    expect([await statuses(awake.SVC_APP_TOKEN), await statuses(production.SVC_APP_TOKEN)]).toEqual([
+      [200, 404],
+      [404, 200],
+    ]);
+
     const grant = { principal_type: 'app', principal_id: preview.id, actions: ['read'] };
     expect((await owner.call('POST', `${app.base}/tables/notes/grants`, grant)).status).toBe(400);
 

@@ -33,7 +33,7 @@ describe('processes of an app', () => {
       const shown = await svc(['logs', '--app', id, '--process', 'worker', '--tail', '3']);
       return shown.stdout.includes('at work') && shown.stdout;
     });
-    expect(log).toMatch(/^\S+Z \[worker\] at work$/m);
+    expect(log).toMatch(/^\S+Z #1 \[worker\] at work$/m);
     const preview = await svc(['apps', 'scale', id, 'worker=0']);
     expect([preview.code, preview.stdout]).toEqual([0, expect.stringContaining('worker')]);
     const scaled = await svc(['apps', 'scale', id, 'worker=0', '--execute', '--json']);

@@ -8,6 +8,10 @@ import { Tally } from './support/rows.ts';
 import { startEmbedded, startServer, temporaryFolder, withoutSandbox } from './support/server.ts';
 import { until } from './support/until.ts';
 
+/** The server was killed, or, for a request, the instance that ended with its server. */
+const lostText = 'The server that ran it has stopped; it is not run again.';
+const requestFailure = /^POST \/hook failed: |^The app does not run\.$/;
+
 const seconds = Number(process.env.SVC_TEST_CRASH_SECONDS ?? 60);
 
 interface Run {
@@ -55,7 +59,8 @@ schedules:
     url,
     "update svc.app_schedules set cron = '* * * * * *', next_at = date_trunc('second', now())",
   );
-  const end = Date.now() + seconds * 1_000;
+  const from = Date.now();
+  let end = Number.POSITIVE_INFINITY;
   let kills = 0;
   const killing = servers.map(async (_, at) => {
     while (Date.now() < end) {
@@ -64,9 +69,24 @@ schedules:
       server.signal('SIGKILL');
       await server.exited;
       kills++;
-      servers[at] = await startServer({ dataDir, port: server.port, env: { ...env, SVC_SEED: 'none' } });
+      // On another port: this one is anybody's while the server is away.
+      servers[at] = await startServer({ dataDir, env: { ...env, SVC_SEED: 'none' } });
     }
   });
+  // On a slow machine, servers that start take the time of runs.
+  await until(
+    'runs have succeeded between the kills',
+    async () => {
+      const [{ least } = {}] = await queryUrl(
+        url,
+        `select least(count(*) filter (where schedule = 'command'), count(*) filter (where schedule = 'request'))::int as least
+         from svc.app_runs where state = 'succeeded'`,
+      );
+      return Date.now() >= from + seconds * 1_000 && kills > 5 && Number(least) > 5;
+    },
+    seconds * 3_000,
+  );
+  end = Date.now();
   await Promise.all(killing);
   await until(
     'the schedules have caught up',
@@ -99,11 +119,15 @@ schedules:
     expect(runs.length).toBeGreaterThanOrEqual(seconds - 2);
     expect(states.except('succeeded', 'missed', 'skipped', 'failed')).toEqual([]);
     expect(runs.filter(({ state }) => state === 'succeeded').length).toBeGreaterThan(5);
-    for (const { id: run, state, failure } of runs) {
+    const failures = runs.filter(({ state }) => state === 'failed').map(({ failure }) => failure ?? '');
+    const others = failures.filter((failure) => failure !== lostText);
+    expect(others.filter((failure) => name === 'command' || !requestFailure.test(failure))).toEqual([]);
+    // A schedule has one run at a time: a kill loses at most that one.
+    expect(failures.length - others.length).toBeLessThanOrEqual(kills);
+    for (const { id: run, state } of runs) {
       const times = ran.get(run)?.length ?? 0;
       if (state === 'succeeded') expect([run, times]).toEqual([run, 1]);
-      else if (state === 'failed') expect([run, failure, times <= 1]).toEqual([run, failure, true]);
-      else expect([run, state, times]).toEqual([run, state, 0]);
+      else if (state !== 'failed') expect([run, state, times]).toEqual([run, state, 0]);
     }
   }
   expect(kills).toBeGreaterThan(5);

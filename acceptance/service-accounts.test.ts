@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { githubClaims, gitlabClaims, type OidcIssuer, startOidcIssuer } from '../scripts/oidc-issuer.ts';
 import { nodeApp } from './support/apps.ts';
 import { type Svc, svcFor } from './support/commands.ts';
@@ -99,6 +100,47 @@ describe('a token of a service account', () => {
     expect((await accounts('delete', 'robot', '--execute')).code).toBe(0);
     expect(await status('GET', `${app.base}/tables`)).toBe(401);
     expect((await accounts('delete', 'robot', '--execute')).code).toBe(5);
+  });
+
+  test('lives for at most 90 days', async () => {
+    await created('short', 'rows');
+    const create = (...more: string[]) =>
+      accounts('tokens', 'create', 'short', '--name', 'x', '--execute', '--json', ...more);
+    const days = async (...more: string[]) => {
+      const { expires_at } = (await create(...more)).json<{ expires_at: string }>();
+      return Math.round((Date.parse(expires_at) - Date.now()) / (24 * 3600 * 1000));
+    };
+    expect([await days(), await days('--expires-in-days', '90')]).toEqual([30, 90]);
+    const refused = await create('--expires-in-days', '91');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('90')]);
+    const path = `${app.base}/service-accounts/short/tokens`;
+    const called = await world.people.O.call('POST', path, { name: 'x', expires_in_days: 91 });
+    expect([called.status, called.body.code]).toEqual([400, 'validation_failed']);
+  });
+
+  test('with the action storage stores, lists, reads and deletes objects, and nothing else', async () => {
+    await done(world.people.O.call('POST', `${app.base}/storage/enable`));
+    await created('files', 'storage');
+    const line = ['tokens', 'create', 'files', '--name', 'x', '--execute', '--json'];
+    const { secret } = (await accounts(...line)).json<{ secret: string }>();
+    const program = job({ SVC_TOKEN: secret, SVC_TENANT: world.tenant.slug });
+    const inApp = (...args: string[]) => program([...args, '--app', app.slug]);
+    const source = join(folderOf({ 'note.txt': 'of a program' }), 'note.txt');
+    expect((await inApp('apps', 'storage', 'put', source, 'notes/one.txt', '--execute')).code).toBe(0);
+    expect((await inApp('apps', 'storage', 'ls')).stdout).toContain('notes/');
+    const read = () => inApp('apps', 'storage', 'cp', ':notes/one.txt', '-');
+    expect((await read()).stdout).toBe('of a program');
+    expect((await inApp('apps', 'storage', 'rm', 'notes/one.txt', '--execute')).code).toBe(0);
+    expect((await read()).code).toBe(5);
+    for (const [noun, code] of [
+      ['tables', 4],
+      ['deployments', 4],
+      ['env', 3],
+    ] as const)
+      expect([noun, (await inApp(noun, 'list')).code]).toEqual([noun, code]);
+    const other = await newApp(world.tenant, { owner: world.people.O });
+    await done(world.people.O.call('POST', `${other.base}/storage/enable`));
+    expect((await program(['apps', 'storage', 'ls', '--app', other.slug])).code).toBe(5);
   });
 
   test('does not outlive its app', async () => {

@@ -22,4 +22,4 @@ if (!load) {
   process.exit(2);
 }
 await (await load()).main();
-process.exit(0);
+process.exit(process.exitCode ?? 0);

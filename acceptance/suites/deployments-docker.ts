@@ -144,6 +144,48 @@ process.on('SIGTERM', () => process.exit(0));
       await until('nothing of it runs', async () => (await containersOf(app)).length === 0, 60_000);
     });
 
+    test('are built from a Dockerfile by the engine, with its steps and its port, and answer at their host', async () => {
+      const app = await newOpenApp('docker');
+      const files = (text: string): Files => ({
+        Dockerfile: `FROM ${engine.baseImage} AS build
+WORKDIR /src
+COPY words.txt .
+RUN tr a-z A-Z < words.txt > made.txt && echo "made $(cat made.txt)"
+FROM ${engine.baseImage}
+COPY --from=build /src/made.txt /srv/
+COPY app.js /srv/
+WORKDIR /srv
+ENV WORD=image
+EXPOSE 4567
+USER 1234
+CMD ["node", "app.js"]
+`,
+        '.dockerignore': 'secret.txt\n',
+        'secret.txt': 'not for the image',
+        'words.txt': text,
+        'app.js': `const { existsSync, readFileSync } = require('node:fs');
+require('node:http').createServer((_, response) => response.end([readFileSync('made.txt', 'utf8').trim(),
+  process.env.WORD, process.getuid(), existsSync('secret.txt')].join(' '))).listen(process.env.PORT);
+process.on('SIGTERM', () => process.exit(0));
+`,
+      });
+      const first = await deploy(app, files('one'));
+      expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('made ONE')]);
+      await becomes(app, '200 ONE image 1234 false');
+      const [container = ''] = await containersOf(app);
+      const image = await engine.docker('inspect', '--format', '{{.Image}}', container);
+      const steps = await engine.docker('history', '--no-trunc', '--format', '{{.CreatedBy}}', image.trim());
+      expect(steps).toMatch(/USER 1234\n.*EXPOSE 4567\n.*ENV WORD=image\n/);
+      expect((await deploy(app, files('two'))).code).toBe(0);
+      await becomes(app, '200 TWO image 1234 false');
+      const broken = await deploy(app, {
+        ...files('three'),
+        Dockerfile: `FROM ${engine.baseImage}\nRUN exit 7\n`,
+      });
+      expect([broken.code, broken.json<Deployed>().failure?.step]).toEqual([9, 'build']);
+      expect(await answer(app)).toBe('200 TWO image 1234 false');
+    });
+
     test("run a compose app without the server's variables, and commands in its main service", async () => {
       const app = await newOpenApp('compose');
       const ran = await deploy(app, {

@@ -84,6 +84,9 @@ export const LogLine = z.object({
   time: timestamp,
   stream: z.enum(logStreams),
   process: z.string().nullable().meta({ description: 'Of the app that runs; null in a build log.' }),
+  deployment: z.int().nullable().meta({
+    description: 'The number of the deployment that wrote the line; null in the log of a run.',
+  }),
   text: z.string(),
 });
 

@@ -169,10 +169,13 @@ export function safeText(text: string, style: Style): string {
   return style.colour && content.includes('\u001b') ? `${content}\u001b[0m` : content;
 }
 
-export function logLineText({ time, stream, process, text }: LogEntry, style: Style): string {
+export function logLineText({ time, stream, process, deployment, text }: LogEntry, style: Style): string {
   const content = safeText(text, style);
   const body = stream === 'platform' ? tint(style, 'dim', content) : content;
-  const from = !process || process === 'web' ? '' : `${tint(style, 'dim', `[${process}]`)} `;
+  // While versions change, both write to the log of the app.
+  const version = process === null || !deployment ? [] : [`#${deployment}`];
+  const names = [...version, ...(!process || process === 'web' ? [] : [`[${process}]`])];
+  const from = names.map((name) => `${tint(style, 'dim', name)} `).join('');
   return `${tint(style, 'dim', `${time.slice(0, 19)}Z`)} ${from}${body}\n`;
 }
 

@@ -165,6 +165,52 @@ test.each([
     'fastapi',
     'python -m uvicorn main:app --host 0.0.0.0 --port $PORT',
   ],
+  // As projects are laid out: a package, a factory, a module below a package, another name.
+  [
+    { 'pyproject.toml': 'dependencies = ["flask"]', 'shop/__init__.py': 'app = Flask(__name__)\n' },
+    'python',
+    'flask',
+    'python -m flask --app shop run --host 0.0.0.0 --port $PORT',
+  ],
+  [
+    {
+      'setup.cfg': '[metadata]\nname = flaskr\n',
+      'setup.py': 'setup(install_requires=["Flask", "gunicorn"])',
+      'tests/conftest.py': 'app = create_app()\n',
+      'flaskr/__init__.py': 'def create_app(test_config=None):\n    app = Flask(__name__)\n    return app\n',
+    },
+    'python',
+    'flask',
+    "gunicorn 'flaskr:create_app()' --bind 0.0.0.0:$PORT",
+  ],
+  [
+    {
+      'requirements.txt': 'flask\ngunicorn',
+      'wsgi.py': 'web = create_app("production")\n',
+      'app/__init__.py': '',
+    },
+    'python',
+    'flask',
+    'gunicorn wsgi:web --bind 0.0.0.0:$PORT',
+  ],
+  [
+    { 'requirements.txt': 'fastapi[standard]', 'app/main.py': 'api: FastAPI = FastAPI(title="x")\n' },
+    'python',
+    'fastapi',
+    'python -m uvicorn app.main:api --host 0.0.0.0 --port $PORT',
+  ],
+  [
+    { 'requirements.txt': 'Django>=5', 'manage.py': '', 'mysite/wsgi.py': '' },
+    'python',
+    'django',
+    'python manage.py migrate --noinput && python manage.py runserver 0.0.0.0:$PORT --noreload',
+  ],
+  [
+    { 'requirements.txt': 'django\ngunicorn', 'manage.py': '', 'mysite/wsgi.py': '' },
+    'python',
+    'django',
+    'python manage.py migrate --noinput && gunicorn mysite.wsgi --bind 0.0.0.0:$PORT',
+  ],
   [{ 'go.mod': 'module x' }, 'go', null, './app'],
   [{ Gemfile: "gem 'rails'" }, 'ruby', 'rails', 'bundle exec rails server -b 0.0.0.0 -p $PORT'],
   [{ 'composer.json': '{}', 'public/index.php': '' }, 'php', null, 'php -S 0.0.0.0:$PORT -t public'],

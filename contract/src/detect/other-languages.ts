@@ -39,17 +39,20 @@ export function detectGenerator({ paths }: SourceFiles): Detected | null {
   return detected(settings, { file, says: `configures ${name}` });
 }
 
+const pythonFiles = ['requirements.txt', 'pyproject.toml', 'Pipfile', 'setup.cfg', 'setup.py'] as const;
+
 async function python(files: SourceFiles): Promise<Detected | null> {
-  const file = ['requirements.txt', 'pyproject.toml', 'Pipfile'].find((name) => files.paths.has(name));
+  const file = pythonFiles.find((name) => files.paths.has(name));
   if (!file) return null;
-  const text = (await files.read(file)) ?? '';
+  const read = file === 'setup.cfg' ? [file, 'setup.py'] : [file];
+  const text = (await Promise.all(read.map((name) => files.read(name)))).join('\n');
   const names = (package_: string) => new RegExp(`\\b${package_}\\b`, 'i').test(text);
   const framework = ['django', 'fastapi', 'flask'].find(names) ?? null;
   const settings = {
     language: 'python',
     framework,
     install_command: `python3 -m venv .venv && ${pythonInstalls[file] ?? 'pip install .'}`,
-    start_command: pythonStart(files, framework, names),
+    start_command: await pythonStart(files, framework, names),
   } as const;
   const says = framework ? `names ${framework}` : 'declares a Python project';
   return detected(settings, { file, says }, file === 'Pipfile' ? 'pipenv' : 'pip');
@@ -61,27 +64,77 @@ const pythonInstalls: Readonly<Record<string, string>> = {
   Pipfile: 'pip install pipenv && pipenv install --deploy',
 };
 
-function pythonStart(
-  { paths }: SourceFiles,
+async function pythonStart(
+  files: SourceFiles,
   framework: string | null,
   names: (package_: string) => boolean,
-): string | null {
-  const module = ['main', 'app', 'wsgi', 'server'].find((name) => paths.has(`${name}.py`));
+): Promise<string | null> {
+  const { paths } = files;
   if (framework === 'django') {
     const project = [...paths]
       .map((path) => /^(\w+)\/wsgi\.py$/.exec(path)?.[1])
       .find((name) => name !== undefined);
-    if (project !== undefined && names('gunicorn')) return `gunicorn ${project}.wsgi --bind 0.0.0.0:$PORT`;
-    return paths.has('manage.py') ? 'python manage.py runserver 0.0.0.0:$PORT --noreload' : null;
+    const gunicorn =
+      project !== undefined && names('gunicorn') ? `gunicorn ${project}.wsgi --bind 0.0.0.0:$PORT` : null;
+    if (!paths.has('manage.py')) return gunicorn;
+    // The database of a new project is a file in its folder, so that a release command would not do.
+    const server = gunicorn ?? 'python manage.py runserver 0.0.0.0:$PORT --noreload';
+    return `python manage.py migrate --noinput && ${server}`;
   }
+  const app = framework === null ? null : await findPythonApp(files, framework);
+  const file = pythonModules.find((name) => paths.has(`${name}.py`));
+  if (framework === null) return file === undefined ? null : `python ${file}.py`;
+  const { module, name } = app ?? { module: file, name: 'app' };
   if (module === undefined) return null;
-  if (framework === 'fastapi') return `python -m uvicorn ${module}:app --host 0.0.0.0 --port $PORT`;
-  if (framework === 'flask')
-    return names('gunicorn')
-      ? `gunicorn ${module}:app --bind 0.0.0.0:$PORT`
-      : `python -m flask --app ${module} run --host 0.0.0.0 --port $PORT`;
-  return `python ${module}.py`;
+  if (framework === 'fastapi') {
+    const factory = name.endsWith('()') ? ' --factory' : '';
+    return `python -m uvicorn ${module}:${name.replace('()', '')}${factory} --host 0.0.0.0 --port $PORT`;
+  }
+  const isUsual = ['app', 'application', 'create_app()', 'make_app()'].includes(name);
+  return names('gunicorn')
+    ? `gunicorn ${name.endsWith('()') ? `'${module}:${name}'` : `${module}:${name}`} --bind 0.0.0.0:$PORT`
+    : `python -m flask --app ${isUsual ? module : `${module}:${name}`} run --host 0.0.0.0 --port $PORT`;
 }
+
+const pythonModules = ['main', 'app', 'wsgi', 'server', 'application', 'run', 'api'] as const;
+const pythonFilesRead = 50;
+
+/** The module that creates the app, and its name there; the files that people name like this come first. */
+async function findPythonApp(
+  { paths, read }: SourceFiles,
+  framework: string,
+): Promise<{ module: string; name: string } | null> {
+  const rank = (path: string) => {
+    const [file = '', folder] = path
+      .replace(/^src\//, '')
+      .replace(/\.py$/, '')
+      .split('/')
+      .reverse();
+    const place = (pythonModules as readonly string[]).indexOf(file);
+    return (folder === undefined ? 0 : 100) + (place < 0 ? 50 : place);
+  };
+  const found = [...paths]
+    .filter((path) => /^(?:src\/)?(?:\w+\/)?\w+\.py$/.test(path) && !/^tests?\/|(?:^|\/)test_/.test(path))
+    .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  const name = framework === 'flask' ? 'Flask' : 'FastAPI';
+  const created = new RegExp(
+    String.raw`^(\w+)(?:\s*:[^=\n]+)?\s*=\s*(?:\w+\.)?(?:${name}|create_app|make_app)\(`,
+    'm',
+  );
+  for (const path of found.slice(0, pythonFilesRead)) {
+    const text = (await read(path)) ?? '';
+    const app = created.exec(text)?.[1] ?? (text.includes(`${name}(`) && factoryPattern.exec(text)?.[1]);
+    if (!app) continue;
+    const module = path
+      .replace(/^src\//, '')
+      .replace(/(?:\/__init__)?\.py$/, '')
+      .replaceAll('/', '.');
+    return { module, name: created.test(text) ? app : `${app}()` };
+  }
+  return null;
+}
+
+const factoryPattern = /^def ((?:create|make)_app)\(/m;
 
 async function go(files: SourceFiles): Promise<Detected | null> {
   if (!files.paths.has('go.mod')) return null;

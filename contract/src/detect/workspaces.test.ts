@@ -140,11 +140,15 @@ describe('a Python project', () => {
 
   test.each<[string, Record<string, string>]>([
     [
-      'gunicorn shop.wsgi --bind 0.0.0.0:$PORT',
+      'python manage.py migrate --noinput && gunicorn shop.wsgi --bind 0.0.0.0:$PORT',
       { 'requirements.txt': 'Django\ngunicorn', 'manage.py': '', 'shop/wsgi.py': '' },
     ],
     [
-      'python manage.py runserver 0.0.0.0:$PORT --noreload',
+      'gunicorn shop.wsgi --bind 0.0.0.0:$PORT',
+      { 'requirements.txt': 'Django\ngunicorn', 'shop/wsgi.py': '' },
+    ],
+    [
+      'python manage.py migrate --noinput && python manage.py runserver 0.0.0.0:$PORT --noreload',
       { 'requirements.txt': 'Django', 'manage.py': '' },
     ],
     ['gunicorn app:app --bind 0.0.0.0:$PORT', { 'requirements.txt': 'flask\ngunicorn==23', 'app.py': '' }],

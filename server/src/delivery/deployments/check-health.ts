@@ -24,7 +24,7 @@ export const restartsMax = 3;
 export async function checkHealth(check: HealthCheck): Promise<string> {
   const until = performance.now() + check.timeoutMs;
   let { address } = check;
-  let last = 'The app does not listen on PORT.';
+  let last = `The app does not listen on PORT (${new URL(`http://${address}`).port}).`;
   for (;;) {
     check.signal.throwIfAborted();
     const result = await probe({ ...check, address });

@@ -2,7 +2,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { healthTimeoutSecondsDefault } from '@svc/contract/deployments.ts';
 import { detectFolder, detectSource } from '@svc/contract/detect/detect.ts';
-import { procfileWorkers } from '@svc/contract/detect/procfile.ts';
+import { procfileCommand, procfileWorkers } from '@svc/contract/detect/procfile.ts';
 import { type BuildSettings, isDeployable, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
@@ -86,6 +86,8 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     ...unknownSettings,
     language: best.language,
     install_command: best.install_command,
+    // With a start command in svc.yaml, a Procfile needs no web process.
+    release_command: method === 'docker' ? await procfileCommand(own, 'release') : null,
   };
   const workers = method === 'docker' ? await plannedWorkers(manifest, own) : {};
   if (method === 'compose') refuseProcesses(manifest);

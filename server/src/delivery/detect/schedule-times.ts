@@ -16,8 +16,9 @@ type Times = Pick<PlannedSchedule, 'cron' | 'timezone'>;
  * The first time after `after`; null if there is none. When clocks are set forward, a fixed time that does not exist
  * comes at the first moment after the gap; when they are set back, it comes once, the first time.
  */
-export function nextTime({ cron, timezone }: Times, after: Date): Date | null {
-  return new Cron(cron, { timezone, paused: true }).nextRun(after);
+export function nextTime(times: Times, after: Date): Date | null {
+  const next = patternsOf(times).flatMap((pattern) => pattern.nextRun(after) ?? []);
+  return next.reduce<Date | null>((first, time) => (first === null || time < first ? time : first), null);
 }
 
 /** The newest times from `from`, which is one of them, to `until`; oldest first. */
@@ -29,11 +30,39 @@ export function dueTimes(
   if (second === null || second > until) return [from];
   // The reference itself is not among them.
   const reference = new Date(until.getTime() + 1_000);
-  return new Cron(times.cron, { timezone: times.timezone, paused: true })
-    .previousRuns(max + 1, reference)
+  const found = patternsOf(times)
+    .flatMap((pattern) => pattern.previousRuns(max + 1, reference))
     .filter((time) => time >= from && time <= until)
-    .slice(0, max)
-    .reverse();
+    .map((time) => time.getTime());
+  return [...new Set(found)]
+    .sort((a, b) => a - b)
+    .slice(-max)
+    .map((time) => new Date(time));
+}
+
+/**
+ * croner treats a time as fixed only if it is the only one of its pattern. As in other crons, "15,45 2 * * *" is two fixed
+ * times: without a `*` in minute and hour, each of them has a pattern of its own.
+ */
+function patternsOf({ cron, timezone }: Times): Cron[] {
+  const options = { timezone, paused: true };
+  // Reports what cannot be read, in the words of the whole pattern.
+  const whole = new Cron(cron, options);
+  const [minute = '', hour = '', ...days] = cron.trim().split(/\s+/);
+  if (days.length !== 3 || !isFixed(minute) || !isFixed(hour)) return [whole];
+  return valuesOf(hour).flatMap((h) =>
+    valuesOf(minute).map((m) => new Cron([m, h, ...days].join(' '), options)),
+  );
+}
+
+const isFixed = (field: string) => /^\d+(-\d+)?(,\d+(-\d+)?)*$/.test(field);
+
+function valuesOf(field: string): number[] {
+  const values = field.split(',').flatMap((part) => {
+    const [first = 0, last = first] = part.split('-').map(Number);
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  });
+  return [...new Set(values)];
 }
 
 export function findScheduleProblem(times: Times): string | null {

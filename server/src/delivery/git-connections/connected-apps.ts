@@ -100,7 +100,14 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
   const lines: string[] = [];
   const started: Started[] = [];
   for (const connection of connections) {
-    for (const facts of await recordBranches(deps, push, connection)) {
+    const { found, others } = await recordBranches(deps, push, connection);
+    const [ofOthers] = found.filter(({ push: { outcome } }) => outcome === 'other_branch');
+    if (others > 1 && ofOthers && ownIds.includes(ofOthers.app.id))
+      lines.push(
+        `Not deployed: ${others} other branches; ${ofOthers.app.slug} deploys pushes to ${connection.branch}.`,
+      );
+    for (const facts of found) {
+      if (others > 1 && facts.push.outcome === 'other_branch') continue;
       if (!ownIds.includes(facts.app.preview_of ?? facts.app.id)) continue;
       const { app, deployment } = facts;
       const place = { tenant: owner.slug, app: app.slug };
@@ -140,7 +147,7 @@ async function recordMissed(
     const commit = refs[`refs/heads/${name}`];
     if (commit === undefined || connected_at > pushedAt) continue;
     if (await hasPushOfCommit(db, { tenantId, appId }, commit)) continue;
-    const branches = [{ name, commit, isDeleted: false, deliveryId: Bun.randomUUIDv7() }];
+    const branches = [{ name, commit, isDeleted: false, deliveryId: Bun.randomUUIDv7(), isDelivered: false }];
     await recordBranches(
       deps,
       { owner, repo, accountId: 0, branches, requestId: Bun.randomUUIDv7() },
@@ -152,16 +159,26 @@ async function recordMissed(
 const joinLines = (lines: readonly string[]) =>
   lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
 
-/** A delivery to the webhook may be quicker; each is recorded once. */
+/** Of more branches than this, one that concerns no app is recorded only if the webhook would record it too. */
+const branchesRecordedMax = 20;
+
+/**
+ * A delivery to the webhook may be quicker; each is recorded once. The connected branch comes last: it is the app's last
+ * push, whatever else is pushed with it.
+ */
 async function recordBranches(
   deps: ConnectedAppsDeps,
   { owner, repo, accountId, branches, requestId }: Omit<ReceivedPush, 'userId'>,
   connection: ConnectionRow,
-): Promise<(PushFacts & { app: AppRow })[]> {
+): Promise<{ found: (PushFacts & { app: AppRow })[]; others: number }> {
   const { tenant_id: tenantId, app_id: appId, branch: connectedBranch } = connection;
   const ref = { tenantId, appId };
   const found: (PushFacts & { app: AppRow })[] = [];
-  for (const { name, ...branch } of branches) {
+  const order = branches.toSorted(
+    (a, b) => Number(a.name === connectedBranch) - Number(b.name === connectedBranch),
+  );
+  let others = 0;
+  for (const { name, isDelivered, ...branch } of order) {
     const change = { name: 'git.push', auditTenantId: tenantId, requestId };
     const received = {
       ...branch,
@@ -171,13 +188,15 @@ async function recordBranches(
       accountId,
       preview: branch.isDeleted ? null : await deps.previews.findSettings(connection, name),
     };
+    const isOther = name !== connectedBranch && received.preview === null && !branch.isDeleted;
+    if (isOther && ++others > 1 && !isDelivered && branches.length > branchesRecordedMax) continue;
     await runAsOperator(deps, change, (ctx) => recordPush(ctx, ref, received, deps));
     const push = await findPushRow(deps.db, ref, branch.deliveryId);
     if (!push) continue;
     const pushed = await findPushedApp(deps, ref, push);
     if (pushed) found.push({ urls: deps, connectedBranch, push, ...pushed });
   }
-  return found;
+  return { found, others };
 }
 
 async function notConnectedLines(deps: ConnectedAppsDeps, { owner, repo, userId }: ReceivedPush) {

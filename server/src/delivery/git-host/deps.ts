@@ -61,7 +61,14 @@ export interface ReceivedPush {
   repo: { id: number; name: string };
   userId: string;
   accountId: number;
-  branches: readonly { name: string; commit: string; isDeleted: boolean; deliveryId: string }[];
+  branches: readonly {
+    name: string;
+    commit: string;
+    isDeleted: boolean;
+    deliveryId: string;
+    /** A delivery with this id follows. Of many branches only some are delivered. */
+    isDelivered: boolean;
+  }[];
   requestId: string;
 }
 

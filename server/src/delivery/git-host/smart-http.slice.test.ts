@@ -86,6 +86,25 @@ describe('git over HTTP', () => {
     expect(await push()).toContain(`remote: Not deployed: ${app.slug} deploys pushes to main, not to other.`);
   });
 
+  test('a push of many branches records and prints what concerns the app', async () => {
+    const repo = await env.newRepoWithCopy();
+    const app = await newApp(env.database.db, env.tenant, env.member);
+    await connectApp(env, repo.id, app.id);
+    for (let n = 0; n < 30; n++) await git(repo.copy, 'branch', `topic-${n}`);
+    const { code, stderr: said } = await runGit(repo.copy, ['push', '--all', repo.url(repo.token)]);
+    expect([code, said.match(/Not deployed.*/g)?.map((text) => text.trimEnd())]).toEqual([
+      0,
+      [`Not deployed: 30 other branches; ${app.slug} deploys pushes to main.`],
+    ]);
+    expect(said).toContain(`remote: Deployment #1 of ${app.slug}: building`);
+    const { rows } = await sql`select branch, outcome from svc.git_pushes where app_id = ${app.id}
+      order by received_at desc, delivery_id desc`.execute(env.database.db);
+    expect(rows).toEqual([
+      { branch: 'main', outcome: 'deployed' },
+      { branch: 'topic-0', outcome: 'other_branch' },
+    ]);
+  });
+
   test('accepts a compressed request body', async () => {
     const repo = await env.newRepoWithCopy();
     for (let n = 0; n < 40; n++) await git(repo.copy, 'commit', '--quiet', '--allow-empty', '-m', `${n}`);

@@ -135,10 +135,18 @@ async function receivePush(
   { principal, access, info }: SmartHttpCall,
   { repo, changes, accountId }: { repo: RepoRow; changes: readonly RefChange[]; accountId: number },
 ): Promise<PushReport | null> {
-  const branches = changes.flatMap(({ ref, after, deliveryId = Bun.randomUUIDv7() }) => {
+  const branches = changes.flatMap(({ ref, after, deliveryId }) => {
     if (!ref.startsWith(branchPrefix)) return [];
     const name = ref.slice(branchPrefix.length);
-    return [{ name, commit: after ?? noCommit, isDeleted: after === null, deliveryId }];
+    return [
+      {
+        name,
+        commit: after ?? noCommit,
+        isDeleted: after === null,
+        deliveryId: deliveryId ?? Bun.randomUUIDv7(),
+        isDelivered: deliveryId !== undefined,
+      },
+    ];
   });
   if (principal.kind !== 'user' || branches.length === 0) return null;
   const { userId } = principal;

@@ -33,6 +33,8 @@ interface LogScope {
 interface LogRow extends NewLine {
   id: number;
   process: string | null;
+  /** The number of the deployment; null for runs. */
+  deployment: number | null;
 }
 
 interface LogWriter {
@@ -69,20 +71,23 @@ export async function countLines(
   return rows[0]?.count ?? 0;
 }
 
+const lineColumns = sql`id, stream, process, at, text,
+  (select d.seq from svc.deployments d where d.id = deployment_id) as deployment`;
+
 async function listLinesAfter(
   db: Db,
   scope: LogScope,
   { after, limit }: { after: number; limit: number },
 ): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
-    select id, stream, process, at, text from svc.log_lines
+    select ${lineColumns} from svc.log_lines
     where ${ofScope(scope)} and id > ${after} order by id limit ${limit}`.execute(db);
   return rows;
 }
 
 async function listLastLines(db: Db, scope: LogScope, count: number): Promise<LogRow[]> {
   const { rows } = await sql<LogRow>`
-    select id, stream, process, at, text from svc.log_lines
+    select ${lineColumns} from svc.log_lines
     where ${ofScope(scope)} order by id desc limit ${count}`.execute(db);
   return rows.reverse();
 }
@@ -224,7 +229,7 @@ function page(
   { after, ended }: { after: number; ended: boolean },
 ): LogPage {
   return {
-    items: rows.map(({ at, stream, process, text }) => ({ time: at.toISOString(), stream, process, text })),
+    items: rows.map(({ id: _, at, ...line }) => ({ time: at.toISOString(), ...line })),
     next_cursor: logCursor(scope, rows.at(-1)?.id ?? after),
     ended,
   };

@@ -27,6 +27,8 @@ const isFrame = (line: string) => /^\s+at /.test(line);
 /** Frames of a stack would push out the message above them, which says what is wrong. */
 const isLaterFrame = (last: readonly string[], line: string) =>
   isFrame(line) && last.length >= framesKept && last.slice(-framesKept).every(isFrame);
+/** npm prints its usage, a hundred lines, after the reason of a failure. */
+const isNpmUsage = (line: string) => /^npm (?:error|ERR!)(?:\s*$|\s{2,}|\s(?:\[|Usage:|Options:))/.test(line);
 /** The app was deleted, and its log with it. */
 const foreignKeyViolation = '23503';
 
@@ -81,7 +83,8 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
     reportLost();
     const text = clean(line, stream);
     buffer.push({ stream, at: new Date(), text });
-    if (stream !== 'platform' && !isLaterFrame(last, text)) last = [...last.slice(1 - lastLinesKept), text];
+    if (stream !== 'platform' && !isLaterFrame(last, text) && !isNpmUsage(text))
+      last = [...last.slice(1 - lastLinesKept), text];
     if (buffer.length >= flushLinesMax) void flush();
     else timer ??= setTimeout(() => void flush(), flushMs);
   };

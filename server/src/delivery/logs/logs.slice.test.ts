@@ -268,6 +268,25 @@ test('waiting readers are released when the server stops', async () => {
   expect(own.isStopping()).toBe(true);
 });
 
+test('the last lines of npm have its reason, without its usage', async () => {
+  const { app, deployment } = await world();
+  const log = sinks.open({ appId: app.id, deploymentId: await deployment(), source: 'build', secrets: [] });
+  const usage = Array.from({ length: 30 }, (_, at) => [
+    `npm error   --option-${at}`,
+    'npm error     Sets it.',
+    'npm error',
+  ]);
+  for (const line of [
+    'npm error code EUSAGE',
+    'npm error Usage:',
+    'npm error [--global-style]',
+    ...usage.flat(),
+  ])
+    log.sink('stderr', line);
+  expect(log.last()).toEqual(['npm error code EUSAGE']);
+  await log.close();
+});
+
 test('the last lines of a program have the message above a stack, and few of its frames', async () => {
   const { app, deployment } = await world();
   const log = sinks.open({ appId: app.id, deploymentId: await deployment(), source: 'app', secrets: [] });

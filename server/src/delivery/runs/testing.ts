@@ -11,14 +11,14 @@ import { createRun } from './runs.ts';
 import { startRuns } from './worker.ts';
 
 /** The server of `useDeployments`, which also runs commands and schedules. */
-export function useRuns() {
+export function useRuns({ now = () => new Date(), servers = 1 } = {}) {
   const deployments = useDeployments();
   const { database, server } = deployments;
-  let stop = async () => {};
+  let stops: (() => Promise<void>)[] = [];
   const start = async ({ deps }: Pick<DeploymentServer, 'deps'>) => {
     const changes = listenForChanges({ url: database.url, log: silentLog });
     const calls = createCallTracker();
-    const runs = startRuns({ ...deps, urls: testUrls, calls, now: () => new Date() }, changes);
+    const runs = startRuns({ ...deps, urls: testUrls, calls, now }, changes);
     await changes.start();
     return async () => {
       await changes.stop();
@@ -26,9 +26,9 @@ export function useRuns() {
     };
   };
   beforeAll(async () => {
-    stop = await start(server);
+    stops = await Promise.all(Array.from({ length: servers }, () => start(server)));
   });
-  afterAll(() => stop());
+  afterAll(() => Promise.all(stops.map((stop) => stop())));
   return {
     ...deployments,
     async newWorld() {

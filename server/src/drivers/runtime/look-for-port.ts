@@ -45,7 +45,8 @@ const targetsMax = 10;
 export function lookForPort(options: PortLook): PortFinder {
   const { port, own, log } = options;
   let forward: Forward | null = null;
-  let unreachable: string | undefined = 'The app does not listen on any port.';
+  const silent = `The app does not listen on any port. Listen on PORT (${port}) of 0.0.0.0.`;
+  let unreachable: string | undefined = silent;
   let seen = { targets: '', since: 0 };
   let rounds = 0;
   let isClosed = false;
@@ -79,7 +80,7 @@ export function lookForPort(options: PortLook): PortFinder {
       .map(describe);
     unreachable =
       all.length === 0
-        ? 'The app does not listen on any port.'
+        ? silent
         : `The app listens only on ${all.join(', ')}, where requests cannot get to it. Listen on PORT (${port}) of 0.0.0.0.`;
     return soon();
   }

@@ -155,6 +155,9 @@ const LogRow = memo(function LogRow({ line, words }: { line: LogLine; words: str
       <time dateTime={line.time} title={new Date(line.time).toLocaleString()}>
         {clock(line.time)}
       </time>
+      {line.process !== null && line.deployment !== null && (
+        <span className="log-stream">#{line.deployment}</span>
+      )}
       {line.process !== null && line.process !== 'web' && <span className="log-stream">{line.process}</span>}
       {line.stream !== 'stdout' && <span className="log-stream">{line.stream}</span>}
       <span>

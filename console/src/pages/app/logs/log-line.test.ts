@@ -21,6 +21,7 @@ const line = (text: string, stream: LogLine['stream'] = 'stdout', second = 0) =>
   time: at(second),
   stream,
   process: 'web',
+  deployment: 1,
   text,
 });
 const all = { words: '', stream: 'all', since: null } as const;

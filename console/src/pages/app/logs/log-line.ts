@@ -10,6 +10,7 @@ export interface LogLine {
   time: string;
   stream: LogStream;
   process: string | null;
+  deployment: number | null;
   text: string;
 }
 
