@@ -23,6 +23,7 @@ import {
 } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';
 import { sourceRoutes } from '../routes.ts';
+import { until } from '../testing.ts';
 import { createSourcesHandler } from './receive-source.ts';
 import { deleteAppSources, deleteExpiredSources, sourceKey } from './sources.ts';
 import { type TestEntry, tarGzOf } from './testing.ts';
@@ -241,6 +242,23 @@ describe('uploaded source', () => {
       database.db,
     );
     expect(await refusalOf(one.unpack(id))).toMatch(/damaged|incomplete/);
+  });
+
+  test('is refused when only the last read shows that it does not match, after its files are there', async () => {
+    const { upload, appRef } = await world();
+    const uploadId = await upload([{ name: 'a', text: 'a' }]);
+    const into = join(mkdtempSync(join(folder, 'work-')), 'source');
+    const another = tarGzOf([{ name: 'b', text: 'b' }]);
+    async function* endsLate() {
+      yield another;
+      await until(() => existsSync(join(into, 'b')));
+    }
+    const late = { ...objects, get: async () => ({ size: another.length, body: endsLate() }) };
+    const unpacked = unpackUpload(
+      { db: database.db, objects: late as unknown as typeof objects },
+      { ...appRef, uploadId, into },
+    );
+    expect(await refusalOf(unpacked)).toContain('does not match the upload');
   });
 
   test('can be aborted while it is unpacked', async () => {

@@ -1,6 +1,7 @@
 import { chown, lstat, mkdir, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { sourceFilesMax, sourceUnpackedBytesMax } from '@svc/contract/deployments.ts';
 import { staysInside } from '@svc/contract/source-links.ts';
@@ -64,6 +65,8 @@ export async function unpackUpload({ db, objects }: UnpackDeps, request: UnpackR
   gunzip.on('error', () => unpacking.destroy());
   try {
     await runTar(checkedTar(inflated(unpacking.pipe(gunzip)), limits), { into, runAs, signal });
+    // The archive ends before the stored bytes do, and the sum is compared at their end.
+    await finished(unpacking.resume());
     await verifyUnpacked(into, limits);
   } catch (error) {
     if (error instanceof TarError) throw new SourceError(error.message, { cause: error });
