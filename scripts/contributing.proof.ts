@@ -9,6 +9,8 @@ const packages = ['contract', 'server', 'cli', 'sdk', 'console'];
 interface Example {
   path: string;
   kind: 'added' | 'added to the table' | 'new file';
+  /** The name of the table. */
+  table: string;
   code: string;
 }
 
@@ -17,18 +19,19 @@ function examples(): Example[] {
   const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   return [...text.matchAll(/^( *)```tsx?\n([\s\S]*?)^ *```$/gm)].map(([, indent = '', block = '']) => {
     const lines = block.split('\n').map((line) => line.slice(indent.length));
-    const [, path, kind] = /^\/\/ (\S+) \((added|added to the table|new file)\)$/.exec(lines[0] ?? '') ?? [];
+    const [, path, kind, table = ''] =
+      /^\/\/ (\S+) \((added|added to the table|new file)(?: `(\w+)`)?\)$/.exec(lines[0] ?? '') ?? [];
     if (!path || !kind) throw new Error(`The first line of a code block names no file: ${lines[0]}`);
-    return { path, kind: kind as Example['kind'], code: lines.slice(1).join('\n') };
+    return { path, kind: kind as Example['kind'], table, code: lines.slice(1).join('\n') };
   });
 }
 
-function insert(file: string, { kind, code }: Example): string {
+function insert(file: string, { kind, table, code }: Example): string {
   if (kind === 'new file') return code;
   if (kind === 'added') return `${file}\n${code}`;
   const isImport = (line: string) => line.startsWith('import ');
   const lines = code.split('\n');
-  const end = file.lastIndexOf('});');
+  const end = file.indexOf('});', file.search(new RegExp(`const ${table}\\b`)));
   const entries = lines.filter((line) => !isImport(line)).join('\n');
   return `${lines.filter(isImport).join('\n')}\n${file.slice(0, end)}${entries}${file.slice(end)}`;
 }
