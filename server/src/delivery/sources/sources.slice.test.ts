@@ -251,7 +251,7 @@ describe('uploaded source', () => {
     const another = tarGzOf([{ name: 'b', text: 'b' }]);
     async function* endsLate() {
       yield another;
-      await until(() => existsSync(join(into, 'b')));
+      await until(async () => existsSync(join(into, 'b')));
     }
     const late = { ...objects, get: async () => ({ size: another.length, body: endsLate() }) };
     const unpacked = unpackUpload(
