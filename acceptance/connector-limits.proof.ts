@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { needsMariaDb } from '../scripts/mariadb-server.ts';
-import { hasPostgres15, needsPostgres15 } from './support/postgres15.ts';
 import { newPreset, openWarehouse } from './support/warehouse-rows.ts';
-import { hasMariaDb, startWarehouse, type Warehouse } from './support/warehouses.ts';
+import { startWarehouse, type Warehouse, warehouseKinds } from './support/warehouses.ts';
 
 /** What one request may cost the organisation's database and this server. */
-describe.each([
-  ['postgres', hasPostgres15 || needsPostgres15],
-  ['mysql', hasMariaDb || needsMariaDb],
-] as const)('a connector of kind %s', (kind, isAvailable) => {
+describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
   const available = test.skipIf(!isAvailable);
   let warehouse: Warehouse;
 

@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { needsMariaDb } from '../scripts/mariadb-server.ts';
 import { svcFor } from './support/commands.ts';
 import { done, newMember } from './support/people.ts';
-import { hasPostgres15, needsPostgres15 } from './support/postgres15.ts';
 import { revokeUnderLoad } from './support/revocation.ts';
 import { until } from './support/until.ts';
 import { newPreset, openWarehouse, startOrders } from './support/warehouse-rows.ts';
-import { hasMariaDb, readerPassword, type Warehouse } from './support/warehouses.ts';
+import { readerPassword, type Warehouse, warehouseKinds } from './support/warehouses.ts';
 
-describe.each([
-  ['postgres', hasPostgres15 || needsPostgres15],
-  ['mysql', hasMariaDb || needsMariaDb],
-] as const)('rows behind a connector of kind %s', (kind, isAvailable) => {
+describe.each(warehouseKinds)('rows behind a connector of kind %s', (kind, isAvailable) => {
   const available = test.skipIf(!isAvailable);
   let warehouse: Warehouse;
 

@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { needsMariaDb } from '../scripts/mariadb-server.ts';
 import { expectFailure, jsonOutput, type Svc, svcFor } from './support/commands.ts';
 import { newTenant, type Tenant } from './support/people.ts';
-import { hasPostgres15, needsPostgres15 } from './support/postgres15.ts';
 import { temporaryFolder } from './support/server.ts';
-import { hasMariaDb, readerPassword, startWarehouse, type Warehouse } from './support/warehouses.ts';
+import { readerPassword, startWarehouse, type Warehouse, warehouseKinds } from './support/warehouses.ts';
 
 const adminOf = (t: Tenant): Svc => svcFor(t.server, { token: t.admin.token, tenant: t.id });
 
-describe.each([
-  ['postgres', hasPostgres15 || needsPostgres15],
-  ['mysql', hasMariaDb || needsMariaDb],
-] as const)('a connector of kind %s', (kind, isAvailable) => {
+describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
   const available = test.skipIf(!isAvailable);
   let warehouse: Warehouse;
   let caFile: string;

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { done, uniqueName } from './support/people.ts';
-import { address, type Directory, filterPath, isScimError, newTenantWithDirectory } from './support/scim.ts';
+import {
+  address,
+  type Directory,
+  filterPath,
+  isScimError,
+  newTenantWithDirectory,
+  oktaUser,
+} from './support/scim.ts';
 
 /** Requests as the public documentation of Okta and of Microsoft Entra ID shows them, in the order of a provisioning run. */
 const core = 'urn:ietf:params:scim:schemas:core:2.0:User';
@@ -20,18 +27,7 @@ const okta = (directory: Directory) => async (method: string, path: string, body
 };
 
 describe('Okta', () => {
-  const userOf = (userName: string) => ({
-    schemas: [core],
-    userName,
-    name: { givenName: 'Test', familyName: 'User' },
-    emails: [{ primary: true, value: userName, type: 'work' }],
-    displayName: 'Test User',
-    locale: 'en-US',
-    externalId: uniqueName('00u'),
-    groups: [],
-    password: '1mz050nq',
-    active: true,
-  });
+  const userOf = (userName: string) => ({ ...oktaUser(userName), password: '1mz050nq' });
 
   test('provisions a user: test of the connection, search, creation, update, deactivation, return', async () => {
     const { t, directory } = await newTenantWithDirectory();

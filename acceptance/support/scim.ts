@@ -36,22 +36,21 @@ export const patchOf = (...Operations: object[]) => ({
 export const address = () => `${uniqueName('s')}@example.test`;
 export const filterPath = (name: string, filter: string) => `/${name}?filter=${encodeURIComponent(filter)}`;
 
-/** Creates a user with the request of Okta. */
-export const newUser = (directory: Directory, fields: object = {}) => {
-  const userName = address();
-  return directory.done('POST', '/Users', {
-    schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
-    userName,
-    name: { givenName: 'Test', familyName: 'User' },
-    emails: [{ primary: true, value: userName, type: 'work' }],
-    displayName: 'Test User',
-    locale: 'en-US',
-    externalId: uniqueName('00u'),
-    groups: [],
-    active: true,
-    ...fields,
-  });
-};
+/** What Okta sends for a new user. */
+export const oktaUser = (userName: string) => ({
+  schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
+  userName,
+  name: { givenName: 'Test', familyName: 'User' },
+  emails: [{ primary: true, value: userName, type: 'work' }],
+  displayName: 'Test User',
+  locale: 'en-US',
+  externalId: uniqueName('00u'),
+  groups: [],
+  active: true,
+});
+
+export const newUser = (directory: Directory, fields: object = {}) =>
+  directory.done('POST', '/Users', { ...oktaUser(address()), ...fields });
 
 export async function newTenantWithDirectory(): Promise<{ t: Tenant; directory: Directory }> {
   const t = await newTenant();

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
-import { hasMariaDb, startMariaDb } from '../../scripts/mariadb-server.ts';
-import { startPostgres15 } from './postgres15.ts';
+import { hasMariaDb, needsMariaDb, startMariaDb } from '../../scripts/mariadb-server.ts';
+import { hasPostgres15, needsPostgres15, startPostgres15 } from './postgres15.ts';
 import { temporaryFolder } from './server.ts';
 
 /** A database server outside the platform, with a login that can only read the schema `sales`. */
@@ -16,6 +16,12 @@ export interface Warehouse {
   query(text: string): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** Each with whether it can be started here, or must be. */
+export const warehouseKinds = [
+  ['postgres', hasPostgres15 || needsPostgres15],
+  ['mysql', hasMariaDb || needsMariaDb],
+] as const;
 
 export const readerPassword = 'reader-secret-1';
 export const writerPassword = 'writer-secret-1';
