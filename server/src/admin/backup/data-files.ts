@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import { cacheFolder as buildCacheFolder } from '../../drivers/runtime/process/build-cache.ts';
 import { fileHashInput, type Manifest, objectsFolder } from './manifest.ts';
 
 const excluded: readonly RegExp[] = [
@@ -11,6 +12,8 @@ const excluded: readonly RegExp[] = [
   // Apps' own databases, which are read from their server.
   /^raw$/,
   /^raw-db\.port$/,
+  // Installed again when an app needs them.
+  /^toolchains$/,
   /^local-login\.json$/,
   /\.lock(\..*)?$/,
   /^logs$/,
@@ -60,7 +63,8 @@ async function* walk(root: string, path: string, skipped: (path: string) => void
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
     for (const entry of entries.sort(byBackupOrder(path))) {
       const inside = `${path}/${entry.name}`;
-      if (isGitLock(inside)) continue;
+      // The next build works without it.
+      if (isGitLock(inside) || entry.name === buildCacheFolder) continue;
       if (entry.isFile() || entry.isDirectory()) yield* walk(root, inside, skipped);
       else skipped(inside);
     }

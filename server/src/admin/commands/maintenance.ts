@@ -124,7 +124,7 @@ export async function runDoctor(ctx: AdminCtx): Promise<Result> {
   const checks = findings.map(({ name, status, detail, hint }) => ({ name, status, detail, hint }));
   return {
     json: { ok: problems === 0, checks },
-    text: `${checks.map(findingText).join('')}${problems} problems, ${warnings} warnings.\n`,
+    text: `${checks.map(findingText).join('')}${countText(problems, 'problem')}, ${countText(warnings, 'warning')}.\n`,
     exit: problems === 0 ? 0 : 1,
   };
 }
@@ -142,3 +142,5 @@ export async function runMigrate(ctx: AdminCtx): Promise<Result> {
   const text = applied.length === 0 ? 'No pending migrations.' : `Applied ${applied.length} migrations.`;
   return { json: { applied }, text: `${text}\n` };
 }
+
+const countText = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -124,7 +124,7 @@ export async function runCached(job: BuildJob, cache: BuildCache | null, runner:
   if (cache?.canStoreOutput()) await runScript(cache.storeOutput);
 }
 
-const cacheFolder = '.svc-build-cache';
+export const cacheFolder = '.svc-build-cache';
 const packagesMbMax = 2_048;
 const outputMbMax = 1_024;
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { dataFiles } from './data-files.ts';
@@ -51,4 +51,25 @@ test('a repository is copied consistently during a push, as of the time its bran
   expect(git(copied, 'cat-file', '-t', git(copied, 'rev-parse', 'main'))).toBe('commit');
   expect(git(repository, 'rev-parse', 'main')).not.toBe(first);
   expect(() => git(copied, 'config', '--file', 'config.lock', '--list')).toThrow();
+});
+
+test('what is installed or built again, and has links, is not copied', async () => {
+  const from = join(folder, 'data');
+  for (const path of [
+    'toolchains/node-26.12.0/package',
+    'runtime/homes/app/.svc-build-cache',
+    'runtime/homes/app/kept',
+  ])
+    mkdirSync(join(from, path), { recursive: true });
+  symlinkSync('../package/node', join(from, 'toolchains/node-26.12.0/node'));
+  symlinkSync('x', join(from, 'runtime/homes/app/.svc-build-cache/vite'));
+  const skipped: string[] = [];
+  const copied = await Array.fromAsync(dataFiles(from, (path) => skipped.push(path)));
+  expect(skipped).toEqual([]);
+  expect(copied.map(({ path }) => path)).toEqual([
+    'runtime',
+    'runtime/homes',
+    'runtime/homes/app',
+    'runtime/homes/app/kept',
+  ]);
 });
