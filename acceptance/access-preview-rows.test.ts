@@ -243,7 +243,7 @@ describe('_access', () => {
     expect((await ask('open')).body).toMatchObject({
       actions: ['read', 'export'],
       filter: 'n is greater than "5"',
-      reason: 'You may see only rows of lunch/open where n is greater than "5", and there is no such row.',
+      reason: 'You may see only rows of lunch/open where n is greater than "5". There is no such row.',
     });
     expect((await ada.call('GET', `/data/${t.slug}/nothing/shut/_access`)).status).toBe(404);
     expect((await t.outsider.call('GET', `/data/${t.slug}/lunch/open/_access`)).status).toBe(404);

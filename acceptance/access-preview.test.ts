@@ -29,7 +29,7 @@ describe('the text says of rows and columns', () => {
     await done(t.admin.call('POST', `/data/${t.slug}/lunch/changes`, { by: ada.id, n: 1 }));
     const answer = await world.inApp(ada, 'changes');
     expect(textOf(answer)).toBe(
-      `${ada.email} sees the only row of lunch/changes. No column is masked or hidden. Also allowed: insert rows where by is ${ada.email}; update rows where by is ${ada.email} or n is less than "3"; export all rows.`,
+      `${ada.email} sees the only row of lunch/changes. No column is masked or hidden. They can also insert rows where by is ${ada.email}; update rows where by is ${ada.email} or n is less than "3"; export all rows.`,
     );
     expect(answer.body.actions).toEqual(['read', 'insert', 'update', 'export']);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { Browser } from './support/browser.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { hasChromium } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
 import { browserOf, violationsOf } from './support/console/browsing.ts';
@@ -18,7 +18,7 @@ import { sharedServer } from './support/server.ts';
 /** A member who is also signed in with a browser. */
 async function newVisitor({ server, slug }: Pick<Tenant, 'server' | 'slug'>) {
   const user = await newPasswordUser(server, slug);
-  const browser = new Browser(server.baseUrl);
+  const browser = new TestBrowser(server.baseUrl);
   const page = await browser.open('/login');
   await browser.press(page, 'Sign in', { email: user.email, password: user.password });
   return { ...(await withToken(server, user)), cookie: `svc_session=${browser.cookie('svc_session')}` };
@@ -31,7 +31,7 @@ async function newWorld({ isAllowed = true } = {}) {
   if (isAllowed) await done(tenant.admin.call('PATCH', tenant.base, { access_requests: true }));
   const [owner, visitor] = await Promise.all([newVisitor(tenant), newVisitor(tenant)]);
   const app = await newApp(tenant, { owner });
-  await setApp(server, app.id, { visibility: 'invite_only', runtime: 'running', isDeployed: true });
+  await setApp(server, app.id, { visibility: 'invite_only', runtime: 'running', is_deployed: true });
   const svc = (person: Pick<Person, 'token'>) => svcFor(server, { token: person.token, tenant: tenant.slug });
   /** What a signed-in browser gets on its way to a host. */
   const visit = async ({ cookie }: Visitor, label: string) => {

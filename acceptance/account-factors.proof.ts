@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { totpCode } from './support/authenticator.ts';
-import { hasChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { admin, svcFor } from './support/commands.ts';
 import { violationsOf } from './support/console/browsing.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
@@ -41,9 +41,7 @@ describe.if(hasChromium)('second factors in a real browser', () => {
 
   async function enterPassword(page: Page, user: PasswordUser, path = `/t/${t.slug}/security`) {
     await page.goto(`${t.server.baseUrl}/login?return_to=${path}`);
-    await page.getByLabel(/e-mail/i).fill(user.email);
-    await page.getByLabel('Password').fill(user.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInAt(page, user);
   }
 
   const isSecurityPage = (page: Page) => page.getByRole('heading', { name: 'Security' }).waitFor();
@@ -150,12 +148,12 @@ describe.if(hasChromium)('second factors in a real browser', () => {
     await page.close();
   });
 
-  test('a login of the command line is approved only after the second factor, by code or by passkey', async () => {
+  test('a login of the command line is approved only after the second factor, by app, recovery code or passkey', async () => {
     const user = await newPasswordUser(t.server, t.id);
     const page = await newPage();
     await enterPassword(page, user);
     await isSecurityPage(page);
-    const { codes } = await addApp(page, user);
+    const { secret, codes } = await addApp(page, user);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Laptop');
     await page.getByLabel('Your password').fill(user.password);
@@ -163,6 +161,8 @@ describe.if(hasChromium)('second factors in a real browser', () => {
     await page.getByRole('cell', { name: 'Laptop Passkey' }).waitFor();
 
     const factors = [
+      // The code of this half-minute was used up when the app was added.
+      () => confirmCode(page, totpCode(secret, 1)),
       () => confirmCode(page, codes[0]!),
       () => page.getByRole('button', { name: 'Use a passkey' }).click(),
     ];
@@ -171,9 +171,7 @@ describe.if(hasChromium)('second factors in a real browser', () => {
       const env = { SVC_BASE_URL: t.server.baseUrl, SVC_CONFIG_DIR: join(temporaryFolder(), 'config') };
       const login = await startLogin(env, ['--no-browser', '--json']);
       await page.goto(login.address);
-      await page.getByLabel(/e-mail/i).fill(user.email);
-      await page.getByLabel('Password').fill(user.password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await signInAt(page, user);
       await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
       // The password alone opens neither the page for codes nor the API.
       const skipped = await page.request.get(login.address);

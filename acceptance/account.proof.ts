@@ -1,15 +1,13 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { Browser } from './support/browser.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { svcFor } from './support/commands.ts';
-import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
+import { newPasswordUser, newTenant, type PasswordUser, withToken } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
 import { onTerminal } from './support/terminal.ts';
 
-let t: Tenant;
-beforeAll(async () => {
-  t = await newTenant();
-});
+const t = useFixture(newTenant);
 
 const newPassword = 'tulip anvil gravel moon';
 
@@ -19,7 +17,7 @@ async function newUser() {
 }
 
 async function signIn({ email, password }: Pick<PasswordUser, 'email' | 'password'>): Promise<number> {
-  const browser = new Browser(t.server.baseUrl);
+  const browser = new TestBrowser(t.server.baseUrl);
   return (await browser.press(await browser.open('/login'), 'Sign in', { email, password })).status;
 }
 
@@ -99,7 +97,7 @@ describe('svc account sign-ins', () => {
 });
 
 test('without a mail server, the page for a forgotten password names who can help', async () => {
-  const browser = new Browser(t.server.baseUrl);
+  const browser = new TestBrowser(t.server.baseUrl);
   expect((await browser.open('/login')).html).not.toContain('/login/forgot');
   const page = await browser.open('/login/forgot');
   expect([page.status, page.html]).toEqual([404, expect.stringContaining('Ask your administrator')]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { violations } from './support/json-schema.ts';
-import { type Call, caller } from './support/people.ts';
+import { type Call, caller, done, newMember } from './support/people.ts';
 import { ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is as deep as it is.
@@ -234,6 +234,14 @@ describe("an app's own OpenAPI document", () => {
       Array(5).fill(['get']),
     );
     expect(Object.keys(theirs.components.schemas)).not.toContain(`${table.name}Insert`);
+    // A reference to a table that they do not see does not name it.
+    const child = await world.table(['title:text', `pet:ref:${table.name}`], { access: 'closed' });
+    const reader = await newMember(world.tenant);
+    await done(child.shape('POST', '/grants', { ...grant, principal_id: reader.id }));
+    const { components } = (await read(reader)).body;
+    expect(components.schemas[`${child.name}Row`].properties.pet.type).toBe('string');
+    expect(JSON.stringify(components)).not.toContain(table.name);
+    expect(JSON.stringify((await read(owner)).body)).toContain(`The id of a row of ${table.name}.`);
     const pat = await world.pat(owner);
     const refused = await caller(world.server, { 'x-api-key': pat })('GET', documentPath());
     expect([refused.status, refused.body.code]).toEqual([403, 'login_required']);

@@ -82,6 +82,23 @@ describe('a running app', () => {
     });
   });
 
+  test('is subject to the rules of its tables', async () => {
+    const { O } = world.people;
+    const access = { read: ['app'], insert: ['role:manager'], update: ['none'], delete: ['none'] };
+    const table = { name: 'prices', columns: ['amount:int'], access };
+    await done(O.call('POST', `${app.base}/tables`, table));
+    const rows = `/data/${world.tenant.slug}/${app.slug}/prices`;
+    const { id } = await done(O.call('POST', rows, { amount: 5 }));
+    const call = asApp((await environment()).token);
+    const refused = [
+      await call('POST', rows, { amount: 6 }),
+      await call('PATCH', `${rows}/${id}`, { amount: 7 }),
+      await call('DELETE', `${rows}/${id}`),
+    ];
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(Array(3).fill([403, 'forbidden']));
+    expect((await done(call('GET', rows))).data).toEqual([expect.objectContaining({ id, amount: 5 })]);
+  });
+
   test('cannot use its token for anything else', async () => {
     const { token, url } = await environment();
     const call = asApp(token);

@@ -1,13 +1,11 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { root, temporaryFolder } from './support/server.ts';
 import { onTerminal } from './support/terminal.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await newWorld();
-});
+const world = useFixture(newWorld);
 
 const enter = '\r';
 const erase = '\u007f';
@@ -170,7 +168,13 @@ test('svc tables drop asks on a terminal, unless --yes is there', async () => {
   const columns = [{ name: 'name', type: 'text' }];
   const drop = (table: string, ...flags: string[]) => [
     join(root, 'svc'),
-    ...['tables', 'drop', table, '--app', world.app.slug, '--execute', ...flags],
+    'tables',
+    'drop',
+    table,
+    '--app',
+    world.app.slug,
+    '--execute',
+    ...flags,
   ];
   const status = async (table: string) => (await world.as.O('GET', `${tables}/${table}`)).status;
   for (const name of ['first', 'second', 'third'])

@@ -176,7 +176,7 @@ describe('svc apps', () => {
     await admin(server, ['members', 'set', '--tenant', slug, '--user', email, '--role', 'tenant_member']);
     const base = `/api/v1/tenants/${slug}/apps`;
     const { body: made } = await world.as.O('POST', base, { name: 'Grew', slug: `grew-${slug}` });
-    await setApp(server, made.id, { runtime: 'suspended', isDeployed: true, tier: 'L' });
+    await setApp(server, made.id, { runtime: 'suspended', is_deployed: true, resource_preset: 'L' });
     const ran = await svc(['apps', 'resume', made.id, '--tenant', slug, '--execute', '--json']);
     expect([ran.code, JSON.parse(ran.stderr).code]).toEqual([7, 'resource_tier_exceeded']);
     expect((await world.as.O('GET', `${base}/${made.id}`)).body.runtime).toBe('suspended');
@@ -281,7 +281,7 @@ describe('rows', () => {
 
   test('of a suspended app can be read but not written by a token; its owner can write', async () => {
     const app = await appWithRows();
-    await setApp(world.tenant.server, app.id, { runtime: 'running', isDeployed: true });
+    await setApp(world.tenant.server, app.id, { runtime: 'running', is_deployed: true });
     expect(await statuses(app, world.as.P)).toEqual([200, 201]);
     await move('suspend', app.id);
     await become(app, [200, 403], world.as.P);

@@ -1,24 +1,19 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jsonOutput, type Svc, svcFor } from './support/commands.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { jsonOutput, type Svc, svcAs, svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { newCategory } from './support/fixtures.ts';
 import { temporaryFolder } from './support/server.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: records of the API, checked field by field.
 type Json = any;
 
-let world: World;
-let svc: Svc;
-let asMember: Svc;
-beforeAll(async () => {
-  world = await newWorld();
-  const { server, slug: tenant } = world.tenant;
-  svc = svcFor(server, { token: world.people.O.token, tenant });
-  asMember = svcFor(server, { token: world.people.M.token, tenant });
-});
+const world = useFixture(newWorld);
+const svc = svcAs(() => [world.tenant, world.people.O]);
+const asMember = svcAs(() => [world.tenant, world.people.M]);
 
 const icon = (digit: number) =>
   `${world.tenant.server.baseUrl}/icons/0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3${digit}`;
@@ -289,10 +284,10 @@ describe('svc apps list, mine, owned, received and discover', () => {
       (await own.as.O('POST', `${base}/apps`, { name: `Tool ${slug}`, slug, ...fields })).body.id as string;
     const category = await newCategory(own);
     await make('drafted', { category: category.slug });
-    await setApp(server, await make('shipped'), { runtime: 'running', isDeployed: true });
+    await setApp(server, await make('shipped'), { runtime: 'running', is_deployed: true });
     await setApp(server, await make('opened'), {
       runtime: 'running',
-      isDeployed: true,
+      is_deployed: true,
       visibility: 'public',
     });
     const draft = [own.app.slug, 'drafted'];

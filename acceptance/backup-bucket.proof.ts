@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { queryUrl } from './support/database.ts';
 import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
-import { hasS3Server, needsS3Server, type S3Storage, startS3 } from './support/s3.ts';
+import { hasS3Server, startS3 } from './support/s3.ts';
 import { startEmbedded, startServer, temporaryFolder } from './support/server.ts';
 import { newStorageApp, put, signUpload } from './support/storage.ts';
 import {
@@ -11,25 +13,18 @@ import {
   expectSame,
   fillSystem,
   objectsOf,
-  query,
   svcAdmin,
 } from './support/whole-system.ts';
 
 const quiet = { SVC_SEED: 'none' };
 
-if (needsS3Server) test('a store that speaks S3 is on this machine', () => expect(hasS3Server).toBe(true));
-
 describe.if(hasS3Server && hasPostgres15)('with PostgreSQL 15 and a bucket', () => {
-  let s3: S3Storage;
-  beforeAll(async () => {
-    s3 = await startS3();
-  });
-  afterAll(() => s3.stop());
+  const s3 = useFixture(startS3, (it) => it.stop());
 
   test('all is restored to another server and bucket, and from there to one machine without them', async () => {
     const [one, two] = [await startPostgres15(), await startPostgres15()];
     const external = async ({ url }: typeof one) => {
-      await query(url('postgres'), 'create database svc');
+      await queryUrl(url('postgres'), 'create database svc');
       return { ...quiet, SVC_DATABASE_URL: url('svc'), ...(await s3.env()) };
     };
     const first = await startServer({ env: await external(one) });

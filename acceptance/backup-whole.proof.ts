@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { queryUrl } from './support/database.ts';
 import { startEmbedded, temporaryFolder } from './support/server.ts';
 import {
   backupFile,
@@ -8,7 +9,6 @@ import {
   expectSame,
   fillSystem,
   objectsOf,
-  query,
   svcAdmin,
 } from './support/whole-system.ts';
 
@@ -66,7 +66,7 @@ test('objects, a site and a raw database in the data dir are restored from one e
   });
   expect(await objectsOf(env)).toEqual(objects);
   const second = await startEmbedded({ dataDir: env.SVC_DATA_DIR, env: quiet });
-  await query(await expectSame(second, filled, content), 'drop table orders cascade');
+  await queryUrl(await expectSame(second, filled, content), 'drop table orders cascade');
   expect(await second.stop()).toBe(0);
 
   // Again, over the system that has changed.

@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { jsonOutput, type Svc, svcFor } from './support/commands.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { jsonOutput, svcAs, svcFor } from './support/commands.ts';
 import { newCategory } from './support/fixtures.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
 interface Category {
   id: string;
@@ -13,15 +14,9 @@ interface Category {
   display_order: number;
 }
 
-let world: World;
-let svc: Svc;
-let asMember: Svc;
-beforeAll(async () => {
-  world = await newWorld();
-  const { server, slug: tenant } = world.tenant;
-  svc = svcFor(server, { token: world.people.A.token, tenant });
-  asMember = svcFor(server, { token: world.people.M.token, tenant });
-});
+const world = useFixture(newWorld);
+const svc = svcAs(() => [world.tenant, world.people.A]);
+const asMember = svcAs(() => [world.tenant, world.people.M]);
 
 const slugs = async (...args: string[]) =>
   (await jsonOutput<{ items: Category[] }>(asMember, 'categories', 'list', ...args)).items.map(

@@ -1,15 +1,13 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { queryUrl } from './support/database.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 
 const url = process.env.SVC_TEST_CITUS_URL;
 
 /** The other tests of rows and tables run on Citus as well where it is configured. */
 describe.if(url !== undefined)('tables on Citus', () => {
-  let world: RowsWorld;
-  beforeAll(async () => {
-    world = await rowsWorld();
-  });
+  const world = useFixture(rowsWorld);
 
   test('each app has a schema on a worker, and what belongs to none is on the coordinator', async () => {
     const table = await world.table(['name:text']);

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Svc, svcFor } from './support/commands.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { svcAs } from './support/commands.ts';
+import { rowsWorld } from './support/rows.ts';
 import { temporaryFolder } from './support/server.ts';
 
-let world: RowsWorld;
-let svc: Svc;
-beforeAll(async () => {
-  world = await rowsWorld();
-  svc = svcFor(world.server, { token: world.owner.token, tenant: world.tenant.slug });
-});
+const world = useFixture(rowsWorld);
+const svc = svcAs(() => [world.tenant, world.owner]);
 
 const columns = [
   'amount:decimal(12,2,min=0):nullable',
@@ -21,7 +18,12 @@ const columns = [
 ];
 const create = (name: string) =>
   svc([
-    ...['tables', 'create', name, '--app', world.app.slug, '--execute'],
+    'tables',
+    'create',
+    name,
+    '--app',
+    world.app.slug,
+    '--execute',
     ...['no:autonumber', ...columns].flatMap((column) => ['--column', column]),
   ]);
 const file = (name: string, text: string) => {
@@ -71,14 +73,32 @@ describe('columns of the newer types on the command line', () => {
     const path = file('c.csv', csv);
     const types = 'amount:decimal(12,2),state:enum(open,in work),tags:text[],sizes:int[],code:text';
     const imported = await svc([
-      ...['rows', 'import', 'c', '--app', world.app.slug, '--from-file', path],
-      ...['--types', types, '--execute', '--json'],
+      'rows',
+      'import',
+      'c',
+      '--app',
+      world.app.slug,
+      '--from-file',
+      path,
+      '--types',
+      types,
+      '--execute',
+      '--json',
     ]);
     expect([imported.code, imported.json()]).toMatchObject([0, { inserted: 2 }]);
     const list = (format: string) =>
       svc([
-        ...['rows', 'export', 'c', '--app', world.app.slug, '--sort', 'no', '--format', format],
-        ...['--select', 'amount,state,tags,sizes,code'],
+        'rows',
+        'export',
+        'c',
+        '--app',
+        world.app.slug,
+        '--sort',
+        'no',
+        '--format',
+        format,
+        '--select',
+        'amount,state,tags,sizes,code',
       ]);
     expect((await list('csv')).stdout.replaceAll('\r\n', '\n')).toBe(csv);
     expect((await list('jsonl')).stdout.split('\n')[0]).toBe(

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { freePort } from '../scripts/free-port.ts';
 import type { Svc } from './support/commands.ts';
 import { fileOf, iconBytesMax, put, type Signed, type Uploaded, useIcons } from './support/icons.ts';
 import { gif, jpeg, png, webp } from './support/images.ts';
-import { freePort, temporaryFolder } from './support/server.ts';
+import { temporaryFolder } from './support/server.ts';
 
 const env = useIcons();
 

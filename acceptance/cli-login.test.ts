@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Browser } from './support/browser.ts';
+import { freePort } from '../scripts/free-port.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { admin, svcFor } from './support/commands.ts';
 import { caller, newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
-import { freePort, type RunningServer, temporaryFolder } from './support/server.ts';
+import { type RunningServer, temporaryFolder } from './support/server.ts';
 import { answerLogin, startLogin } from './support/sign-in.ts';
 import { until } from './support/until.ts';
 
@@ -98,7 +99,7 @@ describe('svc login in a browser', () => {
   });
 
   test('asks for the right password without revealing whether the account exists', async () => {
-    const browser = new Browser(server.baseUrl);
+    const browser = new TestBrowser(server.baseUrl);
     const page = await browser.open('/login');
     const wrong = await browser.press(page, 'Sign in', { email: user.email, password: 'wrong' });
     const unknown = await browser.press(page, 'Sign in', { email: 'nobody@example.test', password: 'wrong' });

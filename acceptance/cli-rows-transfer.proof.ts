@@ -1,18 +1,14 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expectFailure, type Ran, type Svc, svcFor } from './support/commands.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { expectFailure, type Ran, svcAs } from './support/commands.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
 import { root, startServer, temporaryFolder } from './support/server.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-let svc: Svc;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-  svc = svcFor(world.server, { token: world.owner.token, tenant: world.tenant.slug });
-});
+const world = useFixture(rowsWorld);
+const svc = svcAs(() => [world.tenant, world.owner]);
 
 /** `svc` as the owner of the app. */
 const envOf = ({ server, owner, tenant }: RowsWorld) => ({

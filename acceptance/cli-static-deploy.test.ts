@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expectFailure } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { folderOf, root, temporaryFolder } from './support/server.ts';
-import { expectFailure, nowhere, type Release, useStaticSites } from './support/static-sites.ts';
+import { nowhere, type Release, useStaticSites } from './support/static-sites.ts';
 import { until } from './support/until.ts';
 
 const env = useStaticSites();
@@ -90,7 +91,7 @@ describe('svc apps static deploy', () => {
     ];
     for (const [folder, code, text] of cases) {
       const line = ['apps', 'static', 'deploy', '--app', 'x', '--from-dir', folder, '--execute'];
-      expect(await expectFailure(env.asOwner(line, { env: nowhere }), 7, code)).toContain(text);
+      expect((await expectFailure(env.asOwner(line, { env: nowhere }), 7, code)).stderr).toContain(text);
     }
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Svc, svcFor } from './support/commands.ts';
+import { expectFailure, type Svc, svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { folderOf } from './support/server.ts';
-import { expectFailure, nowhere, type Release, useStaticSites } from './support/static-sites.ts';
+import { nowhere, type Release, useStaticSites } from './support/static-sites.ts';
 
 const env = useStaticSites();
 
@@ -111,7 +111,7 @@ describe('svc apps static releases', () => {
     await expectFailure(one('promote-approve', draft.id), 4, 'forbidden');
     await one('stage', draft.id);
     await one('promote-request', draft.id);
-    expect(await expectFailure(one('promote-reject', draft.id), 4, 'self_approval')).toContain(
+    expect((await expectFailure(one('promote-reject', draft.id), 4, 'self_approval')).stderr).toContain(
       'staging disable',
     );
     expect((await one('revoke', draft.id)).code).toBe(0);
@@ -183,9 +183,9 @@ describe('svc apps static site set', () => {
     );
     const set = (...args: string[]) =>
       env.asOwner(['apps', 'static', 'site', 'set', '--app', 'x', ...args], { env: nowhere });
-    const message = await expectFailure(set('--from-file', file), 7, 'validation_failed');
+    const { stderr: message } = await expectFailure(set('--from-file', file), 7, 'validation_failed');
     expect(message).toContain(`${file}:4:28: headers.0.headers.Set-Cookie`);
-    expect(await expectFailure(set('--body-json', '{"sap":1}'), 7, 'validation_failed')).toContain(
+    expect((await expectFailure(set('--body-json', '{"sap":1}'), 7, 'validation_failed')).stderr).toContain(
       'did you mean "spa"?',
     );
     await expectFailure(set(), 2, 'usage');

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Client } from 'pg';
-import { hasPostgres15, needsPostgres15 } from './support/postgres15.ts';
-import { openWarehouse, startOrders } from './support/warehouse-rows.ts';
+import { hasPostgres15 } from './support/postgres15.ts';
 import type { Warehouse } from './support/warehouses.ts';
+import { openWarehouse, startOrders } from './support/warehouses.ts';
 
-describe.if(hasPostgres15 || needsPostgres15)('short reads of a PostgreSQL connector', () => {
+describe.if(hasPostgres15)('short reads of a PostgreSQL connector', () => {
   let warehouse: Warehouse;
   let client: Client;
   beforeAll(async () => {

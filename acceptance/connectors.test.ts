@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { expectFailure, jsonOutput, type Svc, svcFor } from './support/commands.ts';
 import { newTenant, type Tenant } from './support/people.ts';
-import { temporaryFolder } from './support/server.ts';
-import { readerPassword, startWarehouse, type Warehouse, warehouseKinds } from './support/warehouses.ts';
+import { folderOf } from './support/server.ts';
+import { describeWarehouses, readerPassword, startWarehouse, type Warehouse } from './support/warehouses.ts';
 
 const adminOf = (t: Tenant): Svc => svcFor(t.server, { token: t.admin.token, tenant: t.id });
 
-describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
-  const available = test.skipIf(!isAvailable);
-  let warehouse: Warehouse;
-  let caFile: string;
+const content = `create table sales.orders (id int primary key, customer varchar(100) not null, total numeric(12, 2), at timestamp);
+  create view sales.totals as select customer, sum(total) as total from sales.orders group by customer`;
+const start = (kind: Warehouse['kind']) => startWarehouse(kind, content);
 
-  beforeAll(async () => {
-    if (!isAvailable) return;
-    warehouse = await startWarehouse(kind);
-    caFile = join(temporaryFolder(), 'ca.pem');
-    writeFileSync(caFile, warehouse.ca);
-    await warehouse.query(
-      `create table sales.orders (id int primary key, customer varchar(100) not null, total numeric(12, 2), at timestamp);
-       create view sales.totals as select customer, sum(total) as total from sales.orders group by customer`,
-    );
-  });
-  afterAll(() => warehouse?.stop());
-
+describeWarehouses('a connector of kind', start, (warehouse, kind) => {
   const create = (svc: Svc, fields: Record<string, string> = {}, stdin = `${readerPassword}\n`) => {
     const flags = {
       kind,
@@ -33,7 +20,7 @@ describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
       database: warehouse.database,
       username: 'reader',
       tls: 'verify-full',
-      'ca-file': caFile,
+      'ca-file': join(folderOf({ 'ca.pem': warehouse.ca }), 'ca.pem'),
       ...fields,
     };
     const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
@@ -42,7 +29,7 @@ describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
     });
   };
 
-  available('connects with a verified certificate, lists tables, and never shows the password', async () => {
+  test('connects with a verified certificate, lists tables, and never shows the password', async () => {
     const t = await newTenant();
     const svc = adminOf(t);
     const created = await create(svc);
@@ -76,7 +63,7 @@ describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
     expect(all + JSON.stringify(shown) + t.server.output()).not.toContain(readerPassword);
   });
 
-  available('refuses a wrong certificate, a wrong password and a server that is down', async () => {
+  test('refuses a wrong certificate, a wrong password and a server that is down', async () => {
     const svc = adminOf(await newTenant());
     const attempt = async (fields: Record<string, string>, stdin?: string) => {
       expect((await create(svc, fields, stdin)).code).toBe(0);
@@ -91,7 +78,7 @@ describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
     expect(await attempt({ host: '169.254.169.254' })).toContain('SVC_CONNECTOR_NETWORKS');
   });
 
-  available('warns of a superuser, of write access and of a connection without TLS', async () => {
+  test('warns of a superuser, of write access and of a connection without TLS', async () => {
     const t = await newTenant();
     await warehouse.query(
       kind === 'postgres'
@@ -105,7 +92,7 @@ describe.each(warehouseKinds)('a connector of kind %s', (kind, isAvailable) => {
     expect(String(report.warnings)).toMatch(/superuser.*can change data.*not encrypted/);
   });
 
-  available('another host needs the password again; a new password is used at once', async () => {
+  test('another host needs the password again; a new password is used at once', async () => {
     const svc = adminOf(await newTenant());
     await create(svc, {}, 'wrong\n');
     const update = (...args: string[]) => svc(['connectors', 'update', 'warehouse', ...args, '--execute']);

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { describePatAction, patActions } from '@svc/contract/pat-actions.ts';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { admin } from './support/commands.ts';
 import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
 
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { caller, done } from './support/people.ts';
 import { type RunningServer, sharedEmbedded } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('tenant administration in the console', () => {
   let server: RunningServer;

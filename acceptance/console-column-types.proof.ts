@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('types and checks of columns in the console', () => {
   let owner: Visitor;
@@ -52,7 +50,7 @@ describe.if(hasChromium)('types and checks of columns in the console', () => {
     await second.getByLabel('Name').fill('amount');
     await second.getByLabel('Type').selectOption('decimal');
     await second.getByLabel('Digits').fill('12,2');
-    await second.getByLabel('Least value').fill('0');
+    await second.getByLabel('Minimum').fill('0');
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Preview table' }).click();
     await page.getByRole('dialog').getByText('amount:decimal(12,2,min=0.00)').first().waitFor();
@@ -78,7 +76,7 @@ describe.if(hasChromium)('types and checks of columns in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click();
     await confirmed(page, 'Update column');
     await page.getByRole('button', { name: 'Edit column amount' }).click();
-    await page.getByRole('dialog').getByLabel('Greatest value').fill('100');
+    await page.getByRole('dialog').getByLabel('Maximum').fill('100');
     expect(await violationsOf(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click();
     await confirmed(page, 'Update column');

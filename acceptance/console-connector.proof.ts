@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext } from 'playwright-core';
-import { needsMariaDb } from '../scripts/mariadb-server.ts';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done } from './support/people.ts';
 import { sharedEmbedded } from './support/server.ts';
 import { until } from './support/until.ts';
-import { newWarehouseTenant, salesOrders, type WarehouseTenant } from './support/warehouse-tenant.ts';
-import { hasMariaDb, startWarehouse, type Warehouse } from './support/warehouses.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
-if (needsMariaDb) test('MariaDB is on this machine', () => expect(hasMariaDb).toBe(true));
+import {
+  addWarehouse,
+  hasMariaDb,
+  salesOrders,
+  startWarehouse,
+  type Warehouse,
+  type WarehouseTenant,
+} from './support/warehouses.ts';
 
 describe.if(hasChromium && hasMariaDb)('the rows of a warehouse in the console', () => {
   let warehouse: Warehouse;
@@ -22,7 +24,7 @@ describe.if(hasChromium && hasMariaDb)('the rows of a warehouse in the console',
     warehouse = await startWarehouse('mysql');
     await warehouse.query(`${salesOrders}; create table sales.short (id int primary key, word varchar(20));
       insert into sales.short values (1, 'first'), (2, 'second')`);
-    opened = await newWarehouseTenant(warehouse, await newConsoleTenant(await sharedEmbedded(), 'Fabrikam'));
+    opened = await addWarehouse(warehouse, await newConsoleTenant(await sharedEmbedded(), 'Fabrikam'));
   });
   afterAll(async () => {
     for (const browser of browsers) await browser.close();

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, settled } from './support/console/browsing.ts';
 import { newVisitor, type Visitor } from './support/console/world.ts';
 import { done, newTenant, type Tenant } from './support/people.ts';
 import { until } from './support/until.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('the keyboard focus in the console', () => {
   let t: Tenant;

@@ -1,3 +1,3 @@
 import { consolePagesSuite } from './suites/console-pages.ts';
 
-consolePagesSuite({ oneOf: 1 });
+consolePagesSuite();

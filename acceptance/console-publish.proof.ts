@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium } from './support/chromium.ts';
 import { admin, svcFor } from './support/commands.ts';
 import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
 
@@ -15,8 +15,6 @@ import { type RunningServer, startEmbedded, temporaryFolder } from './support/se
 import { answerLogin, startLogin } from './support/sign-in.ts';
 import { newRelease } from './support/sites.ts';
 import { until } from './support/until.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('publishing an app in the console', () => {
   let server: RunningServer;

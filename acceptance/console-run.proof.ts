@@ -2,15 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
 
-import { type ConsoleWorld, newConsoleWorld, talkingApp } from './support/console/world.ts';
+import { type ConsoleWorld, newBookingApp, newConsoleTenant, talkingApp } from './support/console/world.ts';
 import { done } from './support/people.ts';
 import { startEmbedded, temporaryFolder, withoutSandbox } from './support/server.ts';
 import { repeatConcurrently } from './support/until.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 /** A build that prints its progress and continues when the file exists. */
 function waitingBuild(gate: string): string {
@@ -23,12 +21,15 @@ look();
 }
 
 describe.if(hasChromium)('an app that runs, in the console', () => {
-  let world: ConsoleWorld;
+  let world: Pick<ConsoleWorld, 'server' | 'tenant' | 'admin' | 'owner' | 'booking'>;
   let browser: BrowserContext;
   let page: Page;
   let complaints: string[];
   beforeAll(async () => {
-    world = await newConsoleWorld(await startEmbedded({ env: withoutSandbox }));
+    const server = await startEmbedded({ env: withoutSandbox });
+    const tenant = await newConsoleTenant(server, 'Northwind');
+    const { booking } = await newBookingApp(tenant);
+    world = { server, tenant, admin: tenant.admin, owner: tenant.member, booking };
     browser = await browserOf(world.server, world.owner);
     page = await browser.newPage();
     complaints = complaintsOf(page);

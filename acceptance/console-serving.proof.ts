@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { patientMs } from '../scripts/patience.ts';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf } from './support/console/browsing.ts';
-import { newPasswordUser, newTenant, type Tenant } from './support/people.ts';
+import { newPasswordUser, newTenant } from './support/people.ts';
 import { until } from './support/until.ts';
 
 const firstLoadBytesMax = 300 * 1024;
 const interactiveMsMax = 1_000;
 
-let t: Tenant;
-beforeAll(async () => {
-  t = await newTenant();
-});
+const t = useFixture(newTenant);
 
 const ask = (path: string, init: RequestInit = {}) =>
   fetch(t.server.baseUrl + path, { redirect: 'manual', ...init });
@@ -66,8 +64,6 @@ describe('the console', () => {
     expect((await ask('/api/v1/nothing')).headers.get('content-type')).toContain('application/problem+json');
   });
 });
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('the first load', () => {
   let browser: BrowserContext;

@@ -1,24 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
-import { type ConsoleWorld, newConsoleWorld } from './support/console/world.ts';
+import { type ConsoleWorld, newConsoleTenant } from './support/console/world.ts';
 import { setApp } from './support/database.ts';
 import { done } from './support/people.ts';
-import { folderOf, startEmbedded } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
+import { folderOf, sharedEmbedded } from './support/server.ts';
 
 const html = (text: string) =>
   `<!doctype html><html lang="en"><title>Leaflet</title>\n<h1>${text}</h1>\n</html>`;
 
 describe.if(hasChromium)('sites, domains and storage in the console', () => {
-  let world: ConsoleWorld;
+  let world: Pick<ConsoleWorld, 'server' | 'tenant' | 'admin' | 'owner'>;
   let owner: BrowserContext;
   let admin: BrowserContext;
   beforeAll(async () => {
-    world = await newConsoleWorld(await startEmbedded());
+    const tenant = await newConsoleTenant(await sharedEmbedded(), 'Northwind');
+    world = { server: tenant.server, tenant, admin: tenant.admin, owner: tenant.member };
     [owner, admin] = await Promise.all([
       browserOf(world.server, world.owner),
       browserOf(world.server, world.admin),
@@ -166,8 +165,13 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
   });
 
   test('files are uploaded, viewed, downloaded and deleted', async () => {
-    const { page, complaints } = await open(owner, `${world.booking.slug}/storage`);
-    const base = `${world.tenant.base}/apps/${world.booking.id}/storage`;
+    const app = await done(world.owner.call('POST', `${world.tenant.base}/apps`, { name: 'Rooms' }));
+    const base = `${world.tenant.base}/apps/${app.id}/storage`;
+    await done(world.owner.call('POST', `${base}/enable`));
+    const january = { key: 'exports/2027/january.csv', content_type: 'text/csv' };
+    const { put_url, headers } = await done(world.owner.call('POST', `${base}/upload-url`, january));
+    expect((await fetch(put_url, { method: 'PUT', headers, body: 'room,seats\n' })).status).toBe(201);
+    const { page, complaints } = await open(owner, `${app.slug}/storage`);
     await page.getByRole('link', { name: 'exports' }).click();
     await page.getByRole('link', { name: '2027' }).waitFor();
     await page.getByLabel('Files to upload').setInputFiles([
@@ -202,8 +206,9 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
   });
 
   test('a domain is added, shows its records and is removed', async () => {
-    const { page, complaints } = await open(owner, `${world.handbook.slug}/domains`);
-    const base = `${world.tenant.base}/apps/${world.handbook.id}/domains`;
+    const app = await done(world.owner.call('POST', `${world.tenant.base}/apps`, { name: 'Handbook' }));
+    const base = `${world.tenant.base}/apps/${app.id}/domains`;
+    const { page, complaints } = await open(owner, `${app.slug}/domains`);
     await page.getByLabel('Host name').fill('handbook.northwind.example');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await confirm(page, 'Add a domain', 'Add');
@@ -220,7 +225,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     await confirm(page, 'Remove handbook.northwind.example', 'Remove');
     await page.getByRole('heading', { name: 'No domains' }).waitFor();
 
-    const seen = await open(admin, `${world.handbook.slug}/domains`);
+    const seen = await open(admin, `${app.slug}/domains`);
     const add = seen.page.getByRole('button', { name: 'Add' });
     expect(await reasonOf(add)).toContain('Only its owner and its co-owners may do this.');
     expect([...complaints, ...seen.complaints]).toEqual([]);

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
 import { until } from './support/until.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('feeds, history, trash, search, files and references in the console', () => {
   let owner: Visitor;
@@ -120,7 +118,7 @@ describe.if(hasChromium)('feeds, history, trash, search, files and references in
 
     await page.getByRole('button', { name: 'Delete 1 row' }).click();
     const remove = page.getByRole('dialog', { name: /^Delete 1 row/ });
-    await remove.getByText('The trash keeps deleted rows for 7d.').waitFor();
+    await remove.getByText('Deleted rows can be restored for 7d.').waitFor();
     await remove.getByRole('button', { name: 'Delete 1 row' }).click();
     await remove.waitFor({ state: 'hidden' });
     expect((await owner.call('GET', `${place.data}/posts/${id}`)).status).toBe(404);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
 
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
@@ -9,8 +9,6 @@ import { done, newApp } from './support/people.ts';
 import { type RunningServer, startEmbedded } from './support/server.ts';
 
 import { until } from './support/until.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('tables in the console', () => {
   let server: RunningServer;

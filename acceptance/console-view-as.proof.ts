@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done } from './support/people.ts';
 import { type RunningServer, sharedEmbedded } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('View as', () => {
   let server: RunningServer;

@@ -1,39 +1,50 @@
 import { expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { run } from './support/commands.ts';
+import { run, type Svc } from './support/commands.ts';
 import { corpus, greets, json, type Project, showsText } from './support/corpus.ts';
 import { type Files, writeFiles } from './support/server.ts';
 import { until } from './support/until.ts';
 
-/** Debian's packages: python3-flask, python3-django. */
-const hasPython = ['flask', 'django'].every((name) => existsSync(`/usr/lib/python3/dist-packages/${name}`));
+/** Debian's packages: python3-flask, python3-django, python3-fastapi, python3-uvicorn, python3-multipart, python3-gunicorn. */
+const hasPython = ['flask', 'django', 'fastapi', 'uvicorn', 'multipart', 'gunicorn'].every((name) =>
+  existsSync(`/usr/lib/python3/dist-packages/${name}`),
+);
 if (/\bpython\b/.test(process.env.SVC_TEST_REQUIRE ?? ''))
-  test('Flask and Django are on this machine', () => expect(hasPython).toBe(true));
-
-const server = (
-  handler: string,
-  listen: string,
-) => `const { appendFileSync, mkdirSync, readFileSync } = require('node:fs');
-require('node:http').createServer((request, response) => {
-  ${handler}
-}).listen(${listen});
-`;
+  test('Flask, Django and FastAPI are on this machine', () => expect(hasPython).toBe(true));
 
 const hardCoded: Files = {
   'package.json': json({ name: 'hard-coded', scripts: { start: 'node index.js' } }),
-  'index.js': server("response.end('At ' + request.url);", '8123'),
+  'index.js': `require('node:http')
+  .createServer((request, response) => response.end('At ' + request.url))
+  .listen(8123);
+`,
 };
 
-const guestbook: Files = {
-  'package.json': json({ name: 'guestbook', main: 'index.js' }),
-  'index.js': server(
-    `mkdirSync('data', { recursive: true });
-  if (request.url === '/add') appendFileSync('data/list.txt', 'one more, ');
-  else appendFileSync('data/list.txt', 'first, ');
-  response.end(readFileSync('data/list.txt', 'utf8'));`,
-    'process.env.PORT || 3000',
-  ),
+/** Without a database: what is posted is added to a file of the project. */
+const guestBook: Files = {
+  'package.json': json({ name: 'guest-book', scripts: { start: 'node index.js' } }),
+  'public/style.css': 'body { font-family: sans-serif }\n',
+  'data.txt': 'Hello everybody\n',
+  'index.js': `const { appendFileSync, readFileSync } = require('node:fs');
+const form = '<form method="post"><label>Name <input name="name"></label><button>Send</button></form>';
+const lines = () => readFileSync('data.txt', 'utf8').trim().split('\\n');
+require('node:http')
+  .createServer(async (request, response) => {
+    if (request.url === '/style.css') return response.end(readFileSync('public/style.css'));
+    if (request.method === 'POST') {
+      let body = '';
+      for await (const piece of request) body += piece;
+      appendFileSync('data.txt', 'Hello ' + new URLSearchParams(body).get('name') + '\\n');
+      return response.writeHead(303, { location: '/' }).end();
+    }
+    const [, line] = /^.lines.(\\d+)$/.exec(request.url) ?? [];
+    const shown = line ? lines()[line - 1] : lines().join('<br>');
+    response.setHeader('content-type', 'text/html');
+    response.end('<link rel="stylesheet" href="/style.css"><h1>Guest book</h1>' + form + '<p>' + shown + '</p>');
+  })
+  .listen(process.env.PORT || 3000);
+`,
 };
 
 /** As for Heroku. The programs of the packages are called by their names. */
@@ -53,6 +64,12 @@ worker: node worker.js
   'release.js': "console.log('The release command has run.');\n",
   'worker.js': "setInterval(() => console.log('The worker works.'), 1000);\n",
 };
+
+interface Usage {
+  process: string;
+  cpu_ms: number;
+  memory_bytes: number;
+}
 
 /** For Netlify: nothing else says what is built and served. */
 const netlify: Files = {
@@ -89,10 +106,25 @@ def item(number):
 `,
 };
 
+const flaskWheels = ['Flask', 'Werkzeug', 'Jinja2', 'MarkupSafe', 'itsdangerous', 'click'];
+
+const { Procfile: _, ...flaskFiles } = flaskWithProcfile;
+const flaskWithGunicorn = async (folder: string) => {
+  writeFiles(folder, flaskFiles);
+  await requireWheels(folder, ['gunicorn', ...flaskWheels]);
+};
+
 /** An example of the Flask project itself (BSD licence); its page posts a form with `fetch`. */
 const flask = async (folder: string) => {
   cpSync(join(import.meta.dir, 'fixtures/flask-javascript'), folder, { recursive: true });
-  await requireWheels(folder, ['Flask', 'Werkzeug', 'Jinja2', 'MarkupSafe', 'itsdangerous', 'click']);
+  await requireWheels(folder, flaskWheels);
+};
+
+/** Examples of FastAPI's own documentation in one file (MIT licence). */
+const fastApi = async (folder: string) => {
+  cpSync(join(import.meta.dir, 'fixtures/fastapi-example'), folder, { recursive: true });
+  const required = 'six asgiref starlette anyio sniffio idna pydantic typing_extensions h11 click'.split(' ');
+  await requireWheels(folder, ['fastapi', 'uvicorn', 'python-multipart', ...required]);
 };
 
 const django = async (folder: string) => {
@@ -123,6 +155,8 @@ def wheel(name, out):
     info = title + '.dist-info/'
     files[info + 'METADATA'] = chr(10).join(head + ['']).encode()
     files[info + 'WHEEL'] = b'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'
+    scripts = found.read_text('entry_points.txt')
+    files |= {info + 'entry_points.txt': scripts.encode()} if scripts else {}
     hashes = {path: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode() for path, data in files.items()}
     record = [f'{path},sha256={hashes[path]},{len(data)}' for path, data in files.items()] + [info + 'RECORD,,', '']
     with zipfile.ZipFile(f'{out}/{title}-py3-none-any.whl', 'w', zipfile.ZIP_DEFLATED) as archive:
@@ -132,6 +166,10 @@ def wheel(name, out):
 for name in sys.argv[2:]:
     wheel(name, sys.argv[1])
 `;
+
+async function logs(svc: Svc, app: string, text: RegExp): Promise<void> {
+  await until(`the log says ${text}`, async () => text.test((await svc(['logs', '--app', app])).stdout));
+}
 
 async function mustRun(command: string[]): Promise<void> {
   const ran = await run(command);
@@ -161,6 +199,40 @@ const python: Project[] = [
     check: ({ page, url }) => greets(page, url),
   },
   {
+    name: 'Flask without a Procfile, with gunicorn among its requirements',
+    source: flaskWithGunicorn,
+    home: 'Flask',
+    deep: ['/items/7', 'Item 7'],
+    async check({ page, url, svc, app }) {
+      await greets(page, url);
+      await logs(svc, app, /Starting gunicorn \d+/);
+    },
+  },
+  {
+    name: 'FastAPI',
+    source: fastApi,
+    home: 'World',
+    deep: ['/items/5?q=somequery', 'somequery'],
+    hasAssets: false,
+    async check({ page, url }) {
+      await page.goto(`${url}/openapi.json`);
+      await showsText(page, 'Create Upload Files');
+      await page.goto(`${url}/client/5`);
+      await showsText(page, '{"client_host":"127.0.0.1","item_id":"5"}');
+      const put = await page.evaluate(async () => {
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ name: 'Lamp', price: 3.5 });
+        return (await fetch('/items/5', { method: 'PUT', headers, body })).json();
+      });
+      expect(put).toEqual({ item_name: 'Lamp', item_id: 5 });
+      await page.goto(`${url}/form`);
+      const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') };
+      await page.locator('input[type=file]').setInputFiles(file);
+      await page.locator('input[type=submit]').click();
+      await showsText(page, '{"filenames":["notes.txt"]}');
+    },
+  },
+  {
     name: 'django-admin startproject, with a database file in its folder',
     source: django,
     home: 'The install worked successfully!',
@@ -182,13 +254,18 @@ corpus('a habit of real projects', [
     home: 'At /',
     deep: ['/items/7', 'At /items/7'],
     hasAssets: false,
+    check: ({ svc, app }) => logs(svc, app, /The app listens on port 8123, not on PORT \(\d+\)/),
   },
   {
-    name: 'writes to its folder',
-    source: guestbook,
-    home: 'first, ',
-    deep: ['/add', 'one more, '],
-    hasAssets: false,
+    name: 'what visitors post is written into its folder',
+    source: guestBook,
+    home: 'Hello everybody',
+    deep: ['/lines/1', 'Hello everybody'],
+    async check({ page, url }) {
+      await greets(page, url);
+      await page.goto(`${url}/lines/2`);
+      await showsText(page, 'Hello Ada');
+    },
   },
   {
     name: 'a Procfile with release, web and worker',
@@ -204,6 +281,17 @@ corpus('a habit of real projects', [
         const { stdout } = await svc(['logs', '--app', app, '--process', 'worker']);
         return stdout.includes('The worker works.');
       });
+      // Usage is measured and stored every ten seconds.
+      const used = await until(
+        'the usage of the worker is stored',
+        async () => {
+          const line = ['metrics', '--app', app, '--process', 'worker', '--json'];
+          const { processes } = (await svc(line)).json<{ processes: Usage[] }>();
+          return processes.find(({ process, memory_bytes }) => process === 'worker' && memory_bytes > 0);
+        },
+        60_000,
+      );
+      expect(used.cpu_ms).toBeGreaterThan(0);
     },
   },
   {

@@ -1,4 +1,5 @@
-import { corpus, json, lockedBy } from './support/corpus.ts';
+import { expect } from 'bun:test';
+import { corpus, json, lockedBy, type Opened, showsText } from './support/corpus.ts';
 import type { Files } from './support/server.ts';
 
 /** Says which Node.js runs it and which package manager built it, on a page with a style. */
@@ -45,16 +46,18 @@ const workspace: Files = {
     name: '@all/web',
     version: '1.0.0',
     type: 'module',
-    scripts: { start: 'node server.js' },
+    scripts: { build: 'node --print process.env.npm_config_user_agent >agent.txt', start: 'node server.js' },
     dependencies: { '@all/greet': 'workspace:*', express: '^5.0.0' },
   }),
   'apps/web/public/style.css': 'body { font-family: sans-serif }\n',
-  'apps/web/server.js': `import { greeting } from '@all/greet';
+  'apps/web/server.js': `import { readFileSync } from 'node:fs';
+import { greeting } from '@all/greet';
 import express from 'express';
 
 const app = express();
+const text = greeting + ', ' + readFileSync('agent.txt', 'utf8');
 app.use(express.static('public'));
-app.get('/', (request, response) => response.send('<link rel="stylesheet" href="/style.css"><p>' + greeting + '</p>'));
+app.get('/', (request, response) => response.send('<link rel="stylesheet" href="/style.css"><p>' + text + '</p>'));
 app.get('/items/:id', (request, response) => response.send('Item ' + request.params.id));
 app.listen(process.env.PORT || 3000);
 `,
@@ -62,12 +65,24 @@ app.listen(process.env.PORT || 3000);
 
 const deep = ['/items/7', 'Item 7'] as const;
 
+/** The version of Node.js is in the text of the first page, too. */
+const shows =
+  (version: string) =>
+  async ({ page, url }: Opened): Promise<void> => {
+    await page.goto(url);
+    await showsText(page, version);
+  };
+
 corpus('the tools that a project names', [
   {
-    name: 'a lock file of pnpm',
-    source: lockedBy('pnpm@10 install --lockfile-only', versionsApp()),
-    home: ' pnpm/',
+    name: 'a lock file of npm',
+    source: lockedBy('npm install --package-lock-only', versionsApp()),
+    home: ' npm/',
     deep,
+    async check({ svc, app }) {
+      const built = await svc(['deployments', 'logs', 'latest', '--app', app]);
+      expect(built.stdout).toMatch(/^.*\$ npm ci$/m);
+    },
   },
   {
     name: 'a lock file of Yarn 1',
@@ -76,23 +91,26 @@ corpus('the tools that a project names', [
     deep,
   },
   {
-    name: 'a lock file of Yarn 4',
-    source: lockedBy('--package=@yarnpkg/cli-dist@4 yarn install --mode=update-lockfile', versionsApp()),
+    name: 'a lock file of Yarn 4, and engines >=24 <25',
+    source: lockedBy(
+      '--package=@yarnpkg/cli-dist@4 yarn install --mode=update-lockfile',
+      versionsApp({ engines: { node: '>=24 <25' } }),
+    ),
     home: ' yarn/4.',
     deep,
+    check: shows('v24.'),
   },
   {
-    name: 'a lock file of Bun',
-    source: lockedBy('bun@1 install --lockfile-only', versionsApp()),
+    name: 'a lock file of Bun, and engines 22',
+    source: lockedBy('bun@1 install --lockfile-only', versionsApp({ engines: { node: '22.x' } })),
     home: ' bun/1.',
     deep,
+    check: shows('v22.'),
   },
   {
     name: 'a pnpm workspace with one app',
     source: lockedBy('pnpm@10 install --lockfile-only', workspace),
-    home: 'Hello from a shared package',
+    home: 'Hello from a shared package, pnpm/10.',
     deep,
   },
-  { name: 'engines 22', source: versionsApp({ engines: { node: '22.x' } }), home: 'v22.', deep },
-  { name: 'engines >=24 <25', source: versionsApp({ engines: { node: '>=24 <25' } }), home: 'v24.', deep },
 ]);

@@ -1,73 +1,34 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'bun:test';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { corpus, json, scaffold, showsText } from './support/corpus.ts';
-import type { Files } from './support/server.ts';
+import { corpus, json, must, scaffold, showsText } from './support/corpus.ts';
+import { writeFiles } from './support/server.ts';
 
-const picture =
-  '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>\n';
-
-/** Pinned: the next release has no package for every machine. */
-const astro: Files = {
-  'package.json': json({
-    name: 'astro-site',
-    type: 'module',
-    version: '0.0.1',
-    scripts: { dev: 'astro dev', build: 'astro build', preview: 'astro preview', astro: 'astro' },
-    dependencies: { astro: '7.3.4' },
-  }),
-  'astro.config.mjs': `import { defineConfig } from 'astro/config';\n\nexport default defineConfig({});\n`,
-  'tsconfig.json': json({ extends: 'astro/tsconfigs/strict' }),
-  'public/picture.svg': picture,
-  'src/pages/index.astro': `<html lang="en">
-  <head><title>Home</title></head>
-  <body><img src="/picture.svg" alt="" /><h1>An Astro site</h1><a href="/blog/first">First</a></body>
-</html>
-`,
-  'src/pages/blog/first.md': '# The first post\n',
-};
-
-const vitepress: Files = {
-  'package.json': json({
-    name: 'docs',
-    type: 'module',
-    scripts: {
-      'docs:dev': 'vitepress dev docs',
-      'docs:build': 'vitepress build docs',
-      'docs:preview': 'vitepress preview docs',
-    },
-    devDependencies: { vitepress: '^1.6.4' },
-  }),
-  'docs/.vitepress/config.mts': `import { defineConfig } from 'vitepress';
-
-export default defineConfig({
-  title: 'My Awesome Project',
-  themeConfig: { sidebar: [{ text: 'Examples', items: [{ text: 'Markdown', link: '/markdown-examples' }] }] },
-});
-`,
-  'docs/index.md': '---\nlayout: home\nhero:\n  name: My Awesome Project\n  tagline: A great tagline\n---\n',
-  'docs/markdown-examples.md': '# Markdown Extension Examples\n\nHello.\n',
-};
-
-const eleventy: Files = {
-  'package.json': json({
-    name: 'eleventy-site',
-    version: '1.0.0',
-    type: 'module',
-    scripts: { build: 'npx @11ty/eleventy', start: 'npx @11ty/eleventy --serve --quiet' },
-    dependencies: { '@11ty/eleventy': '3.1.6' },
-  }),
-  'eleventy.config.js': `export default function (config) {
-  config.addPassthroughCopy('picture.svg');
-  return { dir: { output: 'public' } };
+/** As `vitepress init` does, which asks at a terminal. */
+async function vitepress(folder: string): Promise<void> {
+  mkdirSync(folder);
+  await must(['npm', 'install', '--save-dev', '--no-package-lock', 'vitepress@1'], folder);
+  const answers = `{ root: './docs', theme: ScaffoldThemeType.Default, useTs: true, injectNpmScripts: true }`;
+  const script = `import { scaffold, ScaffoldThemeType } from 'vitepress'; scaffold(${answers});`;
+  await must(['node', '--input-type=module', '--eval', script], folder);
+  rmSync(join(folder, 'node_modules'), { recursive: true });
 }
-`,
-  'picture.svg': picture,
-  'index.md': '# Heading\n\n![A picture](/picture.svg)\n',
-  'posts/first.md': '# The first post\n',
-};
+
+const catPage = `---
+title: Tom
+---
+<link rel="stylesheet" href="/css/style.css">
+<img src="/img/logo.png" alt="">
+<h1>This is {{ title }}</h1>
+`;
 
 corpus('a site generator', [
-  { name: 'Astro', source: astro, home: 'An Astro site', deep: ['/blog/first', 'The first post'] },
+  {
+    name: 'Astro by create-astro-app',
+    source: scaffold('create-astro-app@1', '--template ts-portfolio'),
+    home: 'Selected Work',
+    deep: ['/project/mars-rover/', 'Perseverance Rover'],
+  },
   {
     name: 'create-docusaurus',
     async source(folder) {
@@ -90,15 +51,26 @@ corpus('a site generator', [
     },
   },
   {
-    name: 'VitePress with its own scripts',
+    name: 'VitePress by its own init',
     source: vitepress,
-    home: 'A great tagline',
+    home: 'My great project tagline',
     deep: ['/markdown-examples', 'Markdown Extension Examples'],
   },
   {
-    name: 'Eleventy with an output folder of its own',
-    source: eleventy,
-    home: 'Heading',
-    deep: ['/posts/first/', 'The first post'],
+    name: 'Eleventy by create-eleventy-site',
+    async source(folder) {
+      await scaffold('@bjankord/create-eleventy-site@1')(folder);
+      // Mirrors of the registry can lack a package that the newest release requires.
+      await must(['npm', 'pkg', 'set', 'devDependencies[@11ty/eleventy]=3.1.6'], folder);
+      writeFiles(folder, { 'src/cats/tom.njk': catPage });
+    },
+    home: 'Learn Eleventy',
+    deep: ['/cats/tom/', 'This is Tom'],
+    async check({ page, url }) {
+      await page.goto(`${url}/cats/tom/`);
+      expect(
+        await page.locator('img').evaluate((image: HTMLImageElement) => image.naturalWidth),
+      ).toBeGreaterThan(0);
+    },
   },
 ]);

@@ -1,21 +1,17 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { staticSource } from './support/apps.ts';
-import { type Svc, svcFor } from './support/commands.ts';
+import { svcAs } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { type App, done, newApp } from './support/people.ts';
 import { type Files, folderOf, root } from './support/server.ts';
 import { until } from './support/until.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
-let world: World;
-let asOwner: Svc;
-
-beforeAll(async () => {
-  world = await newWorld();
-  asOwner = svcFor(world.tenant.server, { token: world.people.O.token, tenant: world.tenant.slug });
-});
+const world = useFixture(newWorld);
+const asOwner = svcAs(() => [world.tenant, world.people.O]);
 
 interface Deployed {
   id: string;
@@ -96,6 +92,33 @@ describe('svc deploy', () => {
     expect(gone.stderr + ran.stderr).not.toContain(secret);
     const { url } = ran.json<Deployed>();
     expect(url).toContain('apps.');
+  });
+
+  test('shows each step and each line while the build still runs', async () => {
+    const app = await newSite();
+    // Only the cancellation below ends this build.
+    const folder = folderOf(built('echo the first words; sleep 3600'));
+    const deploying = Bun.spawn(
+      [join(root, 'svc'), 'deploy', '--app', app.id, '--from-dir', folder, '--execute'],
+      { env: { ...process.env, ...login() }, stdout: 'pipe', stderr: 'pipe' },
+    );
+    const reader = deploying.stderr.pipeThrough(new TextDecoderStream()).getReader();
+    let shown = '';
+    const readUntil = async (wanted: RegExp) => {
+      while (!wanted.test(shown)) {
+        const { value, done: ended } = await reader.read();
+        if (ended) throw new Error(`The deployment ended after: ${shown}`);
+        shown += value;
+      }
+    };
+    await readUntil(/^\S+Z the first words$/m);
+    expect(shown).toMatch(/Unpacking the source.*svc\.yaml sets.*Z \$ echo the first words/s);
+    const { body } = await world.as.O('GET', `${app.base}/deployments`);
+    expect(body.items).toMatchObject([{ state: 'building', step: 'build' }]);
+    const of = ['--app', app.id, '--execute'];
+    expect((await asOwner(['deployments', 'cancel', 'latest', ...of])).code).toBe(0);
+    await readUntil(/#1 was canceled/);
+    expect(await deploying.exited).toBe(9);
   });
 
   test('accepts a token with deploy in SVC_API_KEY, for its app only, and explains why it refuses others', async () => {

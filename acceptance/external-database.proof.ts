@@ -1,28 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import pg from 'pg';
-import { admin, svcFor } from './support/commands.ts';
+import { freePort } from '../scripts/free-port.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { admin, run, svcFor } from './support/commands.ts';
 import { newTenant } from './support/people.ts';
-import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
-import { startServer } from './support/server.ts';
+import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
+import { root, startServer } from './support/server.ts';
 import { keepAsking } from './support/until.ts';
 
-if (needsPostgres15) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBe(true));
-
 describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
-  let postgres: Postgres15;
-  beforeAll(async () => {
-    postgres = await startPostgres15();
-  });
-  afterAll(() => postgres.stop());
+  const postgres = useFixture(startPostgres15, (it) => it.stop());
 
-  async function newDatabase(): Promise<string> {
+  /** A new database, with the limits of statements that operators have by default. */
+  async function newServerEnv() {
     const name = `db_${Bun.randomUUIDv7().replaceAll('-', '').slice(-12)}`;
     await query(postgres.url('postgres'), `create database ${name}`);
-    return postgres.url(name);
+    return { SVC_DATABASE_URL: postgres.url(name), SVC_DATABASE_PATIENCE: '1' };
   }
 
-  test('the server starts, seeds, and the first admin logs in', async () => {
-    const server = await startServer({ env: { SVC_DATABASE_URL: await newDatabase() } });
+  test('the server starts, seeds, and the first admin logs in; an older version then refuses the schema', async () => {
+    const env = await newServerEnv();
+    const server = await startServer({ env });
     const svc = svcFor(server);
     expect((await svc(['login', '--local'])).code).toBe(0);
     expect((await svc(['whoami', '--json'])).json()).toMatchObject({
@@ -31,10 +30,26 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     expect((await svc(['grants', 'mine', '--json'])).json<unknown>()).toEqual([]);
     expect(await admin<{ ok: boolean }>(server, ['doctor'])).toMatchObject({ ok: true });
     expect(await server.stop()).toBe(0);
+
+    await query(
+      env.SVC_DATABASE_URL,
+      "insert into svc.migrations (name, checksum) values ('9999-later.sql', '')",
+    );
+    for (const program of ['main.ts', 'supervise.ts']) {
+      const older = await run([process.execPath, join(root, 'server/src', program)], {
+        env: { ...env, SVC_PORT: String(freePort()), SVC_DATA_DIR: server.dataDir },
+      });
+      expect([older.code, older.stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          'newer than this program: it has migration 9999-later.sql. Start the version',
+        ),
+      ]);
+    }
   });
 
   test('three servers that start at once share one database and seed it once', async () => {
-    const env = { SVC_DATABASE_URL: await newDatabase() };
+    const env = await newServerEnv();
     const servers = await Promise.all([1, 2, 3].map(() => startServer({ env })));
     expect(servers.filter((server) => server.output().includes('Created tenant'))).toHaveLength(1);
     const t = await newTenant(servers[0]);
@@ -48,7 +63,7 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
   });
 
   test('one Idempotency-Key sent to two servers at once has one effect', async () => {
-    const env = { SVC_DATABASE_URL: await newDatabase() };
+    const env = await newServerEnv();
     const [one, other] = await Promise.all([startServer({ env }), startServer({ env })]);
     const t = await newTenant(one);
     for (let round = 0; round < 10; round++) {
@@ -72,8 +87,9 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
   });
 
   test('the end of all database connections causes 503 at most, never a wrong response or the end of the server', async () => {
-    const url = await newDatabase();
-    const server = await startServer({ env: { SVC_DATABASE_URL: url } });
+    const env = await newServerEnv();
+    const { SVC_DATABASE_URL: url } = env;
+    const server = await startServer({ env });
     const t = await newTenant(server);
     await t.admin.call('POST', `${t.base}/connectors`, { name: 'one', kind: 'http' });
     const statuses = new Map<number, number>();
@@ -100,8 +116,9 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
   });
 
   test('the role that serves rows has no access to the control plane', async () => {
-    const url = await newDatabase();
-    const server = await startServer({ env: { SVC_DATABASE_URL: url } });
+    const env = await newServerEnv();
+    const { SVC_DATABASE_URL: url } = env;
+    const server = await startServer({ env });
     const [role] = await query<{ rolname: string }>(
       url,
       "select rolname from pg_roles where rolname like 'svc_rows%' and has_database_privilege(rolname, current_database(), 'connect')",

@@ -1,18 +1,15 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { newNodeApp, nodeApp, uploadSource } from './support/apps.ts';
-import { type Svc, svcFor } from './support/commands.ts';
+import { svcAs } from './support/commands.ts';
 import { git, mustGit } from './support/git.ts';
-import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { done, newApp, newTenant } from './support/people.ts';
 import type { Files } from './support/server.ts';
 import { askSite, siteOf, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
 
-let tenant: Tenant;
-let svc: Svc;
-beforeAll(async () => {
-  tenant = await newTenant();
-  svc = svcFor(tenant.server, { token: tenant.member.token, tenant: tenant.slug });
-});
+const tenant = useFixture(newTenant);
+const svc = svcAs(() => [tenant, tenant.member]);
 
 /** An app, and what becomes of each deployment of it. */
 async function newDeployedApp(files: Files) {

@@ -209,6 +209,11 @@ describe('svc apps git', () => {
   });
 });
 
+interface Candidate {
+  dir: string | null;
+  install_command: string | null;
+}
+
 describe('the repositories of an account', () => {
   test('installations and repositories are listed, by the only installation where none is named', async () => {
     const repo = await newRepository(tenant, owner);
@@ -231,6 +236,24 @@ describe('the repositories of an account', () => {
     const [account, name] = repo.split('/');
     const whole = (await must(['apps', 'detect', '--repo', repo, '--json'])).json();
     expect(whole).toMatchObject({ repo, ref: 'main', deploy_method: 'static' });
+    const server = '{"scripts":{"start":"node server.js"},"dependencies":{"express":"^5.0.0"}}';
+    const workspace = await newRepository(tenant, owner, {
+      'package.json': '{"private":true,"workspaces":["apps/*"]}',
+      'yarn.lock': '# yarn lockfile v1\n',
+      'apps/api/package.json': server,
+      'apps/web/package.json': files['web/package.json'],
+    });
+    const listed = await must(['apps', 'detect', '--repo', workspace, '--json']);
+    const { alternatives, ...first } = listed.json<Candidate & { alternatives: Candidate[] }>();
+    const candidates = [first, ...alternatives].map(({ dir, install_command: install }) => [dir, install]);
+    expect(candidates).toEqual([
+      ['apps/api', 'cd ../.. && yarn install --frozen-lockfile'],
+      ['apps/web', 'cd ../.. && yarn install --frozen-lockfile'],
+      [null, 'yarn install --frozen-lockfile'],
+    ]);
+    const text = (await must(['apps', 'detect', '--repo', workspace])).stdout;
+    expect(text).toContain('apps/api');
+    expect(text).toContain('apps/web');
     const folder = ['--owner', account!, '--repo-name', name!, '--path', 'web', '--ref', 'main'];
     const part = await must(['apps', 'detect', ...folder]);
     expect(part.stdout).toContain('vite');

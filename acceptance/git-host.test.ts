@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { createHmac, createSign } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Browser } from './support/browser.ts';
-import { admin } from './support/commands.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
+import { admin, jsonOutput, svcFor } from './support/commands.ts';
 import { openServerDatabase } from './support/database.ts';
 import { caller, newPasswordUser, newTenant, type Person, type Tenant } from './support/people.ts';
 import { type RunningServer, temporaryFolder } from './support/server.ts';
@@ -166,6 +166,25 @@ describe('the built-in git host', () => {
     await until('its folder is gone', async () => !folders().includes(made[0]!));
   });
 
+  test('a repository that svc deletes is in no list and cannot be cloned', async () => {
+    const svc = svcFor(tenant.server, { token: owner.token, tenant: tenant.slug });
+    const repo = `${tenant.slug}/dropped`;
+    const copy = await newRepo('dropped');
+    await must(copy, 'push', '--quiet', remote('dropped', owner.token), 'main');
+    const listed = async () => {
+      const { items } = await jsonOutput(svc, 'git-host', 'installations', 'repos');
+      return items.map(({ full_name }: { full_name: string }) => full_name);
+    };
+    const clone = () => git(temporaryFolder(), 'clone', '--quiet', remote('dropped', owner.token), 'all');
+    expect([await listed(), (await clone()).code]).toEqual([expect.arrayContaining([repo]), 0]);
+    const line = ['git-host', 'repos', 'delete', repo];
+    expect([(await svc(line)).code, await listed()]).toEqual([0, expect.arrayContaining([repo])]);
+    expect((await svc([...line, '--execute', '--yes'])).code).toBe(0);
+    expect(await listed()).not.toContain(repo);
+    expect(await clone()).toMatchObject({ code: 128, err: expect.stringContaining('not found') });
+    expect((await svc([...line, '--execute', '--yes'])).code).toBe(5);
+  });
+
   test('an account is linked by a code that a person approves on the page of the host', async () => {
     const { server, base } = tenant;
     const person = await newPasswordUser(server, tenant.slug);
@@ -173,7 +192,7 @@ describe('the built-in git host', () => {
     const call = caller(server, { authorization: `Bearer ${access_token}` });
     const { body } = await call('POST', `${base}/git-host/link`);
     expect(body.verification_uri).toBe(`${server.baseUrl}/git/login/device`);
-    const browser = new Browser(server.baseUrl);
+    const browser = new TestBrowser(server.baseUrl);
     let page = await browser.open(body.verification_uri);
     page = await browser.press(page, 'Sign in', { email: person.email, password: person.password });
     page = await browser.press(page, 'Continue', { user_code: body.user_code });

@@ -1,10 +1,11 @@
 import { gitHostileNames } from './suites/git-hostile-names.ts';
 
+// Each value at five of the doors: 2,500 in all.
 gitHostileNames({
-  count: 400,
-  valuesEach: 20,
-  doorsEach: 99,
-  foldersCount: 20,
+  count: 500,
+  valuesEach: 40,
+  doorsEach: 5,
+  foldersCount: 10,
   bootstrapsCount: 3,
   commandsCount: 15,
 });

@@ -203,6 +203,16 @@ describe('a push prints the truth', () => {
       after: { deployment: 2, release: 2, commit_message: 'A change' },
       files: { added: 1, changed: 0, removed: 0 },
     });
+    // The owner, who pushed, knows that the push does not end in a live version.
+    const notified = [owner, tenant.admin].map(async (person) => {
+      const { items } = await done(person.call('GET', `${tenant.base}/me/notifications`));
+      return items.filter(({ app_id }: { app_id: string }) => app_id === app.id);
+    });
+    const requested = { kind: 'promotion_requested', path: expect.stringContaining(review.id) };
+    expect(await Promise.all(notified)).toEqual([
+      [expect.objectContaining(requested)],
+      [expect.objectContaining(requested)],
+    ]);
     // The next push replaces the one that waits.
     await copy.commit();
     await copy.push(remote(app), '-o', 'wait');

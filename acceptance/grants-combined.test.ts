@@ -1,15 +1,13 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { svcFor } from './support/commands.ts';
 import { openServerDatabase, setApp } from './support/database.ts';
-import { type GovernedWorld, governedWorld } from './support/governed.ts';
+import { governedWorld } from './support/governed.ts';
 import { bearer, type Call, caller, done, newMember } from './support/people.ts';
 import type { TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: GovernedWorld;
-beforeAll(async () => {
-  world = await governedWorld();
-});
+const world = useFixture(governedWorld);
 
 async function orders() {
   const table = await world.table(['region:text', 'email:text', 'team:text:nullable'], { access: 'closed' });
@@ -110,7 +108,7 @@ test('a policy whose attribute a person lacks shows no rows, and says why', asyn
     expect([at, body.filter, body.reason]).toEqual([
       at,
       'no rows',
-      "You see no rows: the policy “Own region” shows only rows that match the person's attribute region, which you do not have.",
+      'You see no rows: the policy “Own region” shows each person only rows that match their attribute region, and you do not have this attribute.',
     ]);
   }
 });
@@ -225,7 +223,7 @@ describe('a service account', () => {
   test('changes nothing while its app is suspended', async () => {
     const { app, ids, ways } = await account();
     const { server, owner, tenant } = world;
-    await setApp(server, app.id, { runtime: 'running', isDeployed: true });
+    await setApp(server, app.id, { runtime: 'running', is_deployed: true });
     for (const [at, send] of ways)
       expect([at, (await send('PATCH', `/${ids[0]}`, { team: at })).status]).toEqual([at, 200]);
     await done(owner.call('POST', `${tenant.base}/apps/${app.slug}/suspend`));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { exchange } from '../server/src/http/raw-http/testing.ts';
 import { admin } from './support/commands.ts';
 import { newTenant, type Person } from './support/people.ts';
 import { sharedServer } from './support/server.ts';
-import { sendText } from './support/sockets.ts';
 
 describe('odd input', () => {
   test('NUL and lone surrogates are refused in every text field, and the audit chain stays valid', async () => {
@@ -99,7 +99,7 @@ describe('odd input', () => {
       'GET /healthz HTTP/1.1\r\nHost: a b',
       'GET /healthz HTTP/1.0',
     ]) {
-      const answer = await sendText(port, `${head}\r\nConnection: close\r\n\r\n`);
+      const answer = await exchange(port, `${head}\r\nConnection: close\r\n\r\n`);
       expect([head, Number(answer.split(' ')[1]) < 500]).toEqual([head, true]);
       expect([head, /^x-request-id: /im.test(answer) || answer.startsWith('HTTP/1.1 400')]).toEqual([
         head,

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { freePort } from '../scripts/free-port.ts';
 import { patientMs } from '../scripts/patience.ts';
+import { exchange } from '../server/src/http/raw-http/testing.ts';
 import { newTenant } from './support/people.ts';
-import { freePort, metricsToken, readMetrics, sharedServer, startServer } from './support/server.ts';
-import { sendText } from './support/sockets.ts';
+import { metricsToken, readMetrics, sharedServer, startServer } from './support/server.ts';
 
 describe('every answer', () => {
   test('carries the request id of the request if it is well formed, else a new one', async () => {
@@ -135,7 +136,7 @@ describe('operating', () => {
 });
 
 const statusesOf = async (port: number, text: string) =>
-  [...(await sendText(port, text)).matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+  [...(await exchange(port, text)).matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
 
 describe('the listener', () => {
   const request = (path: string, ...fields: string[]) =>
@@ -286,7 +287,7 @@ describe.concurrent('slow clients', () => {
   test('a body that never arrives gets 408 in time', async () => {
     const t = await newTenant();
     const begun = Date.now();
-    const answer = await sendText(
+    const answer = await exchange(
       t.server.port,
       `PUT ${t.base}/grants/${Bun.randomUUIDv7()}/scope HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${t.admin.token}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n[',

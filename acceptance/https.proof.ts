@@ -8,15 +8,15 @@ import {
   forward,
   hasAcmeServer,
   loopbackAddress,
-  needsAcmeServer,
   startAcmeServer,
 } from '../scripts/acme-server.ts';
 import { type DnsServer, startDnsServer } from '../scripts/dns-server.ts';
+import { freePort } from '../scripts/free-port.ts';
 import { patientMs } from '../scripts/patience.ts';
 import { svcFor } from './support/commands.ts';
 import { databaseUrlOf, openServerDatabase, type ServerDatabase } from './support/database.ts';
 import { done } from './support/people.ts';
-import { freePort, type RunningServer, startServer, temporaryFolder } from './support/server.ts';
+import { type RunningServer, startServer, temporaryFolder } from './support/server.ts';
 import { askHost, newRelease, newSite, type SiteGround, setVisibility } from './support/sites.ts';
 import { until } from './support/until.ts';
 
@@ -153,7 +153,7 @@ function askSecurely(
   return promise;
 }
 
-describe.skipIf(!hasAcmeServer && !needsAcmeServer)('with real DNS and a real certificate authority', () => {
+describe.if(hasAcmeServer)('with real DNS and a real certificate authority', () => {
   let ground: HttpsGround;
   let database: ServerDatabase;
   beforeAll(async () => {

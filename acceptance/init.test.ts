@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../scripts/free-port.ts';
 import { type Svc, svcFor } from './support/commands.ts';
 import { violations } from './support/json-schema.ts';
-import { folderOf, freePort } from './support/server.ts';
+import { folderOf } from './support/server.ts';
 import { newWorld, type World } from './support/world.ts';
 
 let world: World;

@@ -30,3 +30,20 @@ test('a person on another machine installs the command line from the server with
   const filtered = await svc('version', '--json', '--jq', '.version');
   expect(filtered.stdout.trim()).toContain(version);
 });
+
+test('npm installs the command line from the server, under a folder of the person', async () => {
+  const { baseUrl } = await sharedServer();
+  const home = temporaryFolder();
+  const env = { HOME: home, npm_config_prefix: join(home, 'npm') };
+  mkdirSync(env.npm_config_prefix);
+  const installed = await run(['npm', 'i', '-g', `${baseUrl}/cli.tgz`], { env, cwd: home });
+  expect([installed.code, installed.stdout]).toEqual([0, expect.stringMatching(/^added \d+ packages? /m)]);
+  const svc = join(home, 'npm', 'bin', 'svc');
+  const ran = await run([svc, 'version'], { env: { ...env, SVC_BASE_URL: baseUrl }, cwd: home });
+  const { version } = packageJson;
+  expect([ran.code, ran.stdout, ran.stderr]).toEqual([
+    0,
+    expect.stringMatching(new RegExp(`^svc ${version}\\b.*\nserver ${version} at ${baseUrl}\n$`)),
+    '',
+  ]);
+});

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { type NodeApp, newNodeApp, nodeApp } from './support/apps.ts';
-import { Browser } from './support/browser.ts';
 import { admin, run } from './support/commands.ts';
 import { queryDatabase } from './support/database.ts';
 import { bearer, caller, done, newApp, newPasswordUser, newTenant } from './support/people.ts';
@@ -85,7 +85,7 @@ async function appWithUse(server: RunningServer, ...actions: string[]) {
   return { call, base };
 }
 
-test('every key is rotated under requests, and none of them fails', async () => {
+test.concurrent('every key is rotated under requests, and none of them fails', async () => {
   const server = await startEmbedded();
   const tenant = await newTenant(server);
   const owner = tenant.member;
@@ -105,7 +105,7 @@ test('every key is rotated under requests, and none of them fails', async () => 
       .status;
   const early = await sign(before);
   const user = await newPasswordUser(server, tenant.slug);
-  const browser = new Browser(server.baseUrl);
+  const browser = new TestBrowser(server.baseUrl);
   const page = await browser.open('/login');
   await browser.press(page, 'Sign in', { email: user.email, password: user.password });
   let count = 0;
@@ -181,7 +181,7 @@ test('every key is rotated under requests, and none of them fails', async () => 
   ]);
 });
 
-test('servers on one database accept what another signed, before, during and after a rotation', async () => {
+test.concurrent('servers on one database accept what another signed, before, during and after a rotation', async () => {
   const [one, two] = await startTwo();
   const world = await rowsWorld(one);
   const table = await world.table(['a:int']);
@@ -207,7 +207,7 @@ test('servers on one database accept what another signed, before, during and aft
   expect(requests.failures).toEqual([]);
 });
 
-test('a master key encrypts the keys; the server starts only with it, and it is exchanged while it runs', async () => {
+test.concurrent('a master key encrypts the keys; the server starts only with it, and it is exchanged while it runs', async () => {
   const folder = temporaryFolder();
   const file = join(folder, 'master.key');
   const first = await startEmbedded();

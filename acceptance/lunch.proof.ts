@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { type Eater, type Lunch, newLunch } from './support/lunch.ts';
 import { done } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('three people order lunch in a browser', () => {
   let lunch: Lunch;
@@ -23,9 +21,7 @@ describe.if(hasChromium)('three people order lunch in a browser', () => {
     browsers.push(browser);
     const page = await browser.newPage();
     await page.goto(url);
-    await page.getByLabel(/e-mail/i).fill(person.email);
-    await page.getByLabel('Password').fill(person.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInAt(page, person);
     await page.getByRole('heading', { name: 'Lunch' }).waitFor();
     const own = page.getByText(person.email);
     const signIn = page.getByRole('button', { name: 'Sign in' });

@@ -1,12 +1,10 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { openServerDatabase } from './support/database.ts';
-import { type GovernedWorld, governedWorld } from './support/governed.ts';
+import { governedWorld } from './support/governed.ts';
 import { done, newMember, type Person } from './support/people.ts';
 
-let world: GovernedWorld;
-beforeAll(async () => {
-  world = await governedWorld();
-});
+const world = useFixture(governedWorld);
 
 /** A connector whose schema was read before: `north` and `south` with 120 tables each. */
 async function newWarehouse(): Promise<{ id: string; paths: string[] }> {

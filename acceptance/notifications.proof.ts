@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
   hasSmtpServer,
-  needsSmtpServer,
   type ReceivedMail,
   type SmtpServer,
   startSmtpServer,
@@ -22,9 +21,6 @@ function startSmtp(place: { port?: number } = {}): Promise<SmtpServer> {
 function smtpEnv({ url }: Pick<SmtpServer, 'url'>): Record<string, string> {
   return { SVC_SMTP_URL: url, SVC_MAIL_FROM: 'svc of ours <svc@mail.example>' };
 }
-if (needsSmtpServer)
-  test('a mail server is on this machine: apt-get install python3-aiosmtpd', () =>
-    expect(hasSmtpServer).toBe(true));
 
 /** A mail server that greets, and then answers slowly to every e-mail. */
 function startSlowSmtp(): { url: string; held: () => number; stop: () => void } {

@@ -1,12 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { admin, type Ran, type Svc, svcFor } from './support/commands.ts';
 import { newApp, newPerson, type Person } from './support/people.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await newWorld();
-});
+const world = useFixture(newWorld);
 
 const as = (person: Person): Svc =>
   svcFor(world.tenant.server, { token: person.token, tenant: world.tenant.slug });

@@ -1,51 +1,29 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { createClient } from '../sdk/src/main.ts';
-import { queryDatabase, setApp } from './support/database.ts';
-import { bearer, type Call, caller, done, newMember, type Person, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { queryDatabase } from './support/database.ts';
+import { bearer, type Call, caller, done, newMember, type Person } from './support/people.ts';
+import { rowsWorld } from './support/rows.ts';
 
-let world: RowsWorld;
+const world = useFixture(rowsWorld);
 /** Ada and Ben order lunch, Mona is a manager; Zoe uses the app and has no rows. */
-let ada: Visitor;
-let ben: Visitor;
-let mona: Visitor;
-let zoe: Visitor;
+const ada = useFixture(newVisitor);
+const ben = useFixture(newVisitor);
+const mona = useFixture(() => newVisitor('manager'));
+const zoe = useFixture(newVisitor);
 
-interface Visitor extends Person {
-  through: string;
-  of(table: TestTable): Call;
-  people(...ids: string[]): ReturnType<Call>;
+async function newVisitor(role?: string) {
+  const visitor = await world.visitor(role);
+  const data = visitor.of({ path: world.data });
+  return { ...visitor, people: (...ids: string[]) => data('GET', `/_people?ids=${ids.join(',')}`) };
 }
 
 beforeAll(async () => {
-  world = await rowsWorld();
-  const { tenant, owner, server, app } = world;
-  await setApp(server, app.id, { visibility: 'invite_only' });
-  [ada, ben, mona, zoe] = (await Promise.all([1, 2, 3, 4].map(newVisitor))) as [
-    Visitor,
-    Visitor,
-    Visitor,
-    Visitor,
-  ];
-  await done(owner.call('POST', `${app.base}/roles`, { role: 'manager', user: mona.id }));
   const orders = await world.table(['by:uuid', 'dish:text'], {
     owner_column: 'by',
     access: { preset: 'own', read: ['own', 'role:manager'] },
   });
   for (const person of [ada, ben]) await done(person.of(orders)('POST', '', { dish: 'soup' }));
-
-  async function newVisitor(): Promise<Visitor> {
-    const person = await newMember(tenant);
-    await done(owner.call('POST', `${app.base}/members`, { user_id: person.id }));
-    const through = await tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
-    const data = caller(server, bearer({ token: through }), world.data);
-    return {
-      ...person,
-      through,
-      of: (table) => world.as(bearer({ token: through }), table),
-      people: (...ids) => data('GET', `/_people?ids=${ids.join(',')}`),
-    };
-  }
 });
 
 const idsOf = async (answer: ReturnType<Call>) =>

@@ -2,14 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type NodeApp, newNodeApp } from './support/apps.ts';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, settled } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, newVisitor, type Visitor } from './support/console/world.ts';
 import { git, mustGit } from './support/git.ts';
 import { done, newPasswordUser, type Person } from './support/people.ts';
 import { type Files, sharedServer } from './support/server.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 /**
  * A guest book with a server: it greets its visitor by the platform's header, and reads and writes its table and its

@@ -3,8 +3,8 @@ import { contract } from '@svc/contract/all.ts';
 import type { Endpoint } from '@svc/contract/endpoint.ts';
 import { previewOperations } from '@svc/contract/previews.ts';
 import { createSignIn } from '../sdk/src/main.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { type NodeApp, newNodeApp, runsOf } from './support/apps.ts';
-import { Browser } from './support/browser.ts';
 import { type Svc, svcFor } from './support/commands.ts';
 import { queryDatabase } from './support/database.ts';
 import { git, mustGit, remoteOf } from './support/git.ts';
@@ -71,7 +71,7 @@ async function tokenThrough(app: NodeApp, preview: { id: string; url: string }):
   };
   const atHost = createSignIn({ baseUrl, appId: preview.id, redirectUri: `${preview.url}back`, navigate });
   await atHost.signIn();
-  const browser = new Browser(baseUrl);
+  const browser = new TestBrowser(baseUrl);
   let page = await browser.open(address);
   expect([page.status, page.html]).toEqual([200, expect.stringContaining('name="password"')]);
   // A loopback address stands for the host, whose name not every system resolves.
@@ -238,6 +238,11 @@ describe('previews', () => {
     const listed = await svc(['previews', 'list', '--app', app.slug]);
     expect(listed.stdout).toMatch(/staging +staging +live/);
     expect((await svc(['previews', 'open', 'staging', '--app', app.slug])).stdout).toBe(`${preview.url}\n`);
+    const again = await svc(['previews', 'redeploy', 'staging', '--app', app.slug, '--execute', '--json']);
+    expect([again.code, again.json()]).toMatchObject([
+      0,
+      { deployment: { seq: 2, state: 'live' }, live: true },
+    ]);
     const removed = await svc(['previews', 'delete', 'staging', '--app', app.slug, '--execute', '--yes']);
     expect([removed.code, await previewsOf(app)]).toEqual([0, []]);
     await push(app, 'staging', '-o', 'wait');

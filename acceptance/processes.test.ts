@@ -1,21 +1,18 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { scaleUnderLoad } from './suites/scale.ts';
 import { nodeApp, staticSource } from './support/apps.ts';
-import { type Svc, svcFor } from './support/commands.ts';
+import { svcAs } from './support/commands.ts';
 import { newApp } from './support/people.ts';
 import { folderOf } from './support/server.ts';
 import { until } from './support/until.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
 scaleUnderLoad({ clients: 2, moves: ['scale'] });
 
 describe('processes of an app', () => {
-  let world: World;
-  let svc: Svc;
-  beforeAll(async () => {
-    world = await newWorld();
-    svc = svcFor(world.tenant.server, { token: world.people.O.token, tenant: world.tenant.slug });
-  });
+  const world = useFixture(newWorld);
+  const svc = svcAs(() => [world.tenant, world.people.O]);
   const newAppOf = (deploy_method: 'docker' | 'static') =>
     newApp(world.tenant, { owner: world.people.O }, { deploy_method });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { patientMs } from '../scripts/patience.ts';
 import { userOf } from '../sdk/src/server-user.ts';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium } from './support/chromium.ts';
 import { newPerson, newTenant, type Person } from './support/people.ts';
 import { type RunningApp, runningApp, zeros } from './support/running-app.ts';
 import { readMetrics, startServer } from './support/server.ts';
@@ -202,8 +202,6 @@ test('a refused page redirects to the sign-in in cookie mode, and is a problem d
   await until('the mode is heard of', async () => (await app.fetch('/', asPage)).status === 401, 2_000);
   expect(app.seen).toEqual([]);
 });
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 test.if(hasChromium)('a page without a content type is displayed', async () => {
   const server = await startServer();

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { patientMs } from '../scripts/patience.ts';
-import { type Svc, svcFor } from './support/commands.ts';
-import { type Answered, done, newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { jsonOutput, type Svc, svcAs, svcFor } from './support/commands.ts';
+import { type Answered, done, newMember, newPerson, newTenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
 import { askSite, newRelease, newSite, type SiteGround, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
@@ -12,14 +13,9 @@ const asPage = { headers: { accept: 'text/html' } };
 const page = (text: string) => ({ 'index.html': `<h1>${text}</h1>` });
 const summary = ({ status, body }: Answered) => (status < 400 ? String(status) : `${status} ${body.code}`);
 
-let tenant: Tenant;
-let otherAdmin: Person;
-let admins: Svc;
-beforeAll(async () => {
-  tenant = await newTenant();
-  otherAdmin = await newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_admin' });
-  admins = svcFor(tenant.server, { token: tenant.admin.token, tenant: tenant.slug });
-});
+const tenant = useFixture(newTenant);
+const otherAdmin = useFixture(() => newPerson(tenant.server, { tenant: tenant.id, role: 'tenant_admin' }));
+const admins = svcAs(() => [tenant, tenant.admin]);
 
 interface Shown extends SiteGround {
   svc: Svc;
@@ -177,6 +173,39 @@ describe('who decides', () => {
     expect(body.items[0].changes).toContainEqual(
       expect.objectContaining({ path: 'visibility', before: 'private', after: 'public' }),
     );
+  });
+
+  test('is the policy of the tenant for a few invited people, and the audit records that', async () => {
+    const ground = await newTenant();
+    const site = await newSite(undefined, ground);
+    await newRelease(site, page('One'), { on_finalize: 'deploy' });
+    const svc = (person: { token: string }) =>
+      svcFor(ground.server, { token: person.token, tenant: ground.slug });
+    const [admin, owner] = [svc(ground.admin), svc(site.owner)];
+    const of = ['--app', site.app.slug];
+    const publish = ['publish', ...of, '--visibility', 'invite_only', '--execute', '--json'];
+    expect((await owner(['tenants', 'update', '--invite-only-people-max', '3', '--execute'])).code).toBe(4);
+    expect((await admin(['tenants', 'update', '--invite-only-people-max', '3', '--execute'])).code).toBe(0);
+    const invite = async () => {
+      const { email } = await newMember(ground);
+      return (await owner(['apps', 'members', 'add', ...of, '--user', email, '--execute'])).code;
+    };
+    expect([await invite(), await invite()]).toEqual([0, 0]);
+    const asked = await owner(publish);
+    expect([asked.code, asked.json()]).toMatchObject([0, { status: 'approved', decided_by: null }]);
+    expect((await jsonOutput(owner, 'apps', 'get', site.app.slug)).visibility).toBe('invite_only');
+    expect((await jsonOutput(admin, 'review', 'list', ...of)).items).toEqual([]);
+    const { items } = await jsonOutput(admin, 'audit', 'list', '--action', 'publications.request');
+    const after = Object.fromEntries(
+      items[0].changes.map((change: { path: string; after: unknown }) => [change.path, change.after]),
+    );
+    expect(after).toMatchObject({
+      approved_by: 'policy',
+      invited_people: 2,
+      invited_people_max: 3,
+      visibility: 'invite_only',
+    });
+    expect([await invite(), await invite()]).toEqual([0, 6]);
   });
 
   test('is not the requester for a week after another admin was removed', async () => {

@@ -93,7 +93,6 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
   const app = await bootstrappedApp();
   await app.answers('one');
   const [answers, messages] = [new Tally(), new Tally()];
-  let isDone = false;
   const ask = async () =>
     answers.add(
       await app.ask().then(
@@ -101,22 +100,21 @@ test('a push goes live under load from 8 clients and an open WebSocket, and no r
         (error: Error) => `failed: ${error.message}`,
       ),
     );
-  const asking = keepAsking(ask, { clients });
+  const asking = keepAsking(ask, { clients, pauseMs: 25 });
   const socket = await openSocket(app);
-  const talking = (async () => {
-    for (let at = 0; !isDone; at++) {
-      const reply = await socket.send(`message ${at}`);
-      messages.add(reply?.endsWith(` message ${at}`) ? reply.split(' ')[0]! : `not answered: ${reply}`);
-    }
-  })();
+  let sent = 0;
+  const talking = keepAsking(async () => {
+    const message = `message ${sent++}`;
+    const reply = await socket.send(message);
+    messages.add(reply?.endsWith(` ${message}`) ? reply.split(' ')[0]! : `not answered: ${reply}`);
+  });
   app.copy.write(nodeApp('two'));
   const pushedAt = performance.now();
   const deployment = await app.ended(await deploymentOf(app, await app.copy.push()));
   const seconds = (performance.now() - pushedAt) / 1000;
   expect(deployment).toMatchObject({ state: 'live', trigger: 'push', failure: null });
   await until('the new version answers', async () => answers.count('200 two/two') > 100);
-  isDone = true;
-  await Promise.all([asking.stop(), talking]);
+  await Promise.all([asking.stop(), talking.stop()]);
   // Open sockets stay with the old release, and new ones get the new release.
   expect(await socket.send('still there')).toBe('one still there');
   const next = await openSocket(app);

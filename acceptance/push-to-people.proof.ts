@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium } from './support/chromium.ts';
+import { hasChromium } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
 import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, type Visitor } from './support/console/world.ts';
@@ -10,8 +10,6 @@ import { git, mustGit, remoteOf } from './support/git.ts';
 import { done } from './support/people.ts';
 import { root, startEmbedded, temporaryFolder, writeFiles } from './support/server.ts';
 import { bundled } from './support/todo-app.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('from a push to people', () => {
   let tenant: ConsoleTenant;

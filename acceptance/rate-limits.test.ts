@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { bearer, type Call, caller, newPerson } from './support/people.ts';
 import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { isScimError, newDirectory } from './support/scim.ts';
 import { startServer } from './support/server.ts';
 
 const limits = { person: 60, token: 40, address: 20 };
@@ -66,4 +67,39 @@ test('requests without a valid credential share the limit of their address', asy
     const page = await anonymous('GET', count % 2 === 0 ? '/healthz' : '/');
     expect([page.status, page.headers.get('ratelimit')]).toEqual([200, null]);
   }
+});
+
+/** More than two windows admit. */
+async function untilRefused(kind: keyof typeof limits, call: () => ReturnType<Call>) {
+  for (let count = 0; count <= 2 * limits[kind]; count++) {
+    const answer = await call();
+    if (answer.status !== 429) continue;
+    expect(answer.headers.get('ratelimit-policy')).toBe(`"${kind}";q=${limits[kind]};w=10`);
+    expect(answer.headers.get('ratelimit')).toBe(`"${kind}";r=0;t=${answer.headers.get('retry-after')}`);
+    return answer;
+  }
+  throw new Error('no request was refused');
+}
+
+test('sign-in, git and uploads share the limit of their address too', async () => {
+  const anonymous = caller(world.server, {});
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  for (const call of [
+    () => anonymous('GET', '/oauth/auth?client_id=svc-console&response_type=code&scope=openid'),
+    () => anonymous('POST', '/oauth/device/auth', 'client_id=svc-cli', form),
+    () => anonymous('POST', '/oauth/token', 'client_id=svc-cli', form),
+    () => anonymous('GET', '/login'),
+    () => anonymous('GET', '/login/forgot'),
+    () => anonymous('GET', '/git/a/b.git/info/refs?service=git-upload-pack'),
+    () => anonymous('PUT', '/uploads/made-up/0', 'x'),
+    () => anonymous('PUT', '/sources/made-up', 'x'),
+    () => anonymous('GET', '/scim/v2/Users'),
+  ])
+    await untilRefused('address', call);
+});
+
+test('a directory has the limit of a token', async () => {
+  const [first, second] = [await newDirectory(world.tenant), await newDirectory(world.tenant)];
+  expect(isScimError(await untilRefused('token', () => first.call('GET', '/Users?count=0')))).toBe(true);
+  expect((await second.call('GET', '/Users?count=0')).status).toBe(200);
 });

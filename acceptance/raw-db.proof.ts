@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { admin, run, type Svc, svcFor } from './support/commands.ts';
-import { openServerDatabase, type ServerDatabase } from './support/database.ts';
+import { openServerDatabase, queryUrl, type ServerDatabase } from './support/database.ts';
 import { newApp } from './support/people.ts';
-import { hasPostgres15, needsPostgres15, type Postgres15, startPostgres15 } from './support/postgres15.ts';
+import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
 import { root, startServer } from './support/server.ts';
 import { until } from './support/until.ts';
 import { newWorld, type World } from './support/world.ts';
@@ -47,20 +48,9 @@ async function enable(app: string): Promise<RawDb & { connection_string: string 
   return ran.json<RawDb & { connection_string: string }>();
 }
 
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 /** The code with which PostgreSQL, or the way to it, refuses. */
 const refusal = (url: string, text = 'select 1') =>
-  query(url, text).then(
+  queryUrl(url, text).then(
     () => 'none',
     (error: { code?: string }) => error.code,
   );
@@ -69,7 +59,7 @@ const passwords = (): Record<'superuser' | 'control' | 'rows', string> =>
 /** By the private socket, past the gate. */
 const direct = (user: string, password: string, name: string) =>
   `postgresql://${user}:${password}@localhost/${name}?host=${encodeURIComponent(join(world.tenant.server.dataDir, 'raw', 'run'))}`;
-const asSuperuser = (text: string) => query(direct('postgres', passwords().superuser, 'postgres'), text);
+const asSuperuser = (text: string) => queryUrl(direct('postgres', passwords().superuser, 'postgres'), text);
 const inside = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
 
 describe('svc apps raw-db', () => {
@@ -86,27 +76,27 @@ describe('svc apps raw-db', () => {
     expect(warnings).toEqual([expect.stringContaining('only once')]);
     expect(record).toMatchObject({ enabled: true, status: 'ready', host: '127.0.0.1', connections_max: 10 });
     expect(url).toStartWith(`postgresql://${record.database}:`);
-    await query(url, 'create table pets (name text); insert into pets values ($$Rex$$)');
-    expect(await query(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+    await queryUrl(url, 'create table pets (name text); insert into pets values ($$Rex$$)');
+    expect(await queryUrl(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
 
     const again = await rawDb(['enable', '--execute'], app);
     expect([again.code, again.json<RawDb>()]).toEqual([0, { ...record, changed: false } as RawDb]);
     const status = await rawDb(['status'], app);
     expect([status.stderr, status.json<RawDb>()]).toEqual(['', record as RawDb]);
-    expect(await query(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
+    expect(await queryUrl(url, 'select name from pets')).toEqual([{ name: 'Rex' }]);
   });
 
   test('changes the password: the old connection string ends, the new one is printed once and works', async () => {
     const app = await ownApp();
     const { connection_string: url } = await enable(app);
-    await query(url, 'create table kept (a int)');
+    await queryUrl(url, 'create table kept (a int)');
     expect((await rawDb(['rotate'], app)).json<{ dry_run: boolean }>().dry_run).toBe(true);
-    await query(url, 'select * from kept');
+    await queryUrl(url, 'select * from kept');
     const rotated = await rawDb(['rotate', '--execute'], app);
     const { connection_string: renewed, warnings: _, ...record } = rotated.json<RawDb>();
     expect([rotated.code, record.status]).toEqual([0, 'ready']);
     expect(await refusal(url)).toBe('28P01');
-    await query(renewed!, 'select * from kept');
+    await queryUrl(renewed!, 'select * from kept');
     expect((await rawDb(['status'], app)).json<RawDb>()).toEqual(record as RawDb);
   });
 
@@ -118,7 +108,7 @@ describe('svc apps raw-db', () => {
     const handed = await world.as.O('POST', `${path}/ownership/transfer`, { to: C.id });
     expect(handed.status).toBe(200);
     // Still an owner beside the new one.
-    await query(url, 'select 1');
+    await queryUrl(url, 'select 1');
     expect((await world.as.C('DELETE', `${path}/co-owners/${O.id}`)).status).toBe(204);
     await until('it is shut out', async () => (await refusal(url)) === '28P01');
   });
@@ -128,7 +118,7 @@ describe('svc apps raw-db', () => {
     const { connection_string: url, database: name } = await enable(app);
     const preview = (await rawDb(['disable'], app)).json<{ plan: Record<string, unknown> }>().plan;
     expect([preview.irreversible, (preview.warnings as string[]).length]).toEqual([true, 1]);
-    await query(url, 'select 1');
+    await queryUrl(url, 'select 1');
 
     const gone = await rawDb(['disable', '--execute'], app);
     expect([gone.code, gone.json<RawDb>()]).toMatchObject([
@@ -142,7 +132,7 @@ describe('svc apps raw-db', () => {
     expect([repeat.code, repeat.json<RawDb>().changed]).toEqual([0, false]);
     const { connection_string: renewed } = await enable(app);
     expect(
-      await query(renewed, "select count(*)::int as n from pg_tables where schemaname = 'public'"),
+      await queryUrl(renewed, "select count(*)::int as n from pg_tables where schemaname = 'public'"),
     ).toEqual([{ n: 0 }]);
   });
 
@@ -159,7 +149,7 @@ describe('svc apps raw-db', () => {
     await holder.query('rollback');
     await holder.end();
     await until('it is ready', async () => (await rawDb(['status'], app)).json<RawDb>().status === 'ready');
-    await query(url!, 'select 1');
+    await queryUrl(url!, 'select 1');
   });
 
   test('is for the owner only, with a login; co-owners and admins can read its status', async () => {
@@ -201,7 +191,7 @@ describe('the database of an app', () => {
   test('of a deleted app accepts no connection, and is complete again when the app is restored', async () => {
     const app = await ownApp();
     const { connection_string: url } = await enable(app);
-    await query(url, 'create table kept (a int)');
+    await queryUrl(url, 'create table kept (a int)');
     const path = `${world.tenant.base}/apps/${app}`;
     expect((await world.as.O('DELETE', path)).status).toBe(200);
     await until('nobody is let in', async () => (await refusal(url)) === '28000');
@@ -212,7 +202,7 @@ describe('the database of an app', () => {
     expect((await world.as.O('POST', `${path}/raw-db/disable`)).status).toBe(404);
     expect((await world.as.O('POST', `${path}/restore`)).status).toBe(200);
     await until('it is ready', async () => (await rawDb(['status'], app)).json<RawDb>().status === 'ready');
-    expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
+    expect(await queryUrl(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
   });
 
   test('can exhaust its resources while all other requests succeed', async () => {
@@ -278,27 +268,21 @@ describe('the database of an app', () => {
       status: 'ok',
       detail: 'Apps with their own database: 1. All exist.',
     });
-    await query(url, 'create table kept (a int)');
+    await queryUrl(url, 'create table kept (a int)');
     expect(await server.stop()).toBe(0);
     expect(await refusal(url)).not.toBe('none');
     const again = await startServer({ env, dataDir: server.dataDir, port: server.port });
-    expect(await query(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
+    expect(await queryUrl(url, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
     expect(await again.stop()).toBe(0);
   });
 });
 
-if (needsPostgres15) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBe(true));
-
 describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
-  let postgres: Postgres15;
-  beforeAll(async () => {
-    postgres = await startPostgres15();
-  });
-  afterAll(() => postgres?.stop());
+  const postgres = useFixture(startPostgres15, (it) => it.stop());
 
   test('enabling is refused while others’ databases are open to every login, and works once they are closed', async () => {
     const asAdmin = postgres.url('postgres');
-    for (const name of ['control', 'payroll']) await query(asAdmin, `create database ${name}`);
+    for (const name of ['control', 'payroll']) await queryUrl(asAdmin, `create database ${name}`);
     const server = await startServer({ env: { SVC_DATABASE_URL: postgres.url('control') } });
     const own = await newWorld(server);
     const app = await ownApp(own);
@@ -309,11 +293,11 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     const [help] =
       /revoke connect on database [^;]* from public;/.exec(server.output().replaceAll('\\', '')) ?? [];
     expect(help).toBe('revoke connect on database "payroll" from public;');
-    await query(asAdmin, help!);
+    await queryUrl(asAdmin, help!);
 
     const { connection_string: url, ...record } = (await svcOf(own)(line)).json<RawDb>();
     expect(record).toMatchObject({ status: 'ready', host: '127.0.0.1', port: Number(new URL(asAdmin).port) });
-    await query(url!, 'create table mine (a int)');
+    await queryUrl(url!, 'create table mine (a int)');
     for (const name of ['control', 'postgres', 'template1', 'payroll'])
       expect([name, await refusal(inside(url!, `/${name}`))]).toEqual([name, '42501']);
     expect((await svcOf(own)(['apps', 'raw-db', 'disable', '--app', app, '--execute'])).code).toBe(0);

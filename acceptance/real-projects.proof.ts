@@ -1,21 +1,26 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { uploadSource } from './support/apps.ts';
-import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { done, newApp, newTenant } from './support/people.ts';
 import { type Files, sharedServer } from './support/server.ts';
 import { askSite, siteOf, visitorCookie } from './support/sites.ts';
-import { until } from './support/until.ts';
+import { placesFor, until } from './support/until.ts';
 
-/** Projects as other people write them: nothing in them is for this platform. */
-let tenant: Tenant;
-beforeAll(async () => {
-  tenant = await newTenant(await sharedServer());
-});
+/**
+ * Projects as other people write them: nothing in them is for this platform. They are deployed beside each other, because
+ * most of a deployment is waiting.
+ */
+const tenant = useFixture(async () => newTenant(await sharedServer()));
+
+/** One more than a server builds at once: who waits longer asks the server again and again. */
+const places = placesFor(3);
 
 async function deploy(files: Files, settings: Record<string, unknown> = {}) {
   const owner = tenant.member;
   const { base, ...app } = await newApp(tenant, { owner }, settings);
   let id = '';
   const again = async (source: Files) => {
+    using _ = await places.take();
     const upload_id = await uploadSource({ base, owner }, source);
     ({ id } = await done(owner.call('POST', `${base}/deployments`, { upload_id })));
     return until(
@@ -25,6 +30,7 @@ async function deploy(files: Files, settings: Record<string, unknown> = {}) {
         return now.ended_at !== null && now;
       },
       120_000,
+      1_000,
     );
   };
   const ended = await again(files);
@@ -57,9 +63,16 @@ function versionsApp(packageJson: Record<string, unknown>, more: Files): Files {
   };
 }
 
-describe('the versions that a project requires are used', () => {
+/** In the build log. */
+const reasons: Record<string, RegExp> = {
+  'Node.js by .nvmrc': /^Node\.js 24\.\d+\.\d+: \.nvmrc says lts\/krypton\.$/m,
+  'pnpm by packageManager': /^pnpm 9\.12\.0: packageManager in package\.json is pnpm@9\.12\.0\.$/m,
+  'pnpm by its lock file': /^pnpm 8\.\d+\.\d+: pnpm-lock\.yaml has version 6\.0\.$/m,
+};
+
+/** Engines and the lock files of other package managers: see corpus-packages. */
+describe.concurrent('the versions that a project requires are used', () => {
   test.each([
-    ['Node.js by engines', versionsApp({ engines: { node: '22.x' } }, {}), /^v22\.\d+\.\d+ npm\//],
     ['Node.js by .nvmrc', versionsApp({}, { '.nvmrc': 'lts/krypton\n' }), /^v24\.\d+\.\d+ npm\//],
     [
       'pnpm by packageManager',
@@ -67,13 +80,11 @@ describe('the versions that a project requires are used', () => {
       /^v\d+\.\d+\.\d+ pnpm\/9\.12\.0 /,
     ],
     ['pnpm by its lock file', versionsApp({}, { 'pnpm-lock.yaml': pnpmLock('6.0') }), / pnpm\/8\./],
-    ['Yarn 1', versionsApp({}, { 'yarn.lock': '# yarn lockfile v1\n\n\n' }), / yarn\/1\./],
-    ['Yarn 4', versionsApp({}, { 'yarn.lock': yarn4Lock, '.yarnrc.yml': '' }), / yarn\/4\./],
-    ['Bun', versionsApp({ dependencies: { 'is-number': '7.0.0' } }, { 'bun.lock': bunLock }), / bun\/1\./],
-  ])('%s', async (_, files, expected) => {
+  ])('%s, and the log names version and reason', async (name, files, expected) => {
     const app = await deploy(files);
     expect([app.ended.state, app.ended.state === 'live' ? '' : await app.log()]).toEqual(['live', '']);
     expect((await app.ask()).text).toMatch(expected);
+    expect(await app.log()).toMatch(reasons[name]!);
   });
 
   test.each([
@@ -126,7 +137,7 @@ describe('the versions that a project requires are used', () => {
   });
 });
 
-describe('a project that builds to files is served, whatever the method of the app', () => {
+describe.concurrent('a project that builds to files is served, whatever the method of the app', () => {
   test('plain pages', async () => {
     const app = await deploy({ 'index.html': '<h1>plain</h1>' }, { deploy_method: 'docker' });
     expect([app.ended.state, app.ended.method]).toEqual(['live', 'static']);
@@ -191,7 +202,7 @@ describe('a project that builds to files is served, whatever the method of the a
   });
 });
 
-describe('install, build and start are separate steps', () => {
+describe.concurrent('install, build and start are separate steps', () => {
   test('a start command in svc.yaml leaves the others as they are detected', async () => {
     const app = await deploy({
       'package.json': JSON.stringify({ name: 'steps', dependencies: { 'is-number': '7.0.0' } }),
@@ -218,7 +229,7 @@ describe('install, build and start are separate steps', () => {
   });
 });
 
-describe('a workspace', () => {
+describe.concurrent('a workspace', () => {
   const answering = (text: string) =>
     `require('node:http').createServer((_, r) => r.end(${text})).listen(process.env.PORT);`;
   const workspace: Files = {
@@ -234,11 +245,17 @@ describe('a workspace', () => {
     'apps/api/server.js': answering(`require('greet')`),
   };
 
-  test('is installed at its root, and its only app runs', async () => {
-    const app = await deploy(workspace);
+  test.each<[string, string, Files]>([
+    ['npm', 'npm install', {}],
+    ['Yarn 1', 'yarn install --frozen-lockfile', { 'yarn.lock': '# yarn lockfile v1\n\n\n' }],
+  ])('of %s is installed at its root, and its only app runs', async (_, install, lock) => {
+    const app = await deploy({ ...workspace, ...lock, 'apps/api/public/_redirects': '/old /new\n' });
     expect([app.ended.state, app.ended.state === 'live' ? '' : await app.log()]).toEqual(['live', '']);
     expect((await app.ask()).text).toBe('from another package');
-    expect(await app.log()).toContain('$ cd ../.. && npm install');
+    expect(await app.log()).toContain(`$ cd ../.. && ${install}`);
+    expect(await app.log()).toContain(
+      'Not applied: line 1 of _redirects: the server of the app answers all paths.',
+    );
   });
 
   test('with several apps names them, and build.dir chooses one', async () => {
@@ -257,7 +274,7 @@ describe('a workspace', () => {
   });
 });
 
-test('Python runs in a virtual environment of its own, with the command of the Procfile', async () => {
+test.concurrent('Python runs in a virtual environment of its own, with the command of the Procfile', async () => {
   const app = await deploy({
     'requirements.txt': '# nothing\n',
     Procfile: 'web: python serve_it.py\n',
@@ -275,7 +292,7 @@ http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Handler).serve_fo
   expect((await app.ask()).text).toBe('.venv');
 });
 
-test('an app that fails shows its last lines and the change that helps', async () => {
+test.concurrent('an app that fails shows its last lines and the change that helps', async () => {
   const app = await deploy({
     'package.json': JSON.stringify({ name: 'incomplete', scripts: { start: 'node server.js' } }),
     'server.js': `require('express')().listen(process.env.PORT);`,
@@ -292,7 +309,7 @@ test('an app that fails shows its last lines and the change that helps', async (
   );
 });
 
-test('a framework gets the variables that its adapters read', async () => {
+test.concurrent('a framework gets the variables that its adapters read', async () => {
   const names = ['GCP_BUILDPACKS', 'ORIGIN', 'PROTOCOL_HEADER', 'HOST_HEADER', 'SVC_APP_URL'];
   const values = `JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name] ?? null))`;
   const app = await deploy({
@@ -317,7 +334,7 @@ test('a framework gets the variables that its adapters read', async () => {
   ]);
 });
 
-test('an app can write into its own folder, and what it wrote is gone with the instance', async () => {
+test.concurrent('an app can write into its own folder, and what it wrote is gone with the instance', async () => {
   const app = await deploy({
     'svc.yaml': 'start: node run.js\n',
     'data/list.txt': 'first',
@@ -348,20 +365,6 @@ const npmLock = JSON.stringify({
   requires: true,
   packages: { '': { name: 'versions', version: '1.0.0' } },
 });
-
-const yarn4Lock = `# This file is generated by running "yarn install" inside your project.
-# Manual changes might be lost - proceed with caution!
-
-__metadata:
-  version: 8
-  cacheKey: 10c0
-
-"versions@workspace:.":
-  version: 0.0.0-use.local
-  resolution: "versions@workspace:."
-  languageName: unknown
-  linkType: soft
-`;
 
 const bunLock = `{
   "lockfileVersion": 1,

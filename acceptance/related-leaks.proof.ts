@@ -1,3 +1,3 @@
 import { relatedLeaks } from './suites/related-leaks.ts';
 
-relatedLeaks({ attempts: 4_000 });
+relatedLeaks({ attempts: 2_000 });

@@ -1,18 +1,15 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { nodeApp, staticSource } from './support/apps.ts';
-import { type Svc, svcFor } from './support/commands.ts';
+import { svcAs } from './support/commands.ts';
 import { type App, newApp } from './support/people.ts';
 import { type Files, folderOf } from './support/server.ts';
 import { askSite, siteOf, visitorCookie } from './support/sites.ts';
 import { keepAsking, until } from './support/until.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
-let world: World;
-let asOwner: Svc;
-beforeAll(async () => {
-  world = await newWorld();
-  asOwner = svcFor(world.tenant.server, { token: world.people.O.token, tenant: world.tenant.slug });
-});
+const world = useFixture(newWorld);
+const asOwner = svcAs(() => [world.tenant, world.people.O]);
 
 const newAppOf = (deploy_method: 'docker' | 'static') =>
   newApp(world.tenant, { owner: world.people.O }, { deploy_method });

@@ -1,15 +1,16 @@
 import { expect, test } from 'bun:test';
+import { freePort } from '../scripts/free-port.ts';
 import { createLoadClient, rawRequest } from './suites/load-client.ts';
 import { connectionTo, startWithWorkers, untilReplaced, workersOf } from './suites/workers.ts';
-import { hasNginx, startPlainNginx } from './support/nginx.ts';
 import { bearer } from './support/people.ts';
+import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
+import { hasNginx, startPlainNginx } from './support/reverse-proxies.ts';
 import { rowsWorld } from './support/rows.ts';
-import { freePort, type RunningServer, readMetrics, temporaryFolder } from './support/server.ts';
+import { hasS3Server, startS3 } from './support/s3.ts';
+import { endWith, type RunningServer, readMetrics, startServer, temporaryFolder } from './support/server.ts';
 import { newRelease, newSite, setVisibility } from './support/sites.ts';
 import { until } from './support/until.ts';
 
-const requestsMin = 100_000;
-const replacements = 6;
 const clients = 16;
 
 test.if(hasNginx)(
@@ -17,48 +18,62 @@ test.if(hasNginx)(
   async () => {
     const server = await startBehindNginx();
     const { requests, inserted } = await newRequests(server);
-    const seen = { answers: 0, failed: new Map<string, number>(), inserts: 0, replaced: 0 };
-    const fail = (what: string) => seen.failed.set(what, (seen.failed.get(what) ?? 0) + 1);
-
-    const isOver = () => seen.answers >= requestsMin && seen.replaced >= replacements;
-
-    async function ask(first: number): Promise<void> {
-      const client = createLoadClient(server.port);
-      for (let at = first; !isOver(); at++) {
-        const { name, text, status } = requests[at % requests.length]!;
-        try {
-          const answer = await client.send(text);
-          if (answer.status === status) seen.answers++;
-          else fail(`${name}: ${answer.status} ${answer.body.slice(0, 200)}`);
-          if (answer.status === 201) seen.inserts++;
-        } catch (error) {
-          fail(`${name}: ${error instanceof Error ? error.message : error}`);
-        }
-      }
-      client.close();
-    }
-
-    /** Spread over the requests. */
-    async function replace(): Promise<void> {
-      while (seen.replaced < replacements) {
-        const due = ((seen.replaced + 0.5) / replacements) * requestsMin;
-        await until('the next replacement is due', async () => seen.answers >= due, 600_000);
+    const seen = await askDuring(server.port, requests, {
+      requestsMin: 100_000,
+      changes: 6,
+      async change() {
         const before = workersOf(server);
         server.signal('SIGHUP');
         await untilReplaced(server, before);
-        seen.replaced++;
-      }
-    }
-
-    const startedAt = performance.now();
-    await Promise.all([replace(), ...Array.from({ length: clients }, (_, at) => ask(at * 7))]);
-    const seconds = (performance.now() - startedAt) / 1_000;
-    console.log(
-      `${seen.answers} answers in ${seconds.toFixed(1)} s, ${seen.replaced} times all workers replaced, ${[...seen.failed.values()].reduce((sum, count) => sum + count, 0)} failed`,
-    );
+      },
+    });
+    console.log(`${seen}, all workers replaced each time`);
     expect([...seen.failed]).toEqual([]);
     expect(await inserted()).toBe(seen.inserts);
     expect(await server.stop()).toBe(0);
+  },
+);
+
+test.if(hasNginx && hasPostgres15 && hasS3Server)(
+  'no request fails behind nginx with default settings while three copies are stopped and started one after the other',
+  async () => {
+    const [postgres, s3] = await Promise.all([startPostgres15(), startS3()]);
+    const port = freePort();
+    const env = {
+      ...(await s3.env()),
+      SVC_DATABASE_URL: postgres.url('postgres'),
+      SVC_SEED: 'none',
+      SVC_LOG_LEVEL: 'warn',
+      SVC_BASE_URL: `http://localhost:${port}`,
+      SVC_TRUSTED_PROXIES: 'loopback',
+      SVC_CHECK_ANSWERS: 'false',
+    };
+    const ports = [freePort(), freePort(), freePort()];
+    const start = (own: number, dataDir?: string) =>
+      startServer({ port, dataDir, env: { ...env, SVC_PORT: String(own) } });
+    const copies = await Promise.all(ports.map((own) => start(own)));
+    const stopNginx = await startPlainNginx(copies[0]!, {
+      upstreams: ports.map((own) => `127.0.0.1:${own}`),
+      folder: temporaryFolder(),
+    });
+    const { requests, inserted } = await newRequests(copies[0]!);
+    let next = 0;
+    const seen = await askDuring(port, requests, {
+      requestsMin: 20_000,
+      changes: copies.length,
+      async change() {
+        const at = next++;
+        expect(await copies[at]!.stop()).toBe(0);
+        copies[at] = await start(ports[at]!, copies[at]!.dataDir);
+      },
+    });
+    console.log(`${seen}, a copy stopped and started each time`);
+    expect([...seen.failed]).toEqual([]);
+    expect(await inserted()).toBe(seen.inserts);
+    await stopNginx();
+    expect(await Promise.all(copies.map((copy) => copy.stop()))).toEqual([0, 0, 0]);
+    await s3.stop();
+    await postgres.stop();
   },
 );
 
@@ -90,6 +105,59 @@ test('a worker that is killed is replaced, and requests to the other go on', asy
   expect(await server.stop()).toBe(0);
 });
 
+interface Seen {
+  answers: number;
+  inserts: number;
+  failed: Map<string, number>;
+  toString(): string;
+}
+
+/** Sends requests until so many are answered and all changes are made, which are spread over them. */
+async function askDuring(
+  port: number,
+  requests: readonly { name: string; text: string; status: number }[],
+  { requestsMin, changes, change }: { requestsMin: number; changes: number; change: () => Promise<void> },
+): Promise<Seen> {
+  const seen = { answers: 0, inserts: 0, failed: new Map<string, number>(), changed: 0 };
+  const fail = (what: string) => seen.failed.set(what, (seen.failed.get(what) ?? 0) + 1);
+  const isOver = () => seen.answers >= requestsMin && seen.changed >= changes;
+
+  async function ask(first: number): Promise<void> {
+    const client = createLoadClient(port);
+    for (let at = first; !isOver(); at++) {
+      const { name, text, status } = requests[at % requests.length]!;
+      try {
+        const answer = await client.send(text);
+        if (answer.status === status) seen.answers++;
+        else fail(`${name}: ${answer.status} ${answer.body.slice(0, 200)}`);
+        if (answer.status === 201) seen.inserts++;
+      } catch (error) {
+        fail(`${name}: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+    client.close();
+  }
+
+  async function changeAll(): Promise<void> {
+    while (seen.changed < changes) {
+      const due = ((seen.changed + 0.5) / changes) * requestsMin;
+      await until('the next change is due', async () => seen.answers >= due, 600_000);
+      await change();
+      seen.changed++;
+    }
+  }
+
+  const startedAt = performance.now();
+  await Promise.all([changeAll(), ...Array.from({ length: clients }, (_, at) => ask(at * 7))]);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const failed = [...seen.failed.values()].reduce((sum, count) => sum + count, 0);
+  return {
+    ...seen,
+    toString: () =>
+      `${seen.answers} answers in ${seconds.toFixed(1)} s, ${failed} failed, ${changes} changes`,
+  };
+}
+
 const untilTwo = (server: RunningServer) =>
   until(
     'two workers are ready',
@@ -109,12 +177,15 @@ async function startBehindNginx(): Promise<RunningServer> {
       SVC_CHECK_ANSWERS: 'false',
     },
   });
-  await startPlainNginx(server, { upstream: `127.0.0.1:${own}`, folder: temporaryFolder() });
+  endWith(
+    server,
+    await startPlainNginx(server, { upstreams: [`127.0.0.1:${own}`], folder: temporaryFolder() }),
+  );
   await untilTwo(server);
   return server;
 }
 
-/** Reads of a row, files of a site, calls of the API and inserts, in this order of frequency. */
+/** Files of a site, reads of a row, calls of the API and inserts, in this order of frequency. */
 async function newRequests(server: RunningServer) {
   const world = await rowsWorld(server);
   const table = await world.table(['title:text']);
@@ -138,29 +209,9 @@ async function newRequests(server: RunningServer) {
     status: 201,
     text: rawRequest('POST', written.path, { ...headers, 'content-type': 'application/json', body }),
   };
+  const files = (count: number) => Array<typeof file>(count).fill(file);
   return {
-    requests: [
-      row,
-      file,
-      row,
-      file,
-      row,
-      call,
-      row,
-      file,
-      row,
-      file,
-      row,
-      file,
-      row,
-      insert,
-      row,
-      file,
-      row,
-      call,
-      row,
-      file,
-    ],
+    requests: [row, ...files(5), row, ...files(4), call, row, ...files(4), insert, row, file],
     inserted: async () => (await written.send('GET', '/_count')).body.count as number,
   };
 }

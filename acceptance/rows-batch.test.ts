@@ -1,12 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { lines, ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { lines, ndjson, rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const count = async (table: TestTable) => (await table.send('GET', '/_count')).body.count;
 const values = async (table: TestTable) => (await table.list('?sort=a&per_page=200')).map(({ a }) => a);

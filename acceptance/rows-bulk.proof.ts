@@ -1,14 +1,12 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { bearer, caller, newApp } from './support/people.ts';
 import { newRandom } from './support/random.ts';
-import { insertLines, newTable, type RowsWorld, rowPaths, rowsWorld, Tally } from './support/rows.ts';
+import { insertLines, newTable, rowPaths, rowsWorld, Tally } from './support/rows.ts';
 import { type RunningServer, startEmbedded } from './support/server.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 test('changes by filter, of single rows and by batches at once: each row is claimed by exactly one', async () => {
   const random = newRandom();

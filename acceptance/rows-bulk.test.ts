@@ -1,29 +1,11 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { setApp } from './support/database.ts';
-import { bearer, type Call, done, newMember, type Person, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { done, newMember } from './support/people.ts';
+import { rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-let ada: Visitor;
-let ben: Visitor;
-
-interface Visitor extends Person {
-  of(table: TestTable): Call;
-}
-
-beforeAll(async () => {
-  world = await rowsWorld();
-  const { tenant, owner, server, app } = world;
-  await setApp(server, app.id, { visibility: 'invite_only' });
-  [ada, ben] = (await Promise.all([1, 2].map(newVisitor))) as [Visitor, Visitor];
-
-  async function newVisitor(): Promise<Visitor> {
-    const person = await newMember(tenant);
-    await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: person.id }));
-    const token = await tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
-    return { ...person, of: (table) => world.as(bearer({ token }), table) };
-  }
-});
+const world = useFixture(rowsWorld);
+const ada = useFixture(() => world.visitor());
+const ben = useFixture(() => world.visitor());
 
 /** Ten tasks, of which the even ones are open. */
 async function tasks(more: object = {}): Promise<TestTable> {

@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { createClient } from '../sdk/src/main.ts';
 import { svcFor } from './support/commands.ts';
 import { done } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 import { until } from './support/until.ts';
 
 interface Item {
@@ -12,11 +13,7 @@ interface Item {
   price: string;
 }
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const columns = ['title:text', 'qty:int:0', 'price:decimal(12,2):0'];
 const newItems = () => world.table(columns, { changes: true });

@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { foldEvents, openFeed } from './support/change-feed.ts';
 import { bearer, done, newMember } from './support/people.ts';
-import { grant, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { grant, rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const kept = { changes: true, history: '30d', soft_delete: '30d' };
 

@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { openFeed } from './support/change-feed.ts';
 import { admin } from './support/commands.ts';
 import { setApp } from './support/database.ts';
@@ -7,11 +8,7 @@ import { bearer, done, newMember, type Person, tokenThrough } from './support/pe
 import type { TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: GovernedWorld;
-
-beforeAll(async () => {
-  world = await governedWorld();
-});
+const world = useFixture(governedWorld);
 
 const columns = ['region:text', 'email:text', 'total:int:0', 'secret:text:nullable'];
 const newOrders = (read: string[] = ['none']) =>
@@ -114,7 +111,7 @@ describe('a change feed ends within a second, and nothing more is sent, when', (
     const feed = await follow(table, visitor);
     await feed.has('ready');
     const isListed = async () => (await own.as(bearer(visitor), table)('GET', '')).status === 200;
-    await setApp(own.server, own.app.id, { runtime: 'running', isDeployed: true });
+    await setApp(own.server, own.app.id, { runtime: 'running', is_deployed: true });
     for (const action of ['suspend', 'archive']) {
       await done(own.owner.call('POST', `${own.app.base}/${action}`));
       expect([action, await isListed(), feed.isOver()]).toEqual([action, true, false]);
@@ -183,6 +180,11 @@ describe('grants and policies decide about events as about lists:', () => {
       ['row', 14],
       ['ready', undefined],
     ]);
+    // Nor does an owner learn by a change of the table how many rows are hidden.
+    const checked = await table.shape('PATCH', '/columns/total', { checks: { max: 5 } });
+    expect([checked.status, checked.body.code]).toEqual([409, 'check_violation']);
+    expect(checked.body.detail).toStartWith('Rows have values of total that the change does not allow');
+    expect(checked.body.errors[0].detail).toStartWith('Rows break it: ');
     const masks = [{ column: 'total', kind: 'round', args: { to: 10 } }];
     await world.policy(world.pathOf(table), { enforced: true, masks });
     await until('the feed ends', async () => filtered.isOver(), 1_000);

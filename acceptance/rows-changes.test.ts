@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { type FeedEvent, openFeed } from './support/change-feed.ts';
-import { setApp } from './support/database.ts';
-import { bearer, done, newMember, tokenThrough } from './support/people.ts';
-import { grant, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { bearer, done, newMember } from './support/people.ts';
+import { grant, rowsWorld, type TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const followed = (columns: readonly unknown[], more = {}) => world.table(columns, { changes: true, ...more });
 
@@ -172,9 +168,7 @@ describe('a change feed', () => {
 
 describe('what a subscriber sees', () => {
   test('is what they may read: rows of others, hidden columns and deletes of them do not appear', async () => {
-    const { app, tenant, server } = world;
     const table = await followed(['person:uuid', 'title:text', 'salary:int:0'], { owner_column: 'person' });
-    await setApp(server, app.id, { visibility: 'invite_only' });
     await done(
       table.shape('PUT', '/access', {
         read: ['own', 'title=eq.public'],
@@ -182,12 +176,8 @@ describe('what a subscriber sees', () => {
         columns: { salary: { read: ['role:hr'] } },
       }),
     );
-    const [ada, bob] = [await newMember(tenant), await newMember(tenant)];
-    const as = async (person: typeof ada) => {
-      await done(world.owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: person.id }));
-      return bearer({ token: await tokenThrough(server, person, `${tenant.slug}/${app.slug}`) });
-    };
-    const credential = await as(ada);
+    const [ada, bob] = [await world.visitor(), await world.visitor()];
+    const credential = bearer({ token: ada.through });
     const feed = await follow(table, '?snapshot=true', credential);
     await feed.has('ready');
     const own = world.as(credential, table);

@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { newPerson } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const member = () => newPerson(world.server, { tenant: world.tenant.slug, role: 'tenant_member' });
 

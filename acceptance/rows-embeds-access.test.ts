@@ -1,33 +1,21 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { setApp } from './support/database.ts';
-import { bearer, type Call, done, newMember, type Person, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { governedWorld } from './support/governed.ts';
+import { bearer, type Call, done, newMember, type Person } from './support/people.ts';
+import type { TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-let connectorId: string;
-let ada: Person;
-let mona: Person;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-  const { tenant, owner, app, server } = world;
-  await setApp(server, app.id, { visibility: 'public' });
-  await done(tenant.admin.call('PATCH', `${tenant.base}/members/${owner.id}`, { role: 'tenant_admin' }));
-  const body = { name: 'Tables', slug: 'tables', kind: 'tables', app: app.slug };
-  connectorId = (await done(owner.call('POST', `${tenant.base}/connectors`, body))).id;
-  [ada, mona] = (await Promise.all([newMember(tenant), newMember(tenant)])) as [Person, Person];
-  await done(owner.call('POST', `${tenant.base}/apps/${app.id}/roles`, { role: 'manager', user: mona.id }));
+const world = useFixture(governedWorld);
+const ada = useFixture(() => newMember(world.tenant));
+const mona = useFixture(async () => {
+  const person = await newMember(world.tenant);
+  const role = { role: 'manager', user: person.id };
+  await done(world.owner.call('POST', `${world.app.base}/roles`, role));
+  return person;
 });
 
-const tokens = new Map<Person, Promise<string>>();
-
-const through = async (person: Person, table: TestTable): Promise<Call> => {
-  const { server, tenant, app } = world;
-  const token = tokens.get(person) ?? tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
-  tokens.set(person, token);
-  return world.as(bearer({ token: await token }), table);
-};
+const through = async (person: Person, table: TestTable): Promise<Call> =>
+  world.as(bearer({ token: await world.through(person) }), table);
 
 /** Customers of two regions, each with one order; notes on orders have an owner. */
 async function shop(access: { customers?: unknown; notes?: unknown } = {}) {
@@ -102,10 +90,15 @@ describe('related rows of a table with rules', () => {
     const named = async (no: number) => (await done(ask(no))).data[0].customer?.name;
     expect([await named(1), await named(2), await named(1)]).toEqual(['Europe', 'America', 'Europe']);
     expect((await done(ask(2, '&customer.name=eq.Europe'))).data).toEqual([]);
+    const sendPlain = await through(ada, customers);
+    const plain = async () => (await done(sendPlain('GET', '?sort=name'))).data as Record<string, unknown>[];
+    for (const _ of [1, 2]) expect((await plain()).map(({ name }) => name)).toEqual(['America', 'Europe']);
     await done(customers.shape('PUT', '/access', { read: ['region=eq.eu'] }));
     expect([await named(1), await named(2)]).toEqual(['Europe', undefined]);
+    expect((await plain()).map(({ name }) => name)).toEqual(['Europe']);
     await done(customers.shape('POST', '/columns', { name: 'city', type: 'text', nullable: true }));
     expect((await done(ask(1))).data[0].customer).toMatchObject({ city: null });
+    expect(await plain()).toMatchObject([{ name: 'Europe', city: null }]);
     await done(customers.shape('PUT', '/access', { read: ['role:manager'] }));
     expect((await ask(1)).body.code).toBe('unknown_column');
   });
@@ -130,6 +123,13 @@ describe('related rows of a table with rules', () => {
     await same(send, 'select=customer(nope)', 'select=nothing(nope)');
     await same(send, 'customer.name=eq.x', 'nothing.name=eq.x');
     await same(send, 'sort=customer.name', 'sort=nothing.name');
+    // Nor does an error name the table.
+    await done(hidden.orders.shape('PUT', '/access', { preset: 'read-write' }));
+    const wrong = { no: 4, customer: crypto.randomUUID() };
+    const detailFor = async (call: Call, given: object) => (await call('POST', '', given)).body.detail;
+    expect(await detailFor(send, wrong)).toBe('customer refers to a row that does not exist');
+    const named = `customer refers to a row of ${hidden.customers.name} that does not exist`;
+    expect(await detailFor(await through(mona, hidden.orders), wrong)).toBe(named);
     expect((await (await through(mona, hidden.orders))('GET', '?select=customer(name)')).status).toBe(200);
 
     const column = await shop({
@@ -166,7 +166,7 @@ describe('related rows of a table with rules', () => {
     const { tenant, app } = world;
     const policy = {
       name: `policy ${customers.name}`,
-      connector_id: connectorId,
+      connector_id: world.connectorId,
       resource_path: `${app.slug}/${customers.name}`,
       row_filter: 'region=eq.us',
       masks: [{ column: 'name', kind: 'partial', args: { first: 1, last: 0 } }],
@@ -186,7 +186,7 @@ describe('related rows of a table with rules', () => {
     const { tenant, app } = world;
     const policy = {
       name: `logged ${customers.name}`,
-      connector_id: connectorId,
+      connector_id: world.connectorId,
       resource_path: `${app.slug}/${customers.name}`,
       row_filter: 'region=neq.none',
       enforced: true,

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { openServerDatabase } from './support/database.ts';
 import { done } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 describe('lists with many related rows', () => {
   const kids = 130;

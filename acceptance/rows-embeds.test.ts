@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { type Blog, newBlog } from './support/blog.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { newBlog } from './support/blog.ts';
 import { done } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 
-let world: RowsWorld;
-let blog: Blog;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-  blog = await newBlog(world);
-});
+const world = useFixture(rowsWorld);
+const blog = useFixture(() => newBlog(world));
 
 const list = async (table: string, search: string) => (await blog.get(table, search)).data;
 

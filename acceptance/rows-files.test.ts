@@ -1,25 +1,20 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { appToken } from './suites/connector-principals.ts';
 import { svcFor } from './support/commands.ts';
-import { setApp } from './support/database.ts';
-import { bearer, type Call, done, newMember, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { bearer, type Call, caller, done } from './support/people.ts';
+import { rowsWorld } from './support/rows.ts';
 import { temporaryFolder } from './support/server.ts';
 
-let world: RowsWorld;
-let pets: TestTable;
 const bytes = Buffer.from('89504e470d0a1a0a00', 'hex');
 const photo = { column: 'photo', name: 'käfer & co.png', type: 'image/png', size: bytes.length };
 
-beforeAll(async () => {
-  world = await rowsWorld();
-  pets = await world.table([
-    'name:text',
-    'photo:file(max=1KB,types=image/*):nullable',
-    'papers:file:nullable',
-  ]);
-});
+const world = useFixture(rowsWorld);
+const pets = useFixture(() =>
+  world.table(['name:text', 'photo:file(max=1KB,types=image/*):nullable', 'papers:file:nullable']),
+);
 
 async function upload(
   send: Call,
@@ -137,18 +132,12 @@ describe('a file of a row', () => {
   });
 
   test('is for those who may read its row and column, and uploaded by those who may write the column', async () => {
-    const { tenant, owner, server, app } = world;
-    await setApp(server, app.id, { visibility: 'invite_only' });
-    const [ada, ben] = [await newMember(tenant), await newMember(tenant)];
-    for (const { id } of [ada, ben])
-      await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: id }));
+    const [ada, ben] = [await world.visitor(), await world.visitor()];
     const columns = ['by:uuid', 'photo:file:nullable', 'secret:file:nullable'];
     const table = await world.table(columns, { owner_column: 'by' });
     const rules = { columns: { secret: { read: ['role:hr'], write: ['none'] } } };
     await done(table.shape('PUT', '/access', rules));
-    const through = async (person: typeof ada) =>
-      world.as(bearer({ token: await tokenThrough(server, person, `${tenant.slug}/${app.slug}`) }), table);
-    const [asAda, asBen] = [await through(ada), await through(ben)];
+    const [asAda, asBen] = [ada.of(table), ben.of(table)];
     const file = await upload(asAda);
     const row = await done(asAda('POST', '', { photo: file.id }));
     const secret = await upload(table.send, { ...photo, column: 'secret' });
@@ -162,6 +151,45 @@ describe('a file of a row', () => {
     expect((await world.tenant.outsider.call('POST', `${table.path}/_files`, photo)).status).toBe(404);
     await done(table.shape('PUT', '/access', { insert: ['none'], update: ['none'] }));
     expect((await asAda('POST', '/_files', photo)).status).toBe(403);
+  });
+
+  test('is no object of the storage that owners, the app and service accounts manage', async () => {
+    const { server, owner, tenant, app } = world;
+    const base = `${tenant.base}/apps/${app.id}`;
+    const { id } = await upload(pets.send);
+    const [row] = await pets.insert({ name: 'rex', photo: id });
+    const key = `_rows/${pets.id}/3/${id}`;
+    const before = await done(owner.call('GET', `${base}/storage`));
+    const account = await done(
+      owner.call('POST', `${base}/service-accounts`, { name: 'backup', actions: ['storage'] }),
+    );
+    const secret = await done(
+      owner.call('POST', `${base}/service-accounts/${account.id}/tokens`, { name: 'night' }),
+    );
+    for (const token of [owner.token, await appToken(world, app), secret.secret]) {
+      const send = caller(server, bearer({ token }), `${base}/storage`);
+      const code = async (...call: Parameters<Call>) => {
+        const { status, body } = await send(...call);
+        return [status, body?.code];
+      };
+      const file = 'own.txt';
+      const { put_url, headers } = await done(send('POST', '/upload-url', { key: file }));
+      await fetch(put_url, { method: 'PUT', headers, body: 'own' });
+      for (const query of ['', '?prefix=_rows/', `?prefix=_rows/${pets.id}`, '?prefix=_', '?delimiter=/']) {
+        const { items, prefixes } = await done(send('GET', `/objects${query}`));
+        const own = query.startsWith('?prefix') ? [] : [file];
+        expect([query, items.map((item: { key: string }) => item.key), prefixes]).toEqual([query, own, []]);
+      }
+      expect(await code('GET', `/url?key=${key}`)).toEqual([404, 'not_found']);
+      expect(await code('DELETE', `/objects?key=${key}`)).toEqual([404, 'not_found']);
+      expect(await code('POST', '/copy', { from: key, to: 'copy' })).toEqual([404, 'not_found']);
+      const refused = [400, 'validation_failed'];
+      expect(await code('POST', '/copy', { from: file, to: key })).toEqual(refused);
+      expect(await code('POST', '/upload-url', { key })).toEqual(refused);
+      await done(send('DELETE', `/objects?key=${file}`));
+    }
+    expect(await done(owner.call('GET', `${base}/storage`))).toEqual(before);
+    expect((await download(pets.send, row.id)).status).toBe(200);
   });
 
   test('has no default, no index and no groups; its limits can change', async () => {

@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { patientMs } from '../scripts/patience.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const found = async (table: TestTable, search: string) =>
   (await table.list(`?select=x&sort=x&per_page=200&${search}`)).map(({ x }) => x);

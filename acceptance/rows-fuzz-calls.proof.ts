@@ -1,3 +1,3 @@
 import { relatedFuzz } from './suites/related-fuzz.ts';
 
-relatedFuzz({ embeds: 5_000, calls: 20_000 });
+relatedFuzz({ embeds: 5_000, calls: 6_000 });

@@ -1,12 +1,9 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { done } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 test('a row with searched words, a reference and a file is restored with all of them', async () => {
   const authors = await world.table(['name:text']);

@@ -1,14 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { svcFor } from './support/commands.ts';
-import { setApp } from './support/database.ts';
-import { bearer, done, newMember, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { done } from './support/people.ts';
+import { rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const newTable = (columns: readonly unknown[] = ['title:text', 'qty:int:0'], more = {}) =>
   world.table(columns, { history: '30d', soft_delete: '30d', ...more });
@@ -37,15 +33,12 @@ describe('the history of a row', () => {
   });
 
   test('shows nobody a row or column that they may not read, nor who else works with the rows', async () => {
-    const { app, tenant, server, owner } = world;
-    await setApp(server, app.id, { visibility: 'invite_only' });
-    const ada = await newMember(tenant);
-    await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: ada.id }));
-    const token = await tokenThrough(server, ada, `${tenant.slug}/${app.slug}`);
+    const { owner } = world;
+    const ada = await world.visitor();
     const table = await newTable(['person:uuid', 'title:text', 'salary:int:0'], { owner_column: 'person' });
     const columns = { salary: { read: ['role:hr'] } };
     await done(table.shape('PUT', '/access', { read: ['own'], write: ['own'], columns }));
-    const send = world.as(bearer({ token }), table);
+    const send = ada.of(table);
     const [mine] = await table.insert({ person: ada.id, title: 'mine', salary: 5 });
     const [other] = await table.insert({ person: owner.id, title: 'secret' });
     for (const { id } of [mine, other]) await done(table.send('DELETE', `/${id}`));
@@ -144,6 +137,73 @@ describe('a change of many rows', () => {
     expect((await sorted())[0].title).toBe('again');
     expect((await table.send('POST', '/_restore', { request_id: 'unknown' })).status).toBe(404);
     expect((await table.send('POST', '/_restore', {})).status).toBe(400);
+  });
+
+  test('is undone after columns were added and dropped, with their defaults', async () => {
+    const table = await newTable(['title:text', 'qty:int:0', 'gone:text:nullable']);
+    const [tea, pot] = await table.insert({ title: 'Tea', gone: 'x' }, { title: 'Pot' });
+    await done(table.send('DELETE', `/${tea.id}`));
+    const updated = await table.send('PATCH', '?title=Pot', { qty: 5 });
+    for (const column of [
+      { name: 'x', type: 'int', default: 3 },
+      { name: 'note', type: 'text', nullable: true },
+      { name: 'at', type: 'timestamptz', default: 'now()' },
+      { name: 'no', type: 'autonumber' },
+    ])
+      await done(table.shape('POST', '/columns', column));
+    expect((await table.shape('DELETE', '/columns/gone')).status).toBe(204);
+    expect((await done(table.send('POST', `/${tea.id}/_restore`))).restored).toBe(1);
+    const request_id = updated.headers.get('x-request-id');
+    expect((await done(table.send('POST', '/_restore', { request_id }))).restored).toBe(1);
+    expect(await table.list('?sort=title&select=title,qty,x,note,no')).toEqual([
+      { title: 'Pot', qty: 0, x: 3, note: null, no: 1 },
+      { title: 'Tea', qty: 0, x: 3, note: null, no: 2 },
+    ]);
+    // A value that nobody knows is no reason to try again.
+    for (const { id } of [tea, pot]) await done(table.send('DELETE', `/${id}`));
+    await done(table.shape('POST', '/columns', { name: 'must', type: 'int' }));
+    const { status, body } = await table.send('POST', `/${tea.id}/_restore`);
+    expect([status, body.code]).toEqual([409, 'restore_conflict']);
+    expect(body.detail).toContain('must');
+  });
+
+  test('is undone by people who may not change columns that it left as they were', async () => {
+    const ada = await world.visitor();
+    const access = { read: ['any'], write: ['any'], columns: { qty: { write: ['role:keeper'] } } };
+    const table = await newTable(undefined, { access });
+    const send = ada.of(table);
+    const [row] = await table.insert({ title: 'Tea', qty: 1 });
+    const changed = await send('PATCH', '?title=Tea', { title: 'Pot' });
+    const request_id = changed.headers.get('x-request-id');
+    expect((await done(send('POST', '/_restore', { request_id }))).restored).toBe(1);
+    expect((await done(send('GET', `/${row.id}`))).title).toBe('Tea');
+    // A change that they may not make is refused for this reason.
+    await done(table.shape('PUT', '/access', { ...access, columns: {} }));
+    const both = await send('PATCH', '?title=Tea', { qty: 5 });
+    expect(both.status).toBe(200);
+    await done(table.shape('PUT', '/access', access));
+    const refused = await send('POST', '/_restore', { request_id: both.headers.get('x-request-id') });
+    expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
+  });
+
+  test('is undone by the rights that it takes: updates without the right to insert rows', async () => {
+    const ada = await world.visitor();
+    const access = { read: ['any'], insert: ['none'], update: ['any'], delete: ['any'] };
+    const table = await newTable(undefined, { access });
+    const send = ada.of(table);
+    const [row] = await table.insert({ title: 'Tea', qty: 1 });
+    const undo = async (changed: { headers: Headers }) =>
+      send('POST', '/_restore', { request_id: changed.headers.get('x-request-id') });
+    const updated = await send('PATCH', '?title=Tea', { title: 'Pot' });
+    expect((await undo(updated)).body).toEqual({ restored: 1, ids: [row.id] });
+    const refused = await undo(await send('DELETE', '?title=Tea'));
+    expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
+    expect((await send('POST', `/${row.id}/_restore`)).status).toBe(403);
+    await done(table.shape('PUT', '/access', { ...access, insert: ['any'], update: ['none'] }));
+    const again = await send('POST', `/${row.id}/_restore`);
+    expect(again.body).toEqual({ restored: 1, ids: [row.id] });
+    await done(table.shape('PUT', '/access', { ...access, update: ['none'] }));
+    expect((await undo(updated)).status).toBe(403);
   });
 
   test('svc rows history, trash and restore', async () => {

@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { countRows, ndjson, type RowsWorld, rowsWorld } from './support/rows.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { countRows, ndjson, rowsWorld } from './support/rows.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 describe('Idempotency-Key', () => {
   const key = () => ({ 'idempotency-key': crypto.randomUUID() });

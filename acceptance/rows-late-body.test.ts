@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { newPerson } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { rowsWorld } from './support/rows.ts';
 import { rawStream, slowRequest } from './support/sockets.ts';
 
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const json = { 'content-type': 'application/json' };
 const member = () => newPerson(world.server, { tenant: world.tenant.slug, role: 'tenant_member' });

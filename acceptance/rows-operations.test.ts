@@ -1,22 +1,14 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { setApp } from './support/database.ts';
-import { bearer, type Call, caller, done, newMember, type Person, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { type Call, done } from './support/people.ts';
+import { rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-let asOwner: Call;
-let ada: Person & { send: Call };
-
-beforeAll(async () => {
-  world = await rowsWorld();
-  const { tenant, owner, server, app, data } = world;
-  await setApp(server, app.id, { visibility: 'invite_only' });
-  asOwner = caller(server, bearer(owner), data);
-  const person = await newMember(tenant);
-  await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: person.id }));
-  const token = await tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
-  ada = { ...person, send: caller(server, bearer({ token }), data) };
+const world = useFixture(rowsWorld);
+const ada = useFixture(async () => {
+  const visitor = await world.visitor();
+  return { ...visitor, send: visitor.of({ path: world.data }) };
 });
+const asOwner: Call = (method, path, ...rest) => world.owner.call(method, `${world.data}${path}`, ...rest);
 
 async function shop(): Promise<{ orders: TestTable; lines: TestTable }> {
   const orders = await world.table(['customer:text', 'total:int:nullable']);

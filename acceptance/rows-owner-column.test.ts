@@ -147,6 +147,37 @@ test('a preview that conflicts with a hidden row gets the answer of the real cal
   expect((await theirs('POST', '', { a: 3, k: 'hidden' })).status).toBe(409);
 });
 
+test('a preview that refers to a hidden row, or deletes one that hidden rows refer to, is limited too', async () => {
+  const hidden = await world.table(['name:text'], { access: 'closed' });
+  const [ada, ben] = [await world.visitor(), await world.visitor()];
+  const child = await world.table([`to:ref:${hidden.name}`], { access: 'read-write' });
+  const parent = await world.table(['name:text'], { access: 'read-write' });
+  const closed = await world.table([`to:ref:${parent.name}`], { access: 'closed' });
+  const [used, free] = await parent.insert({ name: 'used' }, { name: 'free' });
+  await closed.insert({ to: used.id });
+  const wrong = { to: crypto.randomUUID() };
+  const operation = { op: 'insert', table: child.name, values: wrong };
+  const previews = {
+    single: () => ada.of(child)('POST', '?dry_run=true', wrong),
+    many: () => ada.of(child)('POST', '?dry_run=true', lines([wrong, wrong]), ndjson),
+    plan: () => ada.of(child)('POST', '', wrong, { 'if-plan': 'none' }),
+    batch: () => ada.of({ path: world.data })('POST', '/_batch?dry_run=true', { operations: [operation] }),
+  };
+  const real = await ada.of(child)('POST', '', wrong);
+  expect(comparable(await previews.single())).toEqual(comparable(real));
+  for (let count = 1; count < 20; count++)
+    expect((await Object.values(previews)[count % 4]?.())?.status).toBe(400);
+  for (const preview of Object.values(previews)) expect((await preview()).status).toBe(429);
+  const deletion = (row: { id: string }, search = '?dry_run=true') =>
+    ben.of(parent)('DELETE', `/${row.id}${search}`);
+  expect(comparable(await deletion(used))).toEqual(comparable(await deletion(used, '')));
+  for (let count = 1; count < 20; count++) expect((await deletion(used)).status).toBe(409);
+  for (const row of [used, free]) expect((await deletion(row)).status).toBe(429);
+  // The owner sees all of them.
+  for (let count = 0; count < 21; count++)
+    expect((await child.send('POST', '?dry_run=true', wrong)).status).toBe(400);
+});
+
 test('a preview that conflicts is not counted for people who see all rows', async () => {
   const { table } = await owned();
   await table.insert({ a: 1, k: 'x' });

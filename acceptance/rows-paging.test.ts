@@ -1,12 +1,10 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { bearer } from './support/people.ts';
-import { type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { rowsWorld, type TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 interface Page {
   data: { id: string; [column: string]: unknown }[];

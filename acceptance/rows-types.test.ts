@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { comesBack, filterRefused, refused } from './suites/row-values.ts';
-import { ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { ndjson, rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const ofType = (type: string) => world.table([`x:${type}`]);
 const found = async (table: TestTable, search: string) =>

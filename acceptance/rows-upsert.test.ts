@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { openServerDatabase } from './support/database.ts';
-import { countRows, lines, ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { countRows, lines, ndjson, rowsWorld, type TestTable } from './support/rows.ts';
 
-let world: RowsWorld;
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const merge = { ...ndjson, prefer: 'resolution=merge-duplicates' };
 const ignore = { ...ndjson, prefer: 'resolution=ignore-duplicates' };

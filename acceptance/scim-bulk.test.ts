@@ -8,6 +8,7 @@ import {
   newUser,
   patchOf,
 } from './support/scim.ts';
+import { core, enterprise } from './support/scim-user.ts';
 
 describe('the version of a resource', () => {
   test('is its ETag; an unchanged resource is 304, a changed one is sent', async () => {
@@ -33,7 +34,11 @@ describe('the version of a resource', () => {
     const group = await directory.done('POST', '/Groups', { displayName: 'Tour Guides' });
     const path = `/Groups/${group.id}`;
     await directory.done('PATCH', path, patchOf({ op: 'add', path: 'members', value: [{ value: user.id }] }));
-    expect((await directory.done('GET', path)).meta.version).not.toBe(group.meta.version);
+    const { meta } = await directory.done('GET', path);
+    expect([meta.version === group.meta.version, meta.lastModified > group.meta.lastModified]).toEqual([
+      false,
+      true,
+    ]);
     expect((await directory.done('GET', `/Users/${user.id}`)).meta.version).not.toBe(user.meta.version);
   });
 
@@ -47,7 +52,8 @@ describe('the version of a resource', () => {
     const first = resource.meta.version;
     const rename = patchOf({ op: 'replace', path: 'displayName', value: 'First' });
     const changed = await directory.call('PATCH', path, rename, { 'if-match': first });
-    expect([changed.status, changed.headers.get('etag')]).toEqual([200, changed.body.meta.version]);
+    const second = (await directory.done('GET', path)).meta.version;
+    expect([changed.status, changed.headers.get('etag')]).toEqual([name === 'Users' ? 200 : 204, second]);
     for (const [method, body] of [
       ['PUT', { ...resource, displayName: 'Second' }],
       ['PATCH', patchOf({ op: 'replace', path: 'displayName', value: 'Second' })],
@@ -57,9 +63,7 @@ describe('the version of a resource', () => {
       expect([method, refused.status, isScimError(refused)]).toEqual([method, 412, true]);
     }
     expect((await directory.done('GET', path)).displayName).toBe('First');
-    const removed = await directory.call('DELETE', path, undefined, {
-      'if-match': changed.body.meta.version,
-    });
+    const removed = await directory.call('DELETE', path, undefined, { 'if-match': second });
     expect(removed.status).toBe(204);
   });
 });
@@ -126,7 +130,12 @@ describe('a bulk request', () => {
   // The example of RFC 7644 §3.7.3.
   test('creates, replaces, changes and deletes; each result has location and version', async () => {
     const { t, directory } = await newTenantWithDirectory();
-    const [bob, alice, eve] = [await newUser(directory), await newUser(directory), await newUser(directory)];
+    const [bob, dave, eve] = [
+      await newUser(directory),
+      await newUser(directory, { nickName: 'Davey' }),
+      await newUser(directory),
+    ];
+    const userName = address();
     const answer = await directory.done(
       'POST',
       '/Bulk',
@@ -141,9 +150,13 @@ describe('a bulk request', () => {
           },
           {
             method: 'PATCH',
-            path: `/Users/${alice.id}`,
-            version: alice.meta.version,
-            data: patchOf({ op: 'replace', path: 'displayName', value: 'Alice' }),
+            path: `/Users/${dave.id}`,
+            version: dave.meta.version,
+            // A list alone, as in the RFC.
+            data: [
+              { op: 'remove', path: 'nickName' },
+              { op: 'add', path: 'userName', value: userName },
+            ],
           },
           { method: 'DELETE', path: `/Users/${eve.id}`, version: eve.meta.version },
         ],
@@ -157,6 +170,8 @@ describe('a bulk request', () => {
     expect(replaced.location).toBe(`${t.server.baseUrl}/scim/v2/Users/${bob.id}`);
     const now = await directory.done('GET', `/Users/${bob.id}`);
     expect([now.displayName, now.meta.version]).toEqual(['Bob', replaced.version]);
+    const patched = await directory.done('GET', `/Users/${dave.id}`);
+    expect([patched.userName, patched.nickName]).toEqual([userName, undefined]);
     expect((await directory.call('GET', `/Users/${eve.id}`)).status).toBe(404);
     const audit = await done(t.admin.call('GET', `${t.base}/audit?target_id=${bob.id}`));
     expect(audit.items[0].actor).toMatchObject({ kind: 'scim', id: directory.tokenId });
@@ -181,15 +196,34 @@ describe('a bulk request', () => {
           path: '/Users/bulkId:qwerty',
           data: patchOf({ op: 'replace', value: { active: false } }),
         },
+        {
+          method: 'POST',
+          path: '/Users',
+          bulkId: 'managed',
+          data: {
+            ...userOf(),
+            schemas: [core, enterprise],
+            [enterprise]: { employeeNumber: '11250', manager: { value: 'bulkId:qwerty' } },
+          },
+        },
+        {
+          method: 'PATCH',
+          path: '/Groups/bulkId:ytrewq',
+          data: patchOf({ op: 'replace', path: 'displayName', value: 'Guides' }),
+        },
       ]),
     );
-    expect(statuses(answer)).toEqual(['201', '201', '200']);
-    const [group, user] = answer.Operations.map(({ location }: { location: string }) =>
+    expect(statuses(answer)).toEqual(['201', '201', '200', '201', '204']);
+    const [group, user, , managed] = answer.Operations.map(({ location }: { location: string }) =>
       location.split('/').at(-1),
     );
-    expect(
-      (await directory.done('GET', `/Groups/${group}`)).members.map(({ value }: { value: string }) => value),
-    ).toEqual([user]);
+    const { displayName, members, meta } = await directory.done('GET', `/Groups/${group}`);
+    expect([displayName, members.map(({ value }: { value: string }) => value)]).toEqual(['Guides', [user]]);
+    expect(answer.Operations[4]).toMatchObject({ location: meta.location, version: meta.version });
+    expect((await directory.done('GET', `/Users/${managed}`))[enterprise]).toEqual({
+      employeeNumber: '11250',
+      manager: { value: user },
+    });
     expect((await directory.done('GET', `/Users/${user}`)).active).toBe(false);
   });
 
@@ -236,6 +270,10 @@ describe('a bulk request', () => {
       ]),
     );
     expect(statuses(answer)).toEqual(['400', '400', '400', '400', '409', '409', '409', '409', '412', '404']);
+    // §3.7: location is "REQUIRED in a response, except in the event of a POST failure".
+    expect(answer.Operations[8].location).toBe(user.meta.location);
+    expect(answer.Operations[9].location).toStartWith(user.meta.location.slice(0, -user.id.length));
+    expect(answer.Operations[3].location).toBeUndefined();
     expect((await directory.done('GET', '/Groups')).totalResults).toBe(0);
   });
 

@@ -57,16 +57,20 @@ describe('Okta', () => {
 
     // Okta reads the user, changes the whole and sends it back.
     const read = (await call('GET', `/Users/${id}`)).body;
-    const put = await call('PUT', `/Users/${id}`, {
+    const changed = {
       ...read,
-      name: { givenName: 'Another', middleName: '', familyName: 'User' },
+      name: { givenName: 'Another', middleName: 'Excited', familyName: 'User' },
+      emails: [{ primary: true, value: user.userName, type: 'work', display: user.userName }],
       displayName: 'Another User',
+    };
+    const put = await call('PUT', `/Users/${id}`, changed);
+    const { meta: _meta, ...stored } = changed;
+    expect([put.status, put.body]).toMatchObject([200, stored]);
+    const emptied = await call('PUT', `/Users/${id}`, {
+      ...changed,
+      name: { givenName: 'Another', middleName: '', familyName: 'User' },
     });
-    expect([put.status, put.body.name.givenName, put.body.name.middleName]).toEqual([
-      200,
-      'Another',
-      undefined,
-    ]);
+    expect([emptied.status, emptied.body.name.middleName]).toEqual([200, undefined]);
     const { items } = await done(t.admin.call('GET', `${t.base}/members?q=${user.userName}`));
     expect(items).toMatchObject([{ name: 'Another User', status: 'active' }]);
 
@@ -77,6 +81,9 @@ describe('Okta', () => {
     const password = await patch({ password: 'new-password' });
     expect([password.status, password.text.includes('new-password')]).toEqual([200, false]);
     expect((await patch({ active: true })).body.active).toBe(true);
+    // An integration that an administrator makes with the wizard of Okta sends the whole user instead.
+    for (const active of [false, true])
+      expect((await call('PUT', `/Users/${id}`, { ...changed, active })).body.active).toBe(active);
   });
 
   test('pushes a group: creation, rename, members by PATCH and by PUT, deletion', async () => {
@@ -90,20 +97,24 @@ describe('Okta', () => {
     const created = await call('POST', '/Groups', { schemas: [groupSchema], displayName, members: [] });
     expect([created.status, created.body.displayName]).toEqual([201, displayName]);
     const { id } = created.body;
-    const patch = (...Operations: object[]) =>
-      call('PATCH', `/Groups/${id}`, { schemas: [patchSchema], Operations });
-    const renamed = await patch({ op: 'replace', value: { id, displayName: `${displayName} 2` } });
-    expect([renamed.status, renamed.body.displayName]).toEqual([200, `${displayName} 2`]);
+    // "The SCIM server response to PATCH method requests can also be a HTTP 204 response, with no body returned."
+    const patched = async (...Operations: object[]) => {
+      const { status, text } = await call('PATCH', `/Groups/${id}`, { schemas: [patchSchema], Operations });
+      expect([status, text]).toEqual([204, '']);
+      return (await call('GET', `/Groups/${id}`)).body;
+    };
+    const renamed = await patched({ op: 'replace', value: { id, displayName: `${displayName} 2` } });
+    expect(renamed.displayName).toBe(`${displayName} 2`);
     const display = first.userName;
-    const added = await patch({ op: 'add', path: 'members', value: [{ value: first.id, display }] });
-    expect(membersOf(added.body)).toEqual([first.id]);
-    const swapped = await patch(
+    const added = await patched({ op: 'add', path: 'members', value: [{ value: first.id, display }] });
+    expect(membersOf(added)).toEqual([first.id]);
+    const swapped = await patched(
       { op: 'remove', path: `members[value eq "${first.id}"]` },
       { op: 'add', path: 'members', value: [{ value: second.id, display: second.userName }] },
     );
-    expect(membersOf(swapped.body)).toEqual([second.id]);
-    const replaced = await patch({ op: 'replace', path: 'members', value: [{ value: first.id, display }] });
-    expect(membersOf(replaced.body)).toEqual([first.id]);
+    expect(membersOf(swapped)).toEqual([second.id]);
+    const replaced = await patched({ op: 'replace', path: 'members', value: [{ value: first.id, display }] });
+    expect(membersOf(replaced)).toEqual([first.id]);
     const put = await call('PUT', `/Groups/${id}`, {
       schemas: [groupSchema],
       id,
@@ -190,6 +201,62 @@ describe('Microsoft Entra ID', () => {
     }
     expect((await directory.call('DELETE', path)).status).toBe(204);
     expect(idsOf(await directory.done('GET', filterPath('Users', `userName eq "${userName}"`)))).toEqual([]);
+    // Assigned again.
+    expect((await directory.call('POST', '/Users', { ...user, userName })).status).toBe(201);
+  });
+
+  test('provisions a user with null for what is not mapped, and a schema that is misspelt', async () => {
+    const { directory } = await newTenantWithDirectory();
+    const name = uniqueName('jyoung');
+    const created = await directory.call('POST', '/Users', {
+      schemas: [core, 'urn:ietf:params:scim:schemas:extension:enterprise:2.0User'],
+      externalId: name,
+      userName: `${name}@testuser.com`,
+      active: true,
+      addresses: null,
+      displayName: 'Joy Young',
+      emails: [{ type: 'work', value: `${name}@contoso.com`, primary: true }],
+      meta: { resourceType: 'User' },
+      name: { familyName: 'Young', givenName: 'Joy' },
+      phoneNumbers: null,
+      preferredLanguage: null,
+      title: null,
+      department: null,
+      manager: null,
+    });
+    expect([created.status, created.body]).toMatchObject([
+      201,
+      { schemas: [core], externalId: name, displayName: 'Joy Young', active: true },
+    ]);
+    expect(created.text).not.toContain('null');
+  });
+
+  test('removes values by empty texts and by null, and leaves others', async () => {
+    const { directory } = await newTenantWithDirectory();
+    const { id } = await directory.done('POST', '/Users', {
+      ...userOf(crypto.randomUUID()),
+      title: 'Director',
+      nickName: 'Babs',
+      phoneNumbers: [{ type: 'mobile', value: '+49 170 1' }],
+      [enterprise]: { department: 'Sales', division: 'North', manager: { value: crypto.randomUUID() } },
+    });
+    for (const value of ['', null]) {
+      const emptied = await directory.done(
+        'PATCH',
+        `/Users/${id}`,
+        patchOf(
+          { op: 'Replace', path: 'title', value },
+          { op: 'Replace', path: `${enterprise}:department`, value },
+          { op: 'Replace', path: `${enterprise}:manager`, value },
+          { op: 'Add', path: 'phoneNumbers[type eq "mobile"].value', value },
+        ),
+      );
+      expect([emptied.title, emptied.nickName, emptied[enterprise]]).toEqual([
+        undefined,
+        'Babs',
+        { division: 'North' },
+      ]);
+    }
   });
 
   test('writes mapped attributes one by one, also values that do not exist yet, and a manager', async () => {
@@ -226,8 +293,15 @@ describe('Microsoft Entra ID', () => {
       roles: [{ value: 'admin' }],
       [enterprise]: { department: 'Sales', employeeNumber: '42', manager: { value: boss.id } },
     });
-    const managed = `id eq "${id}" and ${enterprise}:manager eq "${boss.id}"`;
-    expect(idsOf(await directory.done('GET', `${filterPath('Users', managed)}&attributes=id`))).toEqual([id]);
+    for (const manager of [`${enterprise}:manager`, 'manager']) {
+      const managed = `id eq "${id}" and ${manager} eq "${boss.id}"`;
+      expect(idsOf(await directory.done('GET', `${filterPath('Users', managed)}&attributes=id`))).toEqual([
+        id,
+      ]);
+    }
+    const value = [{ $ref: `http://directory.example/scim/Users/${id}`, value: id }];
+    const own = await directory.done('PATCH', `/Users/${id}`, patchOf({ op: 'Add', path: 'manager', value }));
+    expect(own[enterprise]).toMatchObject({ department: 'Sales', manager: { value: id } });
     const withoutPath = await directory.done(
       'PATCH',
       `/Users/${id}`,
@@ -235,7 +309,9 @@ describe('Microsoft Entra ID', () => {
         op: 'replace',
         value: {
           displayName: 'Bjfe',
-          [`${enterprise}:department`]: 'bob',
+          'name.givenName': 'Kkom',
+          'name.familyName': 'Unua',
+          [`${enterprise}:employeeNumber`]: 'Aklq',
           [enterprise]: { costCenter: '7' },
           'phoneNumbers[type eq "mobile"].value': '+49 170 3',
         },
@@ -243,7 +319,8 @@ describe('Microsoft Entra ID', () => {
     );
     expect(withoutPath).toMatchObject({
       displayName: 'Bjfe',
-      [enterprise]: { department: 'bob', costCenter: '7' },
+      name: { givenName: 'Kkom', familyName: 'Unua' },
+      [enterprise]: { department: 'Sales', employeeNumber: 'Aklq', costCenter: '7' },
     });
     expect(withoutPath.phoneNumbers[0].value).toBe('+49 170 3');
     const removed = await directory.done(
@@ -279,8 +356,12 @@ describe('Microsoft Entra ID', () => {
     expect([idsOf(listed), listed.Resources[0].members]).toEqual([[group.id], undefined]);
 
     const value = [{ $ref: null, value: user.id }];
-    await directory.done('PATCH', path, patchOf({ op: 'Add', path: 'members', value }));
-    await directory.done('PATCH', path, patchOf({ op: 'Add', path: 'members', value }));
+    const patch = async (...operations: object[]) => {
+      const { status, text } = await directory.call('PATCH', path, patchOf(...operations));
+      expect([status, text]).toEqual([204, '']);
+    };
+    await patch({ op: 'Add', path: 'members', value });
+    await patch({ op: 'Add', path: 'members', value });
     const isMember = async () =>
       idsOf(
         await directory.done(
@@ -289,10 +370,14 @@ describe('Microsoft Entra ID', () => {
         ),
       ).length;
     expect([membersOf(await directory.done('GET', path)), await isMember()]).toEqual([[user.id], 1]);
-    await directory.done('PATCH', path, patchOf({ op: 'Remove', path: 'members', value }));
+    await patch({ op: 'Remove', path: 'members', value });
     expect([membersOf(await directory.done('GET', path)), await isMember()]).toEqual([[], 0]);
+    // As with the flag aadOptscim062020.
+    await patch({ op: 'add', path: 'members', value });
+    await patch({ op: 'remove', path: `members[value eq "${user.id}"]` });
+    expect(await isMember()).toBe(0);
     const renamed = uniqueName('displayName');
-    await directory.done('PATCH', path, patchOf({ op: 'Replace', path: 'displayName', value: renamed }));
+    await patch({ op: 'Replace', path: 'displayName', value: renamed });
     expect((await directory.done('GET', path)).displayName).toBe(renamed);
     expect((await directory.call('DELETE', path)).status).toBe(204);
   });

@@ -165,6 +165,8 @@ describe('queries of RFC 7644 §3.4', () => {
     const last = await page('startIndex=3&count=10');
     expect([last.totalResults, last.itemsPerPage, last.Resources.length]).toEqual([3, 1, 1]);
     expect((await page('startIndex=99')).Resources).toEqual([]);
+    // As the collection of requests beside the reference code of Microsoft has it.
+    expect((await directory.done('GET', '/Groups/?count=1')).itemsPerPage).toBe(1);
     expect((await page('startIndex=0&count=-5')).startIndex).toBe(1);
     expect(await page('count=0')).toMatchObject({ totalResults: 3, Resources: [] });
   });
@@ -226,6 +228,9 @@ test('what is not supported says so: /Me is 501, an unknown path 404, another me
     ['GET', '/Devices', 404],
     ['DELETE', '/Users', 405],
     ['POST', '/ServiceProviderConfig', 405],
+    // §4: a filter would seem to have matched all of them.
+    ['GET', '/Schemas?filter=name%20eq%20%22User%22', 403],
+    ['GET', '/ResourceTypes?filter=name%20eq%20%22User%22', 403],
   ] as const) {
     const answer = await directory.call(method, path, method === 'POST' ? {} : undefined);
     expect([path, answer.status, isScimError(answer)]).toEqual([path, status, true]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { admin } from './support/commands.ts';
 import { letters } from './support/document.ts';
-import { caller, done, newTenant, withToken } from './support/people.ts';
+import { caller, done, newTenant } from './support/people.ts';
 import {
   address,
   filterPath,
@@ -214,10 +214,12 @@ describe('a user', () => {
       patchOf({ op: 'replace', value: { userName: address() } }),
     );
     expect((await done(other.member.call('GET', '/api/v1/me'))).email).toBe(other.member.email);
+    for (const active of [false, true, false])
+      await directory.done('PATCH', `/Users/${user.id}`, patchOf({ op: 'replace', value: { active } }));
     await directory.done('DELETE', `/Users/${user.id}`);
-    const back = await withToken(other.server, other.member);
-    expect((await back.call('GET', other.base)).status).toBe(200);
-    expect((await back.call('GET', t.base)).status).toBe(404);
+    // Nor is the person signed out of the other tenant.
+    expect((await other.member.call('GET', other.base)).status).toBe(200);
+    expect((await other.member.call('GET', t.base)).status).toBe(404);
   });
 
   test('has no invisible or text-direction characters in its names, nor has a group', async () => {

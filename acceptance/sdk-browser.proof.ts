@@ -2,11 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { root } from './support/server.ts';
 import { bundled, newTodoApp, type TodoApp } from './support/todo-app.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
   let t: TodoApp;
@@ -92,9 +90,7 @@ describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
     const page = await browser.newPage();
     await page.goto(`http://localhost:${home.port}/`);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByLabel(/e-mail/i).fill(t.coOwner.email);
-    await page.getByLabel('Password').fill(t.coOwner.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInAt(page, t.coOwner);
     await page.getByRole('button', { name: 'Deny' }).click();
     await page.getByRole('alert').filter({ hasText: 'access_denied' }).waitFor();
     expect(await page.getByRole('button', { name: 'Sign in' }).isVisible()).toBe(true);

@@ -9,7 +9,7 @@ import {
   SignInError,
   SvcError,
 } from '../sdk/src/main.ts';
-import { Browser } from './support/browser.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { run, svcFor } from './support/commands.ts';
 import type { PasswordUser } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
@@ -62,7 +62,7 @@ async function signInAs(user: PasswordUser, press: 'Allow' | 'Deny' = 'Allow') {
       address = url;
     },
   });
-  const browser = new Browser(t.tenant.server.baseUrl);
+  const browser = new TestBrowser(t.tenant.server.baseUrl);
   const enter = async (): Promise<SignIn> => {
     await signIn.signIn();
     let page = await browser.open(address);

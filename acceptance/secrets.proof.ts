@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Browser } from './support/browser.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { admin, run, svcFor } from './support/commands.ts';
 import { openServerDatabase, type ServerDatabase } from './support/database.ts';
 import {
@@ -74,7 +74,7 @@ async function signIns(): Promise<void> {
   const device = (await started.json()) as Record<string, string>;
   const code = secret('second user code', device.user_code);
   secret('device code', device.device_code);
-  const browser = new Browser(server.baseUrl);
+  const browser = new TestBrowser(server.baseUrl);
   const page = await browser.open('/login');
   const wrong = secret('mistyped password', `mistyped ${Bun.randomUUIDv7()}`);
   texts.push((await browser.press(page, 'Sign in', { email: user.email, password: wrong })).html);

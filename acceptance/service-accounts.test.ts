@@ -165,7 +165,14 @@ describe('a job without a stored secret', () => {
   test('of GitHub Actions gets its token by itself', async () => {
     await created('pipeline', 'tables');
     const trusted = await accounts(
-      ...['trust', 'add', 'pipeline', '--github', 'acme/shop@main', '--issuer', issuer.issuer, '--execute'],
+      'trust',
+      'add',
+      'pipeline',
+      '--github',
+      'acme/shop@main',
+      '--issuer',
+      issuer.issuer,
+      '--execute',
     );
     expect([trusted.code, trusted.stderr]).toEqual([0, expect.any(String)]);
     let asked = 0;
@@ -203,16 +210,14 @@ describe('a job without a stored secret', () => {
   test('of GitLab uses the token of the job; another project is refused with what to do', async () => {
     const { baseUrl } = world.tenant.server;
     await accounts(
-      ...[
-        'trust',
-        'add',
-        'pipeline',
-        '--gitlab',
-        'acme/web/shop',
-        '--issuer',
-        gitlabIssuer.issuer,
-        '--execute',
-      ],
+      'trust',
+      'add',
+      'pipeline',
+      '--gitlab',
+      'acme/web/shop',
+      '--issuer',
+      gitlabIssuer.issuer,
+      '--execute',
     );
     const gitlab = async (project: string) =>
       job({

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
 import { startLogin } from './support/sign-in.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('signing in with a real browser on a phone', () => {
   let t: Tenant;
@@ -52,9 +50,7 @@ describe.if(hasChromium)('signing in with a real browser on a phone', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
     errors.length = 0; // The browser itself logs the 401 of a wrong password.
-    await page.getByLabel(/e-mail/i).fill(user.email);
-    await page.getByLabel('Password').fill(user.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInAt(page, user);
 
     const code = page.getByLabel(/code/i);
     await code.waitFor();
@@ -78,9 +74,7 @@ describe.if(hasChromium)('signing in with a real browser on a phone', () => {
     const page = await browser.newPage();
     await page.goto(`${t.server.baseUrl}/login?return_to=/healthz`);
     if (await page.getByLabel(/e-mail/i).count()) {
-      await page.getByLabel(/e-mail/i).fill(user.email);
-      await page.getByLabel('Password').fill(user.password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await signInAt(page, user);
     }
     await page.waitForURL(`${t.server.baseUrl}/healthz`);
     const cookie = (await browser.cookies()).find(({ name }) => name === 'svc_session');

@@ -3,20 +3,16 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { cliClientId } from '@svc/contract/identity.ts';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasSmtpServer, needsSmtpServer, type SmtpServer, startSmtpServer } from '../scripts/smtp-server.ts';
+import { hasSmtpServer, type SmtpServer, startSmtpServer } from '../scripts/smtp-server.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
 import { totpCode } from './support/authenticator.ts';
-import { Browser } from './support/browser.ts';
-import { hasChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
 import { violationsOf } from './support/console/browsing.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, withToken } from './support/people.ts';
 import { startServer, temporaryFolder } from './support/server.ts';
 import { answerLogin } from './support/sign-in.ts';
 import { until } from './support/until.ts';
-
-if (needsSmtpServer)
-  test('a mail server is on this machine: apt-get install python3-aiosmtpd', () =>
-    expect(hasSmtpServer).toBe(true));
 
 const newPassword = 'tulip anvil gravel moon';
 const address = '203.0.113.7';
@@ -38,7 +34,7 @@ describe.if(hasChromium && hasSmtpServer)('with a mail server, and a browser beh
       width: 1280,
       height: 900,
       userAgent: firefox,
-      headers: { 'x-forwarded-for': address },
+      extraHTTPHeaders: { 'x-forwarded-for': address },
     });
   });
   afterAll(async () => {
@@ -46,11 +42,8 @@ describe.if(hasChromium && hasSmtpServer)('with a mail server, and a browser beh
     await smtp?.stop();
   });
 
-  async function enterPassword(page: Page, { email }: PasswordUser, password: string) {
-    await page.getByLabel(/e-mail/i).fill(email);
-    await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
+  const enterPassword = (page: Page, { email }: PasswordUser, password: string) =>
+    signInAt(page, { email, password });
   const openLogin = (page: Page) => page.goto(`${t.server.baseUrl}/login?return_to=/t/${t.slug}/security`);
   const isSecurityPage = (page: Page) => page.getByRole('heading', { name: 'Security' }).waitFor();
   const linksTo = ({ email }: PasswordUser) =>
@@ -166,7 +159,7 @@ describe.if(hasChromium && hasSmtpServer)('with a mail server, and a browser beh
   test('the address of a login is that of the peer, or what a trusted proxy says', async () => {
     const user = await newPasswordUser(t.server, t.id);
     const { call } = await withToken(t.server, user);
-    const browser = new Browser(t.server.baseUrl);
+    const browser = new TestBrowser(t.server.baseUrl);
     for (const [peer, forwardedFor, expected] of [
       ['127.0.0.9', '203.0.113.8', '127.0.0.9'],
       ['127.0.0.9', '127.0.0.1, 203.0.113.8', '127.0.0.9'],

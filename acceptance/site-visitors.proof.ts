@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
-import {
-  done,
-  newPasswordUser,
-  newTenant,
-  type PasswordUser,
-  type Person,
-  type Tenant,
-} from './support/people.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
+import { done, newPasswordUser, newTenant, type Person, type Tenant } from './support/people.ts';
 import {
   askHost,
   askSite,
@@ -19,8 +12,6 @@ import {
   visitorCookie,
 } from './support/sites.ts';
 import { until } from './support/until.ts';
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 const page = (title: string) =>
   `<!doctype html><title>${title}</title><h1>${title}</h1><p id="seen"></p><script src="/app.js"></script>`;
@@ -162,18 +153,12 @@ describe.if(hasChromium)('with a real browser', () => {
     return browser.newPage();
   }
 
-  async function signIn(at: Page, user: PasswordUser): Promise<void> {
-    await at.getByLabel(/e-mail/i).fill(user.email);
-    await at.getByLabel('Password').fill(user.password);
-    await at.getByRole('button', { name: 'Sign in' }).click();
-  }
-
   test('a member signs in and returns to the page they opened; signing out of the platform ends the visit', async () => {
     const user = await newPasswordUser(site.server, site.tenant.id);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/docs/?q=a%20b&r=1`);
     expect(new URL(tab.url()).origin).toBe(site.server.baseUrl);
-    await signIn(tab, user);
+    await signInAt(tab, user);
     await tab.waitForURL(`${site.origin}/docs/?q=a%20b&r=1`);
     expect(await tab.getByRole('heading').innerText()).toBe('Docs');
     await tab.getByText('scripted').waitFor();
@@ -219,7 +204,7 @@ describe.if(hasChromium)('with a real browser', () => {
     const stranger = await newPasswordUser(site.server);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/docs/`);
-    await signIn(tab, stranger);
+    await signInAt(tab, stranger);
     await tab.getByRole('heading', { name: 'Nothing here' }).waitFor();
     expect(new URL(tab.url()).origin).toBe(site.server.baseUrl);
     const nobody = await tab.goto(
@@ -233,7 +218,7 @@ describe.if(hasChromium)('with a real browser', () => {
     const user = await newPasswordUser(site.server, site.tenant.id);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/`);
-    await signIn(tab, user);
+    await signInAt(tab, user);
     await tab.waitForURL(`${site.origin}/`);
     const cookieOf = async () =>
       (await browser.cookies(site.origin)).find(({ name }) => name === '__Host-svc_site')?.value;
@@ -263,7 +248,7 @@ describe.if(hasChromium)('with a real browser', () => {
     const user = await newPasswordUser(site.server, site.tenant.id);
     const tab = await freshBrowser();
     await tab.goto(`${site.origin}/`);
-    await signIn(tab, user);
+    await signInAt(tab, user);
     await tab.waitForURL(`${site.origin}/`);
     await tab.evaluate(() => {
       const form = Object.assign(document.createElement('form'), { method: 'post', action: '/.svc/logout' });

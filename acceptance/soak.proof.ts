@@ -1,13 +1,14 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { openFeed } from './support/change-feed.ts';
 import { openServerDatabase, type ServerDatabase } from './support/database.ts';
 import { bearer, type Call } from './support/people.ts';
 import { newRandom } from './support/random.ts';
 import { lines, ndjson, newTable, type RowsWorld, rowsWorld, Tally } from './support/rows.ts';
 import { type RunningServer, startEmbedded } from './support/server.ts';
-import { keepAsking, mapConcurrently } from './support/until.ts';
+import { keepAsking } from './support/until.ts';
 
 const minutes = Number(process.env.SVC_SOAK_MINUTES ?? 1);
 const tenantsCount = 3;
@@ -18,7 +19,7 @@ test(`a mixed load with faults for ${minutes} min: no answer is 5xx, and memory,
   const server = await startEmbedded();
   const database = openServerDatabase(server);
   const random = newRandom();
-  const worlds = await mapConcurrently([...Array(tenantsCount).keys()], () => rowsWorld(server));
+  const worlds = await mapConcurrently([...Array(tenantsCount).keys()], 4, () => rowsWorld(server));
   for (const world of worlds)
     await newTable(world, 'orders', ['n:int', 'name:text', 'paid:bool'], { changes: true });
   const tally = new Tally();
@@ -73,7 +74,7 @@ test(`a mixed load with faults for ${minutes} min: no answer is 5xx, and memory,
     await random.pick(kinds)[1]();
   }
 
-  const load = keepAsking(act, { clients, pauseMs: 5 });
+  const load = keepAsking(act, { clients, pauseMs: 25 });
   const faulty = keepAsking(() => fault(random.below(4), worlds, database, random.pick(worlds)), {
     pauseMs: 250,
   });

@@ -3,12 +3,19 @@ import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
+import { freePort } from '../scripts/free-port.ts';
 import { patientMs } from '../scripts/patience.ts';
 import { run, svcFor } from './support/commands.ts';
 import { databaseUrlOf } from './support/database.ts';
-import { newPerson, newTenant } from './support/people.ts';
-import { freePort, isAlive, postmasterOf, root, startEmbedded, temporaryFolder } from './support/server.ts';
-
+import { newPerson, newTenant, type Tenant } from './support/people.ts';
+import {
+  isAlive,
+  postmasterOf,
+  type RunningServer,
+  root,
+  startEmbedded,
+  temporaryFolder,
+} from './support/server.ts';
 import { keepAsking, until } from './support/until.ts';
 
 describe('npm start', () => {
@@ -28,6 +35,32 @@ describe('npm start', () => {
       'PostgreSQL has stopped',
       async () => !isAlive(postmaster) && !existsSync(join(server.dataDir, 'postgres', 'postmaster.pid')),
     );
+    expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
+  });
+
+  test('when npm is killed, the server ends its requests and stops cleanly', async () => {
+    const server = await startEmbedded({ command: ['npm', 'start'], readyMs: 200_000 });
+    const t = await newTenant(server);
+    const holder = new pg.Client({ connectionString: databaseUrlOf(server) });
+    await holder.connect();
+    await holder.query('begin; lock table svc.connectors in share mode');
+    const request = t.admin.call('POST', `${t.base}/connectors`, { name: 'held', kind: 'http' });
+    await until('the request waits for the lock', async () => {
+      await holder.query('select pg_stat_clear_snapshot()');
+      const { rows } = await holder.query(
+        "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'svc control'",
+      );
+      return rows.length === 1;
+    });
+    const postmaster = postmasterOf(server);
+    server.signal('SIGKILL');
+    await until('the listener is closed', () => isClosed(server.port), 20_000);
+    // Longer than it takes to notice the loss of the parent again.
+    await Bun.sleep(2_500);
+    await holder.query('commit');
+    await holder.end();
+    expect((await request).status).toBe(201);
+    await until('PostgreSQL has stopped', async () => !isAlive(postmaster), 30_000);
     expect(existsSync(join(server.dataDir, 'local-login.json'))).toBe(false);
   });
 
@@ -101,19 +134,34 @@ describe('a data dir', () => {
       }),
     ];
     // Pages of other origins can read every answer: those of the OpenID provider too, which loads while it is down.
+    const { paths, isUnreadable } = await crossOriginPaths(server, t);
     const unreadable = new Set<string>();
-    for (const [method, path] of [
-      ['POST', '/oauth/token/revocation'],
-      ['GET', `/data/${t.slug}/app/table`],
-    ] as const) {
+    const ask = async (method: string, path: string, body?: string) => {
       const form = { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost:5173' };
-      const body = method === 'POST' ? `client_id=${Bun.randomUUIDv7()}&token=x` : undefined;
-      const ask = async () => {
-        const { status, headers } = await t.member.call(method, path, body, form);
-        if (!headers.has('access-control-allow-origin')) unreadable.add(`${status} ${path}`);
-      };
-      asking.push(keepAsking(ask));
+      const answer = await t.member.call(method, path, body, form);
+      if (isUnreadable(answer.headers)) unreadable.add(`${answer.status} ${method} ${path}`);
+      return answer.status;
+    };
+    for (const { path, wrong } of paths) {
+      for (const method of wrong) await ask(method, path);
+      await ask('GET', `${path}/no/such/path`);
     }
+    const tooLarge = 'x='.padEnd(40_000_000, 'x');
+    for (const path of ['/oauth/token', `/data/${t.slug}/app/table`])
+      expect([400, 404, 413]).toContain(await ask('POST', path, tooLarge));
+    let asked = 0;
+    const operations: [method: string, path: string, body?: string][] = [
+      ['POST', '/oauth/token/revocation', `client_id=${Bun.randomUUIDv7()}&token=x`],
+      ...paths.flatMap(({ path, methods }) =>
+        methods.map((method): [string, string, string?] => [
+          method,
+          path,
+          method === 'GET' ? undefined : 'x=y',
+        ]),
+      ),
+    ];
+    const askNext = () => ask(...operations[asked++ % operations.length]!);
+    asking.push(keepAsking(askNext, { clients: 4 }));
     const postmaster = postmasterOf(server);
     process.kill(postmaster, 'SIGKILL');
     await until('PostgreSQL has ended', async () => !isAlive(postmaster));
@@ -134,6 +182,7 @@ describe('a data dir', () => {
     ).toEqual([]);
     expect([...statuses].filter((status) => ![200, 503, 504].includes(status))).toEqual([]);
     expect(statuses.has(200)).toBe(true);
+    expect(asked).toBeGreaterThan(operations.length);
     expect([...unreadable]).toEqual([]);
     expect(await server.stop()).toBe(0);
   });
@@ -201,6 +250,26 @@ describe('stopping', () => {
     await hanging;
   });
 });
+
+/** The paths of the document that pages of other origins use, with their methods and some that they do not have. */
+async function crossOriginPaths({ baseUrl }: RunningServer, { slug }: Tenant) {
+  const document = await (await fetch(`${baseUrl}/api/v1/openapi.json`)).json();
+  const found = Object.entries<object>(document.paths).filter(([path]) => /^\/(?:oauth|data)\//.test(path));
+  const paths = found.map(([path, item]) => {
+    const has = (method: string) => method.toLowerCase() in item;
+    const all = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+    return {
+      path: path.replaceAll(/\{\w+\}/g, (name) => (name === '{tenant}' ? slug : 'absent')),
+      methods: all.filter(has),
+      wrong: all.filter((method) => !has(method)),
+    };
+  });
+  expect(paths.length).toBeGreaterThan(20);
+  // The OpenID provider decides for each client which origin may read an answer.
+  const isUnreadable = (headers: Headers) =>
+    !headers.has('access-control-allow-origin') && !/\borigin\b/i.test(headers.get('vary') ?? '');
+  return { paths, isUnreadable };
+}
 
 /** Whether the port refuses new connections; open ones do not count. */
 function isClosed(port: number): Promise<boolean> {

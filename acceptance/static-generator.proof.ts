@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { BrowserContext, Page, Response } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './support/chromium.ts';
+import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { admin, run, type Svc, svcFor } from './support/commands.ts';
 import { caller, newPasswordUser, newTenant, type PasswordUser, type Tenant } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
 import { askSite, type SiteGround, setVisibility } from './support/sites.ts';
 
 const sources = join(root, 'acceptance/fixtures/generator-site');
-
-if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
 
 describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
   let tenant: Tenant;
@@ -83,9 +81,7 @@ describe.if(hasChromium)('a site made by Eleventy, in a real browser', () => {
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(String(error)));
     await page.goto(`${url}/blog/first-light/?from=mail`);
-    await page.getByLabel(/e-mail/i).fill(owner.email);
-    await page.getByLabel('Password').fill(owner.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInAt(page, owner);
     await page.waitForURL(`${url}/blog/first-light/?from=mail`);
     await looksRight(page, url, 'first');
     expect((await askSite(site, '/', { headers: { accept: 'text/html' } })).status).toBe(303);

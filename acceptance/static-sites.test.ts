@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { newPerson, newTenant, type Person, type Tenant } from './support/people.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { newPerson, newTenant, type Person } from './support/people.ts';
 import { sharedServer } from './support/server.ts';
 import {
   createDraft,
@@ -16,10 +17,7 @@ import {
 
 const page = (text: string) => ({ 'index.html': `<h1>${text}</h1>`, 'style.css': 'h1 { color: green }' });
 
-let tenant: Tenant;
-beforeAll(async () => {
-  tenant = await newTenant(await sharedServer());
-});
+const tenant = useFixture(async () => newTenant(await sharedServer()));
 
 const siteOf = async ({ owner, base }: SiteGround) => (await owner.call('GET', `${base}/site`)).body;
 const summary = ({ status, body }: { status: number; body: { code?: string } }) =>

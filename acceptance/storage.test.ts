@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { patientMs } from '../scripts/patience.ts';
-import { hasS3Server, needsS3Server, type S3Storage, startS3 } from './support/s3.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { hasS3Server, startS3 } from './support/s3.ts';
 import { sharedServer, startServer, temporaryFolder } from './support/server.ts';
 import { filesOf, listKeys, newStorageApp, put, type StorageApp, signUpload } from './support/storage.ts';
 import { until } from './support/until.ts';
@@ -51,35 +52,6 @@ describe('signed URLs', () => {
 });
 
 describe('large objects', () => {
-  const megabytes = 256;
-
-  test('stream through the server and svc unchanged', async () => {
-    const server = await startServer();
-    const env = await newStorageApp(server);
-    const file = join(temporaryFolder(), 'large.bin');
-    const chunk = crypto.getRandomValues(new Uint8Array(65_536));
-    const writer = Bun.file(file).writer();
-    for (let at = 0; at < megabytes * 16; at++) {
-      chunk[0] = at;
-      writer.write(chunk);
-      if (at % 64 === 0) await writer.flush();
-    }
-    await writer.end();
-    await put(await signUpload(env, 'warm'), new Uint8Array(8 * 1024 * 1024));
-    const before = rssOf(server.pid);
-    const peak = watchRss(server.pid);
-    const up = await env.storage('put', file, 'large.bin', '--execute', '--json');
-    expect(up.json()).toMatchObject({ size: megabytes * 1024 * 1024 });
-    const copy = `${file}.copy`;
-    expect((await env.storage('cp', ':large.bin', copy)).code).toBe(0);
-    const sum = (path: string) => Bun.spawnSync(['sha256sum', path]).stdout.toString().split(' ')[0];
-    expect(sum(copy)).toBe(sum(file));
-    expect(up.json<{ sha256: string }>().sha256).toBe(sum(file)!);
-    // Garbage is collected late on a busy machine: what counts is that the object is never whole in memory.
-    expect((peak.stop() - before) / 1024).toBeLessThan(160);
-    await server.stop();
-  });
-
   test('above the limit are refused before the upload', async () => {
     const env = await newStorageApp(await sharedServer());
     const { owner, base } = env;
@@ -111,14 +83,8 @@ describe('large objects', () => {
   });
 });
 
-if (needsS3Server) test('a store that speaks S3 is on this machine', () => expect(hasS3Server).toBe(true));
-
 describe.if(hasS3Server)('over S3', () => {
-  let s3: S3Storage;
-  beforeAll(async () => {
-    s3 = await startS3();
-  });
-  afterAll(() => s3?.stop());
+  const s3 = useFixture(startS3, (it) => it.stop());
 
   test('objects are the same, with URLs of the server', async () => {
     const server = await startServer({ env: await s3.env() });
@@ -141,21 +107,3 @@ describe.if(hasS3Server)('over S3', () => {
     await server.stop();
   });
 });
-
-function rssOf(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-}
-
-/** Peak resident memory of the process, in KiB. */
-function watchRss(pid: number): { stop(): number } {
-  let most = 0;
-  const timer = setInterval(() => {
-    most = Math.max(most, rssOf(pid));
-  }, 20);
-  return {
-    stop: () => {
-      clearInterval(timer);
-      return most;
-    },
-  };
-}

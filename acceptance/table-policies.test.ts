@@ -1,63 +1,21 @@
-import { beforeAll, expect, test } from 'bun:test';
-import { setApp } from './support/database.ts';
-import { bearer, type Call, done, newMember, type Person, tokenThrough } from './support/people.ts';
-import { ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { governedWorld } from './support/governed.ts';
+import { bearer, type Call, done, newMember, type Person } from './support/people.ts';
+import { ndjson, type TestTable } from './support/rows.ts';
 import { until } from './support/until.ts';
 
 const exported = { accept: 'application/x-ndjson' };
 
-/** An app whose tables are also behind a connector, so that grants and policies apply to them. */
-let world: RowsWorld;
-let connectorId: string;
+const world = useFixture(governedWorld);
 
-beforeAll(async () => {
-  world = await rowsWorld();
-  const { tenant, owner, app, server } = world;
-  await setApp(server, app.id, { visibility: 'public' });
-  // Only an owner of the app can open its tables by a connector.
-  await done(tenant.admin.call('PATCH', `${tenant.base}/members/${owner.id}`, { role: 'tenant_admin' }));
-  const body = { name: 'Tables', slug: 'tables', kind: 'tables', app: app.slug, writable: true };
-  connectorId = (await done(owner.call('POST', `${tenant.base}/connectors`, body))).id;
-});
+const policy = (table: TestTable, fields: Record<string, unknown>) =>
+  world.policy(world.pathOf(table), fields);
+const grant = (person: Person, table: TestTable, fields?: Record<string, unknown>) =>
+  world.grant(person, world.pathOf(table), fields);
 
-let policies = 0;
-
-async function policy(table: TestTable, fields: Record<string, unknown>): Promise<string> {
-  const { tenant, app } = world;
-  const body = {
-    name: `policy ${++policies}`,
-    connector_id: connectorId,
-    resource_path: `${app.slug}/${table.name}`,
-    ...fields,
-  };
-  return (await done(tenant.admin.call('POST', `${tenant.base}/access-policies`, body))).id;
-}
-
-async function preset(...actions: string[]): Promise<string> {
-  const body = { name: `p-${Bun.randomUUIDv7()}`, actions };
-  return (await done(world.tenant.admin.call('POST', `${world.tenant.base}/presets`, body))).id;
-}
-
-async function grant(
-  person: Person,
-  table: TestTable,
-  fields: Record<string, unknown> = {},
-): Promise<string> {
-  const { tenant, app } = world;
-  const body = {
-    subject_id: person.id,
-    connector_id: connectorId,
-    preset_id: 'reader',
-    scope_resource_paths: [`${app.slug}/${table.name}`],
-    ...fields,
-  };
-  return (await done(tenant.admin.call('POST', `${tenant.base}/grants`, body))).id;
-}
-
-const through = async (person: Person, table: TestTable): Promise<Call> => {
-  const { server, tenant, app } = world;
-  return world.as(bearer({ token: await tokenThrough(server, person, `${tenant.slug}/${app.slug}`) }), table);
-};
+const through = async (person: Person, table: TestTable): Promise<Call> =>
+  world.as(bearer({ token: await world.through(person) }), table);
 
 async function orders(access = 'read-write') {
   const table = await world.table(
@@ -105,6 +63,18 @@ test('pages by cursor have every row once where ids are masked', async () => {
     }
     expect([kind, seen.sort()]).toEqual([kind, ['ada@example.com', 'bob@example.com', 'zoe@example.com']]);
   }
+});
+
+test('a restored request names no ids where they are masked', async () => {
+  const table = await world.table(['title:text'], { soft_delete: '30d' });
+  const [row] = await table.insert({ title: 'Tea' });
+  await policy(table, { enforced: true, masks: [{ column: 'id', kind: 'hash' }] });
+  const deleted = await table.send('DELETE', '?title=Tea');
+  expect(deleted.body).toEqual({ deleted: 1 });
+  const body = { request_id: deleted.headers.get('x-request-id') };
+  const plan = await table.send('POST', '/_restore?dry_run=true', body);
+  expect([plan.status, plan.text.includes(row.id)]).toEqual([200, false]);
+  expect((await table.send('POST', '/_restore', body)).body).toEqual({ restored: 1 });
 });
 
 test('an enforced policy narrows everybody at the path of the app, owners too', async () => {
@@ -173,7 +143,10 @@ test('a grant opens an app table at the path of the app, within its policies, an
     actions: ['read', 'update'],
     masks: [{ column: 'email', kind: 'redact' }],
   });
-  const id = await grant(person, table, { preset_id: await preset('read', 'update'), policy_ids: [europe] });
+  const id = await grant(person, table, {
+    preset_id: await world.preset('read', 'update'),
+    policy_ids: [europe],
+  });
   const read = await until('the grant is in use', async () => {
     const answer = await send('GET', '?select=email');
     return answer.status === 200 && answer;
@@ -212,7 +185,7 @@ test('the rows that changes by a grant show are written down, in answers, plans 
   const { tenant, app } = world;
   const person = await newMember(tenant);
   const send = world.as(bearer(person), table);
-  await grant(person, table, { preset_id: await preset('read', 'insert', 'update', 'delete') });
+  await grant(person, table, { preset_id: await world.preset('read', 'insert', 'update', 'delete') });
   await until('the grant is in use', async () => (await send('GET', '/_count')).status === 200);
   const batch = (operations: object[], headers: Record<string, string> = {}) =>
     person.call('POST', `/data/${tenant.slug}/${app.slug}/_batch`, { operations }, headers);
@@ -289,7 +262,7 @@ test('a mask that does not fit the type of its column is refused, and a policy t
   const policiesPath = `${tenant.base}/access-policies`;
   const body = {
     name: 'unfit',
-    connector_id: connectorId,
+    connector_id: world.connectorId,
     resource_path: `${app.slug}/${table.name}`,
     masks: [{ column: 'total', kind: 'email' }],
   };
@@ -317,7 +290,7 @@ test('a filter with an attribute is checked when it is saved, and is false for a
   const path = `${app.slug}/${table.name}`;
   const unfit = {
     name: 'gone',
-    connector_id: connectorId,
+    connector_id: world.connectorId,
     resource_path: path,
     row_filter: 'gone=eq.@me.level',
   };

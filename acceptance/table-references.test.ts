@@ -1,14 +1,11 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
-import { bearer, done, newMember, tokenThrough } from './support/people.ts';
-import { type RowsWorld, rowsWorld } from './support/rows.ts';
+import { bearer, done, newMember } from './support/people.ts';
+import { rowsWorld } from './support/rows.ts';
 
-let world: RowsWorld;
-
-beforeAll(async () => {
-  world = await rowsWorld();
-});
+const world = useFixture(rowsWorld);
 
 const missing = '00000000-0000-7000-8000-000000000000';
 
@@ -165,7 +162,7 @@ describe('a column that refers to another table', () => {
     await done(books.shape('PUT', '/access', { read: ['title=eq.A'], write: ['none'] }));
     await done(pages.shape('PUT', '/access', { preset: 'closed' }));
     await done(prizes.shape('PUT', '/access', { preset: 'closed' }));
-    const token = await tokenThrough(world.server, reader, `${world.tenant.slug}/${world.app.slug}`);
+    const token = await world.through(reader);
     const some = [`Rows of ${books.name} that refer to deleted rows are deleted as well.`];
     const send = world.as(bearer({ token }), authors);
     expect(await warningsOf(`/${ada.id}?`, send)).toEqual(some);
@@ -198,6 +195,56 @@ describe('a column that refers to another table', () => {
     expect(await plan('?name=in.(left,right)&dry_run=true')).toEqual([
       `Deletes 1 row of ${tree.name} as well.`,
     ]);
+  });
+
+  test('is followed by the plan of a batch, which sums its deletions', async () => {
+    const { authors, books, ada } = await authorsAndBooks((name) => `author:ref:${name}(on_delete=cascade)`);
+    const shops = await world.table(['name:text']);
+    const offers = await world.table([
+      `book:ref:${books.name}(on_delete=cascade)`,
+      `shop:ref:${shops.name}:nullable(on_delete=set_null)`,
+    ]);
+    const [zoe] = await authors.insert({ name: 'Zoe' });
+    const [shop] = await shops.insert({ name: 'corner' });
+    const [one, two, three] = await books.insert(
+      { title: 'A', author: ada.id },
+      { title: 'B', author: zoe.id },
+      { title: 'C', author: zoe.id },
+    );
+    const [offer] = await offers.insert(
+      { book: one.id, shop: shop.id },
+      { book: two.id },
+      { book: three.id, shop: shop.id },
+    );
+    const remove = (table: { name: string }, { id }: { id: string }) => ({
+      op: 'delete',
+      table: table.name,
+      id,
+    });
+    const batch = async (operations: object[], headers: Record<string, string> = {}, query = '') =>
+      world.owner.call('POST', `${world.data}/_batch${query}`, { operations }, headers);
+    const operations = [
+      { op: 'insert', table: books.name, values: { title: 'D', author: ada.id } },
+      { op: 'update', table: offers.name, id: offer.id, values: { shop: null } },
+      remove(shops, shop),
+      remove(authors, ada),
+      remove(authors, zoe),
+    ];
+    const { plan } = await done(batch(operations, {}, '?dry_run=true'));
+    expect(plan.warnings).toEqual([
+      `Deletes 3 rows of ${offers.name} as well.`,
+      `Clears the references of 1 row of ${offers.name}.`,
+      `Deletes 4 rows of ${books.name} as well.`,
+    ]);
+    const ifPlan = { 'if-plan': `"${plan.fingerprint}"` };
+    const [more] = await books.insert({ title: 'E', author: zoe.id });
+    expect((await batch(operations, ifPlan)).body.code).toBe('plan_stale');
+    await done(books.send('DELETE', `/${more.id}`));
+    expect((await batch(operations, ifPlan)).status).toBe(200);
+    expect([await books.list(), await offers.list()]).toEqual([[], []]);
+    // Without a deletion that reaches others there is nothing to say.
+    const [ben] = await authors.insert({ name: 'Ben' });
+    expect((await done(batch([remove(authors, ben)], {}, '?dry_run=true'))).plan.warnings).toEqual([]);
   });
 
   test('is added to a table with rows, changed and dropped', async () => {

@@ -1,33 +1,14 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
-import { setApp } from './support/database.ts';
-import { bearer, type Call, done, newMember, type Person, tokenThrough } from './support/people.ts';
-import { lines, ndjson, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { done, type Person } from './support/people.ts';
+import { lines, ndjson, rowsWorld, type Visitor } from './support/rows.ts';
 import { until } from './support/until.ts';
 
-let world: RowsWorld;
+const world = useFixture(rowsWorld);
 /** Ada and Ben order lunch, Mona is a manager. */
-let ada: Visitor;
-let ben: Visitor;
-let mona: Visitor;
-
-interface Visitor extends Person {
-  of(table: TestTable): Call;
-}
-
-beforeAll(async () => {
-  world = await rowsWorld();
-  const { tenant, owner, server, app } = world;
-  await setApp(server, app.id, { visibility: 'invite_only' });
-  [ada, ben, mona] = (await Promise.all([1, 2, 3].map(newVisitor))) as [Visitor, Visitor, Visitor];
-  await giveRole(mona, 'manager');
-
-  async function newVisitor(): Promise<Visitor> {
-    const person = await newMember(tenant);
-    await done(owner.call('POST', `${tenant.base}/apps/${app.id}/members`, { user_id: person.id }));
-    const token = await tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
-    return { ...person, of: (table) => world.as(bearer({ token }), table) };
-  }
-});
+const ada = useFixture(() => world.visitor());
+const ben = useFixture(() => world.visitor());
+const mona = useFixture(() => world.visitor('manager'));
 
 const giveRole = (person: Person, role: string) =>
   done(
@@ -264,6 +245,24 @@ describe('a column with rules', () => {
     expect(changed.status).toBe(412);
     const now = (await send('GET', `/${row.id}`)).headers.get('etag') ?? '';
     expect((await send('PATCH', `/${row.id}`, { name: 'Eva' }, { 'if-match': now })).status).toBe(200);
+  });
+
+  test('is not named by a conflict with those who may not read it', async () => {
+    const table = await world.table(['name:text', 'shelf:text:none'], {
+      access: { read: ['any'], write: ['any'], columns: { shelf: { read: ['role:manager'] } } },
+    });
+    for (const columns of [['shelf'], ['name', 'shelf']])
+      await done(table.shape('POST', '/indexes', { columns, unique: true }));
+    await table.insert({ name: 'Tea' });
+    const lines = { 'content-type': 'application/x-ndjson' };
+    for (const [body, headers] of [[{ name: 'Pot' }], ['{"name":"Pot"}\n', lines]] as const) {
+      const hidden = await ada.of(table)('POST', '', body, headers);
+      expect([hidden.status, hidden.body.code]).toEqual([409, 'unique_violation']);
+      expect(hidden.text).not.toContain('shelf');
+      expect(hidden.body.detail).toBe('A row with this value already exists.');
+      const shown = await mona.of(table)('POST', '', body, headers);
+      expect(shown.body.errors[0].column).toBe('shelf');
+    }
   });
 
   test('may be shown on one’s own rows only', async () => {

@@ -1,15 +1,13 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { svcFor } from './support/commands.ts';
-import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { done, newApp, newTenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
 
-let tenant: Tenant;
-beforeAll(async () => {
-  tenant = await newTenant();
-});
+const tenant = useFixture(newTenant);
 
 const lunch = `roles: [manager]
 tables:

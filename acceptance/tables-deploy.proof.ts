@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { setApp } from './support/database.ts';
-import { done, newTenant, type Tenant } from './support/people.ts';
+import { done, newTenant } from './support/people.ts';
 import {
   tablesAfter as after,
   answersRows,
@@ -9,10 +10,7 @@ import {
 } from './support/tables-deploy.ts';
 import { until } from './support/until.ts';
 
-let tenant: Tenant;
-beforeAll(async () => {
-  tenant = await newTenant();
-});
+const tenant = useFixture(newTenant);
 
 describe('tables of a running app', () => {
   test('go back when the deployment fails, and lose nothing before it is healthy', async () => {

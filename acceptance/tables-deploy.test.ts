@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { useFixture } from '../scripts/use-fixture.ts';
 import { svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
-import { done, newApp, newTenant, type Tenant } from './support/people.ts';
+import { done, newApp, newTenant } from './support/people.ts';
 import { folderOf } from './support/server.ts';
 import { type Deployed, newRunningApp, tablesAfter, tablesBefore } from './support/tables-deploy.ts';
 
-let tenant: Tenant;
-beforeAll(async () => {
-  tenant = await newTenant();
-});
+const tenant = useFixture(newTenant);
 
 const site = 'deploy: { method: static }\nbuild: false\nstatic: { dir: . }\n';
 const closedMenu =
@@ -56,8 +54,13 @@ describe('tables of svc.yaml', () => {
     expect(await menu()).toEqual({ columns: ['dish:text', 'vegan:bool:false'], access: 'read-write' });
     expect(await log(second.json().id)).toContain('menu.vegan added; rules of menu set');
     const back = await svc([
-      ...['deployments', 'rollback', first.json().id, '--app', app.id],
-      ...['--execute', '--json'],
+      'deployments',
+      'rollback',
+      first.json().id,
+      '--app',
+      app.id,
+      '--execute',
+      '--json',
     ]);
     expect([back.code, back.stderr.includes('Tables of svc.yaml')]).toEqual([0, false]);
     expect(await menu()).toMatchObject({ access: 'read-write' });

@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Svc, svcFor } from './support/commands.ts';
+import { useFixture } from '../scripts/use-fixture.ts';
+import { svcAs } from './support/commands.ts';
 import { newApp } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
-import { newWorld, type World } from './support/world.ts';
+import { newWorld } from './support/world.ts';
 
-let world: World;
-let svc: Svc;
-beforeAll(async () => {
-  world = await newWorld();
-  svc = svcFor(world.tenant.server, { token: world.people.O.token, tenant: world.tenant.slug });
-});
+const world = useFixture(newWorld);
+const svc = svcAs(() => [world.tenant, world.people.O]);
 
 /** An app of the owner's with nothing in it, and the address of its tables. */
 async function emptyApp() {

@@ -57,6 +57,10 @@ test.each(Object.keys(pages) as (keyof typeof pages)[])(
 /** As somebody who was given the address: signs in to see it, signs in to the app, writes a note. */
 async function lookAt(url: string): Promise<void> {
   const page = await browser.newPage();
+  const unanswered = new Set<unknown>();
+  page.on('request', (request) => unanswered.add(request));
+  for (const end of ['requestfinished', 'requestfailed'] as const)
+    page.on(end as 'requestfailed', (request) => unanswered.delete(request));
   await page.goto(url);
   if (await page.locator('input[type=password]').count()) {
     await page.locator('input[name=email], input[type=email]').first().fill(visitor.email);
@@ -70,10 +74,16 @@ async function lookAt(url: string): Promise<void> {
   await field.or(consent).first().waitFor();
   if (!(await field.isVisible())) await consent.first().click();
   const note = `seen ${Bun.randomUUIDv7().slice(-8)}`;
-  await field.fill(note);
-  await page.getByRole('button', { name: 'Add' }).click();
   // Next.js has an empty one of its own.
   const problem = page.getByRole('alert').filter({ hasText: /\S/ });
+  const shown = field.or(problem).filter({ visible: true }).first();
+  await shown.waitFor().catch(async (cause) => {
+    const text = await page.locator('body').innerText();
+    throw new Error(`${page.url()} with ${unanswered.size} unanswered requests shows: ${text}`, { cause });
+  });
+  expect(await problem.allTextContents()).toEqual([]);
+  await field.fill(note);
+  await page.getByRole('button', { name: 'Add' }).click();
   await page.getByText(note).or(problem).first().waitFor();
   expect(await problem.allTextContents()).toEqual([]);
   await page.close();
@@ -107,7 +117,7 @@ async function push(folder: string, file: string): Promise<void> {
   }
 }
 
-/** Asks for the page without a pause, before, while and after the change comes. */
+/** Asks for the page all the time, before, while and after the change comes. */
 async function whilePushing(slug: string, url: string, work: () => Promise<void>) {
   const { hostname } = new URL(url);
   const person = { call: caller(server, { authorization: `Bearer ${token}` }) } as Person;
@@ -116,11 +126,14 @@ async function whilePushing(slug: string, url: string, work: () => Promise<void>
     askHost(server, `${hostname}:${server.port}`, '/', { headers: { cookie, accept: 'text/html' } });
   const failed: string[] = [];
   let answers = 0;
-  const asking = keepAsking(async () => {
-    const { status, text } = await ask();
-    answers++;
-    if (status !== 200) failed.push(`${status} ${text.slice(0, 100)}`);
-  });
+  const asking = keepAsking(
+    async () => {
+      const { status, text } = await ask();
+      answers++;
+      if (status !== 200) failed.push(`${status} ${text.slice(0, 100)}`);
+    },
+    { pauseMs: 50 },
+  );
   try {
     await work();
     await until(

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 test('svc tenants update previews, warns of apps above the tier, changes, and is for admins only', async () => {
-  await setApp(world.tenant.server, world.app.id, { tier: 'L' });
+  await setApp(world.tenant.server, world.app.id, { resource_preset: 'L' });
   const line = ['tenants', 'update', '--name', 'Acme Ltd', '--max-resource-tier', 'M'];
   const { plan } = await jsonOutput(asAdmin, ...line);
   expect(plan.operation).toBe('tenants.update');

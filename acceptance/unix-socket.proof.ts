@@ -12,13 +12,17 @@ import {
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { hasCaddy, startCaddy } from './support/caddy.ts';
+import * as openid from 'openid-client';
+import { freePort } from '../scripts/free-port.ts';
+import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts';
+import { createCertificate } from './support/certificate.ts';
 import { run } from './support/commands.ts';
 import { mustGit, newRepository, remoteOf } from './support/git.ts';
-import { hasNginx, startNginx } from './support/nginx.ts';
-import { newPasswordUser, withToken } from './support/people.ts';
+import { discover, openidErrorOf, signInByCode, startProgram } from './support/openid.ts';
+import { newApp, newPasswordUser, newTenant, withToken } from './support/people.ts';
+import { hasCaddy, hasNginx, startCaddy, startNginx } from './support/reverse-proxies.ts';
 import { runningApp } from './support/running-app.ts';
-import { freePort, type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
+import { type RunningServer, root, startServer, temporaryFolder } from './support/server.ts';
 import { answerLogin, startLogin } from './support/sign-in.ts';
 import { askSite, newRelease, newSite, setVisibility, visitorCookie } from './support/sites.ts';
 import { until } from './support/until.ts';
@@ -32,16 +36,18 @@ interface Behind {
 async function startBehind({
   folder = temporaryFolder(),
   command,
+  scheme = 'http',
 }: {
   folder?: string;
   command?: string[];
+  scheme?: 'http' | 'https';
 } = {}): Promise<Behind> {
   const socket = join(folder, 'svc.sock');
   const port = freePort();
   const server = await startServer({
     port,
     command,
-    env: { SVC_LISTEN: `unix:${socket}`, SVC_BASE_URL: `http://localhost:${port}` },
+    env: { SVC_LISTEN: `unix:${socket}`, SVC_BASE_URL: `${scheme}://localhost:${port}` },
   });
   return { server, socket };
 }
@@ -157,6 +163,68 @@ describe.each(proxies)(
     });
   },
 );
+
+describe.each(proxies)('behind $name with TLS, as in the guide', ({ startProxy }) => {
+  test('openid-client signs in by code, renews, introspects, revokes and signs out; cookies are for this host alone', async () => {
+    const folder = temporaryFolder();
+    const tls = createCertificate(folder);
+    const { server, socket } = await startBehind({ scheme: 'https' });
+    await startProxy(server, { socket, folder, tls });
+    server.ca = tls.ca;
+    const { baseUrl } = server;
+    const tenant = await newTenant(server);
+    const user = await newPasswordUser(server, tenant.id);
+    const owner = await withToken(server, user);
+    const app = await newApp(tenant, { owner });
+    const program = startProgram();
+    const browser = new TestBrowser(baseUrl, {}, baseUrl, tls.ca);
+    const config = await discover(server, app.id);
+    const metadata = config.serverMetadata();
+    expect(metadata.issuer).toBe(`${baseUrl}/oauth`);
+    const endpoints = Object.entries(metadata).filter(([name]) => /_(endpoint|uri)$/.test(name));
+    expect(endpoints.length).toBeGreaterThan(7);
+    for (const [, url] of endpoints) expect(url).toStartWith(`${baseUrl}/oauth/`);
+
+    const tokens = await signInByCode(config, { browser, callback: program.callback, person: user });
+    expect(tokens.claims()).toMatchObject({ sub: user.id, aud: app.id, iss: `${baseUrl}/oauth` });
+    expect(await openid.fetchUserInfo(config, tokens.access_token, user.id)).toMatchObject({
+      email: user.email,
+    });
+    const renewed = await openid.refreshTokenGrant(config, tokens.refresh_token!);
+    expect(await openid.tokenIntrospection(config, renewed.access_token)).toMatchObject({
+      active: true,
+      sub: user.id,
+      client_id: app.id,
+    });
+    await openid.tokenRevocation(config, renewed.refresh_token!);
+    expect(await openid.tokenIntrospection(config, renewed.access_token)).toEqual({ active: false });
+    expect(await openidErrorOf(openid.refreshTokenGrant(config, renewed.refresh_token!))).toBe(
+      'invalid_grant',
+    );
+
+    const again = await signInByCode(config, { browser, callback: program.callback, person: user });
+    const bye = `${program.origin}/bye`;
+    const end = openid.buildEndSessionUrl(config, {
+      post_logout_redirect_uri: bye,
+      id_token_hint: again.id_token!,
+    });
+    const page = await browser.press(await browser.open(end.href), 'Sign out');
+    expect([new URL(page.url).pathname, page.html]).toEqual(['/bye', 'received']);
+    await until(
+      'the tokens have ended',
+      async () => !(await openid.tokenIntrospection(config, again.access_token)).active,
+    );
+
+    const cookies = browser.setCookies;
+    expect(cookies.some((line) => line.startsWith('__Host-svc_session='))).toBe(true);
+    const isBound = (line: string) =>
+      /^__(Host|Secure)-/.test(line) && /; secure/i.test(line) && !/; domain=/i.test(line);
+    expect(cookies.filter((line) => !isBound(line))).toEqual([]);
+    // Another certificate authority is not trusted: TLS is really verified here.
+    await expect(fetch(`${baseUrl}/healthz`)).rejects.toThrow();
+    program.stop();
+  });
+});
 
 describe('the socket', () => {
   const start = (socket: string) =>

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   connectionTo,
   keptConnection,
@@ -6,17 +8,19 @@ import {
   untilReplaced,
   workersOf,
 } from './suites/workers.ts';
-import { svcFor } from './support/commands.ts';
+import { admin, svcFor } from './support/commands.ts';
 import { bearer } from './support/people.ts';
 import { type RowsWorld, rowsWorld } from './support/rows.ts';
-import { type RunningServer, readMetrics } from './support/server.ts';
+import { type RunningServer, readMetrics, temporaryFolder } from './support/server.ts';
 import { keepAsking, until } from './support/until.ts';
 
 describe('two workers', () => {
   let server: RunningServer;
   let world: RowsWorld;
+  const envFile = join(temporaryFolder(), 'svc.env');
   beforeAll(async () => {
-    server = await startWithWorkers(2);
+    writeFileSync(envFile, 'SVC_LOG_LEVEL=warn\n');
+    server = await startWithWorkers(2, { env: { SVC_ENV_FILE: envFile } });
     await until(
       'both are ready',
       async () => (await readMetrics(server)).includes('\nsvc_workers 2\n'),
@@ -66,8 +70,21 @@ describe('two workers', () => {
     expect(new Set(heads).size).toBe(heads.length);
   });
 
-  test('are replaced on SIGHUP without an error for a client that keeps its connection', async () => {
+  test('are the server processes that doctor counts', async () => {
+    const { checks } = await admin<{ checks: { name: string; status: string; detail: string }[] }>(server, [
+      'doctor',
+    ]);
+    expect(checks.find(({ name }) => name === 'workers')).toMatchObject({
+      status: 'ok',
+      detail: expect.stringMatching(/^2 server processes use the database/),
+    });
+  });
+
+  test('are replaced on SIGHUP, with new settings, without an error for a client that keeps its connection', async () => {
     const before = workersOf(server);
+    const numbersIn = (text: string) =>
+      new Set([...text.matchAll(/"level":"info".*?"worker":(\d)/g)].map(([, number]) => number));
+    expect(numbersIn(server.output())).toEqual(new Set());
     const requests = async () =>
       Number(
         /^svc_rows_requests_total\{method="GET",status="200"\} (\d+)$/m.exec(await readMetrics(server))?.[1],
@@ -87,12 +104,20 @@ describe('two workers', () => {
       },
       { pauseMs: 5 },
     );
+    writeFileSync(envFile, 'SVC_LOG_LEVEL=info\n');
     server.signal('SIGHUP');
     const now = await untilReplaced(server, before);
     await asking.stop();
     connection.close();
     expect([...seen.keys()]).toEqual(['200']);
     expect(now).toHaveLength(2);
+    for (const pid of now) {
+      const each = await connectionTo(server, pid);
+      await each.ask(world.tables, { headers: bearer(world.owner) });
+      each.close();
+    }
+    await until('both have logged the request', async () => numbersIn(server.output()).size === 2);
+    expect(numbersIn(server.output())).toEqual(new Set(['1', '2']));
     // Counts of workers that have ended stay.
     expect(await requests()).toBeGreaterThanOrEqual(counted + (seen.get('200') ?? 0));
     expect(server.output().match(/^svc is ready on/gm)).toHaveLength(1);

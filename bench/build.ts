@@ -45,13 +45,26 @@ export async function main(): Promise<void> {
       const cold = await measure();
       app.sample.files[project.page] += '\n// changed\n';
       const warm = Math.min(await measure(), await measure());
-      const ratio = cold / warm;
-      console.log(
-        `${project.name}: cold ${cold.toFixed(1)} s, warm ${warm.toFixed(1)} s: ${ratio.toFixed(1)} times as fast, goal ${goal}: ${ratio >= goal ? 'PASS' : 'MISS'}`,
-      );
-      if (!(ratio >= goal)) process.exitCode = 1;
+      const { text, exitCode } = describeBuild({ name: project.name, cold, warm, goal });
+      console.log(text);
+      process.exitCode = Math.max(Number(process.exitCode ?? 0), exitCode);
     }
   });
+}
+
+/** Seconds of the first build and of the next one. Exit code 1 if the goal is missed. */
+export function describeBuild({
+  name,
+  cold,
+  warm,
+  goal,
+}: Record<'cold' | 'warm' | 'goal', number> & { name: string }) {
+  const ratio = cold / warm;
+  const isMet = ratio >= goal;
+  return {
+    text: `${name}: cold ${cold.toFixed(1)} s, warm ${warm.toFixed(1)} s: ${ratio.toFixed(1)} times as fast, goal ${goal}: ${isMet ? 'PASS' : 'MISS'}`,
+    exitCode: isMet ? 0 : 1,
+  };
 }
 
 const isInstalled = /\/(?:node_modules|\.git)$/;

@@ -23,7 +23,7 @@ export async function main(): Promise<void> {
     const now = await prepare(cleanup);
     for (const name of cases) {
       if (only !== undefined && only !== name) continue;
-      const run = (prepared: Prepared, label: string) => (): ReturnType<typeof turn> => {
+      const run = (prepared: Prepared, label: string) => {
         const { server, pat, reads, inserts } = prepared;
         const paths = { port: server.port, pat, reads: reads.path, inserts: inserts.path };
         const load = { ...serverLoads(paths)[name], name: `${name}-${label}` };

@@ -3,6 +3,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   apps: () => import('./apps.ts'),
   build: () => import('./build.ts'),
   cli: () => import('./cli-start.ts'),
+  clients: () => import('./clients.ts'),
   compare: () => import('./compare.ts'),
   governed: () => import('./governed.ts'),
   proxy: () => import('./proxy.ts'),

@@ -10,7 +10,7 @@ import { flag, wordFlag } from './static/flags.ts';
 import { type Contender, startNginx } from './static/start-peers.ts';
 
 const rounds = flag('rounds', 5);
-const seconds = flag('seconds', 5);
+const seconds = flag('seconds', 3);
 const warmUpSeconds = 1;
 const toNginxMin = 0.7;
 

@@ -10,8 +10,7 @@ const pollMs = 10;
 const tickMs = 10;
 
 interface Start {
-  /** Milliseconds since `npm start` was run. */
-  launcher: number;
+  /** Milliseconds since `npm start` was run. The launcher becomes the supervisor. */
   supervisor: number;
   server: number;
   postgres: number;
@@ -20,7 +19,18 @@ interface Start {
   ready: number;
   /** The first request after it, from its own beginning. */
   request: number;
+  /** Milliseconds of processor time until then. */
+  processor: Record<Program, number>;
 }
+
+const programs = {
+  npm: /^npm start/,
+  supervisor: /bun\S* .*start\.ts/,
+  server: /\/main\.[jt]s$/,
+  agent: /\/agent\.[jt]s$/,
+  postgres: /^postgres: |\/postgres -D/,
+};
+type Program = keyof typeof programs;
 
 /** From `npm start` to the first 200 of `/readyz`. Linux: when the processes started is read from `/proc`. */
 export async function main(): Promise<void> {
@@ -81,35 +91,47 @@ async function answers(url: string, { exitCode }: { exitCode: number | null }): 
   }
 }
 
-/** When the processes below npm started, relative to npm itself. */
-function processStarts(npm: number): Pick<Start, 'launcher' | 'supervisor' | 'server' | 'postgres'> {
+/** When the processes below npm started, relative to npm itself, and what they have used. */
+function processStarts(npm: number): Pick<Start, 'supervisor' | 'server' | 'postgres' | 'processor'> {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap(readProcess);
   const below = (pid: number): typeof all =>
     all.filter(({ parent }) => parent === pid).flatMap((child) => [child, ...below(child.pid)]);
-  const own = all.find(({ pid }) => pid === npm)?.ticks ?? 0;
-  const family = below(npm);
-  const at = (pattern: RegExp) => {
-    const found = family.find(({ command }) => pattern.test(command));
-    return found ? (found.ticks - own) * tickMs : Number.NaN;
-  };
+  const own = all.filter(({ pid }) => pid === npm);
+  const family = [...own, ...below(npm)];
+  const of = (program: Program) => family.filter(({ command }) => programs[program].test(command));
+  const startOf = (program: Program) =>
+    ((of(program)[0]?.startedAt ?? Number.NaN) - (own[0]?.startedAt ?? 0)) * tickMs;
+  const processorOf = (program: Program) => of(program).reduce((sum, { used }) => sum + used, 0) * tickMs;
   return {
-    launcher: at(/run\.mjs/),
-    supervisor: at(/bun\S* .*start\.ts/),
-    server: at(/\/main\.[jt]s$/),
-    postgres: at(/\/postgres -D/),
+    supervisor: startOf('supervisor'),
+    server: startOf('server'),
+    postgres: startOf('postgres'),
+    processor: Object.fromEntries(
+      Object.keys(programs).map((name) => [name, processorOf(name as Program)]),
+    ) as Start['processor'],
   };
 }
 
-function readProcess(pid: string): { pid: number; parent: number; ticks: number; command: string }[] {
+interface Process {
+  pid: number;
+  parent: number;
+  startedAt: number;
+  /** With the children that have ended. */
+  used: number;
+  command: string;
+}
+
+function readProcess(pid: string): Process[] {
   try {
     // The name, in parentheses, may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
-    return [{ pid: Number(pid), parent: Number(fields[1]), ticks: Number(fields[19]), command }];
+    const used = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
+    return [{ pid: Number(pid), parent: Number(fields[1]), startedAt: Number(fields[19]), used, command }];
   } catch {
     return [];
   }
@@ -118,9 +140,8 @@ function readProcess(pid: string): { pid: number; parent: number; ticks: number;
 function report(starts: readonly Start[]): void {
   const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
   const rows: [string, (start: Start) => number][] = [
-    ['npm, until the launcher starts', ({ launcher }) => launcher],
-    ['launcher, until the supervisor starts', ({ launcher, supervisor }) => supervisor - launcher],
-    ['supervisor, until the server starts', ({ supervisor, server }) => server - supervisor],
+    ['npm, until the launcher starts', ({ supervisor }) => supervisor],
+    ['launcher and supervisor, until the server starts', ({ supervisor, server }) => server - supervisor],
     ['server, until it listens', ({ server, listening }) => listening - server],
     ['server, until it is ready', ({ listening, ready }) => ready - listening],
     ['(PostgreSQL starts, after npm start)', ({ postgres }) => postgres],
@@ -128,6 +149,12 @@ function report(starts: readonly Start[]): void {
   ];
   for (const [name, of] of rows)
     console.log(`${name.padEnd(40)} ${median(starts.map(of)).toFixed(0).padStart(6)} ms`);
+  for (const name of Object.keys(programs) as Program[])
+    console.log(
+      `${`processor time of ${name}`.padEnd(40)} ${median(starts.map(({ processor }) => processor[name]))
+        .toFixed(0)
+        .padStart(6)} ms`,
+    );
   const all = starts.map(({ ready }) => ready);
   const total = median(all);
   const list = all.map((ms) => ms.toFixed(0)).join(', ');

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasDnsServer } from './dns-server.ts';
+import { freePort } from './free-port.ts';
 import { patientMs } from './patience.ts';
 
 /**
@@ -14,7 +15,6 @@ export const hasAcmeServer =
   existsSync(program) &&
   process.getuid?.() === 0 &&
   Bun.spawnSync(['unshare', '--mount', 'true'], { stderr: 'ignore' }).exitCode === 0;
-export const needsAcmeServer = /\bacme\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface AcmeServer {
   directoryUrl: string;
@@ -149,11 +149,4 @@ export function forward(
     },
   });
   return { stop: () => listener.stop(true) };
-}
-
-function freePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const port = probe.port ?? 0;
-  probe.stop(true);
-  return port;
 }

@@ -2,7 +2,7 @@ import { finish, runLinters, runTests, testFiles } from './run-tests.ts';
 
 // `npm run check`: types, style, and the tests that need no database and no other process. Tests that do are named
 // `*.slice.test.ts`.
-const files = testFiles('test', '{contract,server,cli,sdk,console,scripts}').filter(
+const files = testFiles('test', '{contract,server,cli,sdk,console,scripts,bench}').filter(
   (path) => !/\.slice\.test\.tsx?$/.test(path),
 );
 const [linters, tests] = await Promise.all([

@@ -1,15 +1,14 @@
-import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { detectSource } from '@svc/contract/detect/detect.ts';
 import { type BuildSettings, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { initFolder } from '../cli/src/init/init-folder.ts';
 import { repositoryFiles } from '../server/src/delivery/detect/detect-repository.ts';
 import { planSource } from '../server/src/delivery/detect/plan-source.ts';
+import { useFolder } from './use-fixture.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'svc-detection-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = useFolder();
 
 type Files = Record<string, string>;
 const node = (data: object, more: Files = {}): Files => ({ 'package.json': JSON.stringify(data), ...more });

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { patientMs } from './patience.ts';
 
 /** Debian's Knot DNS as an authoritative server for tests. */
@@ -8,7 +8,6 @@ const program = '/usr/sbin/knotd';
 const control = '/usr/sbin/knotc';
 
 export const hasDnsServer = existsSync(program) && existsSync(control);
-export const needsDnsServer = /\bdns\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface DnsRecord {
   name: string;
@@ -36,7 +35,7 @@ export async function startDnsServer(
   place: { host?: string; port?: number } = {},
 ): Promise<DnsServer> {
   const host = place.host ?? '127.0.0.1';
-  const port = place.port ?? (await freePort(host));
+  const port = place.port ?? freePort(host);
   const zones = new Set<string>();
   let serial = 1;
   mkdirSync(join(folder, 'zones'), { recursive: true });
@@ -184,16 +183,4 @@ function valueText(type: string, value: string): string {
   if (type !== 'TXT') return value;
   const pieces = value.match(/[\s\S]{1,255}/g) ?? [''];
   return pieces.map((piece) => `"${piece.replace(/["\\]/g, '\\$&')}"`).join(' ');
-}
-
-async function freePort(host: string): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, host, resolve);
-  });
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('No free port.');
-  return address.port;
 }

@@ -28,7 +28,6 @@ export const hasDockerEngine =
   process.getuid?.() === 0 &&
   Bun.spawnSync(['unshare', '--net', '--mount', '--pid', '--fork', 'true'], { stderr: 'ignore' }).exitCode ===
     0;
-export const needsDockerEngine = /\bdocker\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface DockerEngine {
   host: string;
@@ -59,18 +58,22 @@ export async function startDockerEngine(
   const socket = join(folder, 'd.sock');
   const log = Bun.file(join(folder, 'dockerd.log'));
   const daemon = [
-    ...[
-      '--data-root',
-      join(folder, 'data'),
-      '--exec-root',
-      join(folder, 'exec'),
-      '--pidfile',
-      join(folder, 'pid'),
-    ],
-    ...['-H', `unix://${socket}`, '--cgroup-parent', `/${group}`, '--shutdown-timeout', '2'],
+    '--data-root',
+    join(folder, 'data'),
+    '--exec-root',
+    join(folder, 'exec'),
+    '--pidfile',
+    join(folder, 'pid'),
+    '-H',
+    `unix://${socket}`,
+    '--cgroup-parent',
+    `/${group}`,
+    '--shutdown-timeout',
+    '2',
     ...(options.registries ? ['--insecure-registry', options.registries] : []),
     // An empty configuration file hides the machine's own settings.
-    ...['--config-file', emptyFile(folder, 'daemon.json', '{}\n')],
+    '--config-file',
+    emptyFile(folder, 'daemon.json', '{}\n'),
   ];
   // The network link is moved in from outside once the namespace exists. /etc/docker is hidden, because another
   // engine may store its identity there.
@@ -87,8 +90,18 @@ mkdir -p /etc/docker && mount -t tmpfs none /etc/docker && mount --bind "$1" /et
   ];
   const child = Bun.spawn(
     [
-      ...['setpriv', '--pdeathsig', 'KILL', 'unshare', '--net', '--mount', '--pid', '--fork', '--mount-proc'],
-      ...['--kill-child', '--', ...inside],
+      'setpriv',
+      '--pdeathsig',
+      'KILL',
+      'unshare',
+      '--net',
+      '--mount',
+      '--pid',
+      '--fork',
+      '--mount-proc',
+      '--kill-child',
+      '--',
+      ...inside,
     ],
     { cwd: folder, env: { PATH: process.env.PATH ?? '' }, stdin: 'ignore', stdout: log, stderr: log },
   );

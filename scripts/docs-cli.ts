@@ -13,7 +13,7 @@ export async function cliMarkdown(): Promise<string> {
     '<!-- Made from the declarations in cli/src/commands by `npm run docs`; do not edit. -->',
     'A command that changes something previews, and only makes the change with `--execute`. ' +
       '`--json` prints what `svc schema <command>` describes. Results go to standard output, everything else to ' +
-      'standard error. What failed is said there last: with `--json` as one problem object, alone on the last line.',
+      'standard error. An error is printed there last: with `--json` as one problem object, alone on the last line.',
     section('Global flags', flagTable(globalFlags)),
     section('Flags of every command that changes something', flagTable(mutationFlags)),
     section(
@@ -57,9 +57,9 @@ function chapter(command: Command, inGroup: boolean): string {
     ...(visible.length === 0 ? [] : [flagTable(Object.fromEntries(visible))]),
     ...(command.timeoutDefault === undefined
       ? []
-      : [`May take ${command.timeoutDefault} unless \`--timeout\` says otherwise.`]),
+      : [`Waits up to ${command.timeoutDefault}; \`--timeout\` changes this limit.`]),
     endpoint === undefined && command.calls === undefined
-      ? 'Works on this machine and on the sign-in of the server.'
+      ? 'Uses this machine and the sign-in endpoints of the server only.'
       : `${command.kind === 'mutate' ? 'Previews; changes with `--execute`. ' : ''}Calls \`${command.calls ?? `${endpoint?.method} ${endpoint?.path}`}\`.`,
     `\`\`\`sh\n${exampleLines(svc, command).join('\n')}\n\`\`\``,
   ].join('\n\n');

@@ -1,13 +1,14 @@
 import { chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { patientMs } from './patience.ts';
+import { copyPrepared } from './prepare-once.ts';
 
 const server = '/usr/sbin/mariadbd';
 const install = '/usr/bin/mariadb-install-db';
 
 export const hasMariaDb = existsSync(server) && existsSync(install);
-export const needsMariaDb = /\bmariadb\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface MariaDbServer {
   host: string;
@@ -27,32 +28,28 @@ export async function startMariaDb(
   tls?: Record<'cert' | 'key', string>,
 ): Promise<MariaDbServer> {
   const data = join(folder, 'data');
-  mkdirSync(data, { recursive: true });
+  mkdirSync(folder, { recursive: true });
   const asRoot = process.getuid?.() === 0;
-  if (asRoot)
-    for (const path of [folder, data, ...Object.values(tls ?? {})]) chownSync(path, ...accountIds());
-  const user = asRoot ? [`--user=${account}`] : [];
-  const installed = Bun.spawnSync(
-    [
-      install,
-      '--no-defaults',
-      ...user,
-      `--datadir=${data}`,
-      '--auth-root-authentication-method=normal',
-      '--skip-test-db',
-    ],
-    { stdout: 'ignore', stderr: 'pipe' },
-  );
-  if (installed.exitCode !== 0) throw new Error(`mariadb-install-db failed: ${installed.stderr}`);
-  const [host, port] = ['127.0.0.1', await freePort()];
+  if (asRoot) for (const path of [folder, ...Object.values(tls ?? {})]) chownSync(path, ...accountIds());
+  await copyPrepared(data, 'mariadb', installInto);
+  const [host, port] = ['127.0.0.1', freePort()];
   const log = join(folder, 'mariadbd.log');
   const child = Bun.spawn(
     [
       ...(asRoot ? ['setpriv', '--reuid', account, '--regid', account, '--clear-groups'] : ['setpriv']),
-      ...['--pdeathsig', 'KILL', server, '--no-defaults', `--datadir=${data}`],
-      ...[`--bind-address=${host}`, `--port=${port}`, `--socket=${join(data, 'socket')}`],
-      ...['--innodb-buffer-pool-size=32M', '--innodb-flush-log-at-trx-commit=0', '--skip-log-bin'],
-      ...['--character-set-server=utf8mb4', `--pid-file=${join(data, 'pid')}`],
+      '--pdeathsig',
+      'KILL',
+      server,
+      '--no-defaults',
+      `--datadir=${data}`,
+      `--bind-address=${host}`,
+      `--port=${port}`,
+      `--socket=${join(data, 'socket')}`,
+      '--innodb-buffer-pool-size=32M',
+      '--innodb-flush-log-at-trx-commit=0',
+      '--skip-log-bin',
+      '--character-set-server=utf8mb4',
+      `--pid-file=${join(data, 'pid')}`,
       ...(tls ? [`--ssl-cert=${tls.cert}`, `--ssl-key=${tls.key}`] : []),
     ],
     { cwd: data, stdin: 'ignore', stdout: Bun.file(log), stderr: Bun.file(log) },
@@ -70,6 +67,19 @@ export async function startMariaDb(
     await Bun.sleep(50);
   }
   return { host, port, user: 'root', stop };
+}
+
+/** Creates the system tables, which takes longer than a start. */
+async function installInto(data: string): Promise<void> {
+  mkdirSync(data);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(data, ...accountIds());
+  const flags = ['--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db'];
+  const installed = Bun.spawnSync(
+    [install, ...flags, `--datadir=${data}`, ...(isRoot ? [`--user=${account}`] : [])],
+    { stdout: 'ignore', stderr: 'pipe' },
+  );
+  if (installed.exitCode !== 0) throw new Error(`mariadb-install-db failed: ${installed.stderr}`);
 }
 
 function accountIds(): [uid: number, gid: number] {
@@ -90,17 +100,5 @@ function answers(host: string, port: number): Promise<boolean> {
       resolve(true);
     });
     socket.once('error', () => resolve(false));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
   });
 }

@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { isMachineIdle } from './idle.ts';
+import { inTime, proofGroups } from './proof-groups.ts';
 import {
   finish,
   type Outcome,
@@ -13,10 +16,10 @@ import {
 } from './run-tests.ts';
 import { runWithin } from './run-within.ts';
 
-// `npm run proofs [-- word] [-- --minutes=30]`: every `*.proof.ts` whose path contains the word. With a time limit,
-// proofs that would not end in time are left out, and listed.
+// `npm run proofs [-- word] [-- --minutes=30] [-- --record]`: every `*.proof.ts` whose path contains the word. With a
+// time limit, proofs that would not end in time are left out, and listed. `--record` stores how long each one took.
 const { values, positionals: words } = parseArgs({
-  options: { minutes: { type: 'string', default: 'Infinity' } },
+  options: { minutes: { type: 'string', default: 'Infinity' }, record: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 /** How long a proof may exceed the limit, which is about when proofs start. */
@@ -27,47 +30,63 @@ const repeatMs = 15 * 60_000;
 const files = testFiles('proof').filter(
   (path) => words.length === 0 || words.some((word) => path.includes(word)),
 );
-const timings = JSON.parse(readFileSync(join(root, 'scripts', 'test-timings.json'), 'utf8')).files;
-const expectedMs = (file: string): number => timings[file.slice(2)] ?? 60_000;
+const timingsPath = join(root, 'scripts', 'test-timings.json');
+const readTimings = (path: string) =>
+  JSON.parse(readFileSync(path, 'utf8')) as { version: number; files: Record<string, number> };
+const timings = readTimings(timingsPath);
+const expectedMs = (file: string): number => timings.files[file.slice(2)] ?? 60_000;
+const groupMs = (group: readonly string[]) => group.reduce((sum, file) => sum + expectedMs(file), 0);
+const lanes = availableParallelism() + 1;
+const limitMs = Number(values.minutes) * 60_000;
+const { first, later } = inTime(inChangingOrder(files), expectedMs, lanes * limitMs);
+const groups = [first, later].flatMap((some) => proofGroups(some, expectedMs, lanes));
+// The hundreds of servers that they start load faster from a bundle (decision 117).
+Bun.spawnSync([process.execPath, '--no-env-file', join('scripts', 'bundle.ts')], {
+  cwd: root,
+  stderr: 'inherit',
+});
 const folder = testFolder();
 const options = { processes: 1, testMsMax: 30 * 60_000, folder };
 const started = performance.now();
-const limitMs = Number(values.minutes) * 60_000;
 const endMs = started + limitMs + overtimeMs;
+const measured: Record<string, number> = {};
 const { results, leftOut } = await runWithin(
-  groups(inChangingOrder(files)),
-  async (group) => ({ group, outcome: await runTests(group.join(', '), group, { ...options, endMs }) }),
-  { lanes: 3, ms: limitMs, expectedMs: totalMs },
+  groups,
+  async (group) => {
+    const recordTo = join(folder, `timings-${Bun.randomUUIDv7()}.json`);
+    const more = { endMs, ...(values.record && { recordTo }) };
+    const outcome = await runTests(group.join(', '), group, { ...options, ...more });
+    if (existsSync(recordTo)) Object.assign(measured, readTimings(recordTo).files);
+    return { group, outcome };
+  },
+  { lanes, lanesMax: 2 * lanes, isIdle: isMachineIdle, ms: limitMs, expectedMs: groupMs },
 );
 const stopped = results.filter(({ outcome }) => outcome.isStopped && outcome.failures.length === 0);
 const ended = results.filter((result) => !stopped.includes(result)).map(({ outcome }) => outcome);
 const outcome = await repeatFailures(summary(ended), files, { ...options, endMs: endMs + repeatMs });
 await removeFolder(folder);
+if (values.record) {
+  Object.assign(timings.files, measured);
+  writeFileSync(timingsPath, `${JSON.stringify(timings, null, 2)}\n`);
+}
+console.log('\nseconds  of a processor  proofs');
+for (const { name, seconds, processorSeconds = 0 } of ended.toSorted((a, b) => b.seconds - a.seconds))
+  console.log(`${Math.round(seconds)}  ${processorSeconds}  ${name}`);
 for (const file of [...leftOut, ...stopped.map(({ group }) => group)].flat())
   console.log(`left out, because there was no time: ${file}`);
 finish([outcome]);
 
-function totalMs(group: readonly string[]): number {
-  return group.reduce((sum, file) => sum + expectedMs(file), 0);
-}
-
-/** Short proofs share a process, because its servers take seconds to start. */
-function groups(files: readonly string[]): string[][] {
-  const groupMsMax = 100_000;
-  const found: string[][] = [];
-  for (const file of files) {
-    const last = found.at(-1);
-    if (last && totalMs([...last, file]) <= groupMsMax) last.push(file);
-    else found.push([file]);
-  }
-  return found;
-}
-
-/** A different order for each commit: where time is short, each proof has its turn. */
+/**
+ * A different order for each commit: where time is short, each proof has its turn. Those whose names begin with the same
+ * word stay together, because they need the same programs, such as a browser.
+ */
 function inChangingOrder(files: readonly string[]): string[] {
   const commit = Bun.spawnSync(['git', 'rev-parse', 'HEAD'], { cwd: root }).stdout.toString();
-  const rank = (file: string) => Bun.hash(commit + file);
-  return files.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  const words = Map.groupBy(files, (file) => file.replace(/[-.][^/]*$/, ''));
+  const rank = (word: string) => Bun.hash(commit + word);
+  return [...words.keys()]
+    .toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))
+    .flatMap((word) => words.get(word) ?? []);
 }
 
 function summary(runs: readonly Outcome[]): Outcome {

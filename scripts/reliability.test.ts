@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { letters } from '../acceptance/support/document.ts';
+import { knownOperations } from '../acceptance/support/operation-inputs.ts';
 import { testFiles } from './run-tests.ts';
 
 const root = join(import.meta.dir, '..');
@@ -22,4 +24,11 @@ test('each word of a command names a proof', () => {
 test('the README and the production guide lead to the page', () => {
   for (const path of ['README.md', 'docs/guides/production.md'])
     expect(readFileSync(join(root, path), 'utf8')).toContain('reliability.md');
+});
+
+/** The proof requires these operations to be those of the OpenAPI document. */
+test('the number of cells of the authorization table is right', () => {
+  const cells = (knownOperations.length * letters.length).toLocaleString('en');
+  const stated = /[\d,]+ operations × \d+ callers = [\d,]+/.exec(page)?.[0];
+  expect(stated).toBe(`${knownOperations.length} operations × ${letters.length} callers = ${cells}`);
 });

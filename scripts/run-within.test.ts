@@ -38,3 +38,21 @@ test('several run at the same time', async () => {
   await runWithin([1, 2, 3, 4], run, { lanes: 3, ms: 1000, expectedMs: () => 0 });
   expect(most).toBe(3);
 });
+
+test('more run at the same time while the machine is idle', async () => {
+  let running = 0;
+  let most = 0;
+  const run = async () => {
+    most = Math.max(most, ++running);
+    await Bun.sleep(1);
+    running--;
+  };
+  const idleTimes = [true, false];
+  const limits = { lanes: 1, lanesMax: 3, ms: 60_000, expectedMs: () => 0 };
+  const isIdle = async () => {
+    await Bun.sleep(1);
+    return idleTimes.shift() ?? false;
+  };
+  const { results } = await runWithin([...Array(8).keys()], run, { ...limits, isIdle });
+  expect([most, results.length]).toEqual([2, 8]);
+});

@@ -1,6 +1,9 @@
 interface Limits<T> {
   /** How many run at the same time. */
   lanes: number;
+  /** How many may run at the same time while `isIdle` says that the machine has time for another. */
+  lanesMax?: number;
+  isIdle?(): Promise<boolean>;
   /** The time limit for all together. */
   ms: number;
   expectedMs(item: T): number;
@@ -20,26 +23,42 @@ interface Within<T, R> {
 export async function runWithin<T, R>(
   items: readonly T[],
   run: (item: T) => Promise<R>,
-  { lanes, ms, expectedMs, now = () => performance.now() }: Limits<T>,
+  {
+    lanes,
+    lanesMax = lanes,
+    isIdle = async () => true,
+    ms,
+    expectedMs,
+    now = () => performance.now(),
+  }: Limits<T>,
 ): Promise<Within<T, R>> {
   const end = now() + ms;
   const waiting = [...items];
   const found: Within<T, R> = { results: [], leftOut: [] };
   let expected = 0;
   let taken = 0;
-  const runLane = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
-      const slowness = expected === 0 ? 1 : taken / expected;
-      const started = now();
-      if (started + expectedMs(item) * slowness > end) {
-        found.leftOut.push(item);
-        continue;
-      }
-      found.results.push(await run(item));
-      expected += expectedMs(item);
-      taken += now() - started;
+  const runNext = async () => {
+    const item = waiting.shift();
+    if (item === undefined) return;
+    const slowness = expected === 0 ? 1 : taken / expected;
+    const started = now();
+    if (started + expectedMs(item) * slowness > end) {
+      found.leftOut.push(item);
+      return;
     }
+    found.results.push(await run(item));
+    expected += expectedMs(item);
+    taken += now() - started;
   };
-  await Promise.all(Array.from({ length: lanes }, runLane));
+  const runLane = async () => {
+    while (waiting.length > 0) await runNext();
+  };
+  const runExtraLane = async () => {
+    while (waiting.length > 0) if (await isIdle()) await runNext();
+  };
+  await Promise.all([
+    ...Array.from({ length: lanes }, runLane),
+    ...Array.from({ length: lanesMax - lanes }, runExtraLane),
+  ]);
   return found;
 }

@@ -14,9 +14,13 @@ const child = spawn(bunPath(), ['--no-env-file', program, ...args], {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // If npm is killed, no signal is forwarded: watch for the loss of the parent process.
 const parent = process.ppid;
-setInterval(() => {
-  if (process.ppid !== parent) child.kill('SIGTERM');
-}, 1000).unref();
+const watch = setInterval(() => {
+  if (process.ppid === parent) return;
+  // Once: a second signal would end the server without waiting for its requests.
+  clearInterval(watch);
+  child.kill('SIGTERM');
+}, 1000);
+watch.unref();
 
 child.on('error', (error) => {
   console.error(`Could not start Bun: ${error.message}`);

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { patientMs } from './patience.ts';
 
 /** Debian's OpenStack Swift, which implements S3 and verifies signatures. */
@@ -10,7 +11,6 @@ type Part = (typeof parts)[number];
 type Ports = Record<Part, number>;
 
 export const hasS3Server = parts.every((part) => existsSync(programOf(part)));
-export const needsS3Server = /\bs3\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface S3Server {
   endpoint: string;
@@ -151,10 +151,3 @@ for name in ('account', 'container', 'object'):
     builder.rebalance()
     builder.get_ring().save(name + '.ring.gz')
 `;
-
-function freePort(): number {
-  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const port = probe.port ?? 0;
-  probe.stop(true);
-  return port;
-}

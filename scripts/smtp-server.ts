@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { patientMs } from './patience.ts';
 
 const program = '/usr/bin/aiosmtpd';
 
 export const hasSmtpServer = existsSync(program);
-export const needsSmtpServer = /\bsmtp\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 export interface SmtpServer {
   host: string;
@@ -40,7 +40,7 @@ export async function startSmtpServer(
   folder: string,
   place: { port?: number; tls?: { cert: string; key: string } } = {},
 ): Promise<SmtpServer> {
-  const [host, port] = ['127.0.0.1', place.port ?? (await freePort())];
+  const [host, port] = ['127.0.0.1', place.port ?? freePort()];
   const mailbox = join(folder, 'mailbox');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'svc_handler.py'), handler);
@@ -119,17 +119,5 @@ function answers(host: string, port: number): Promise<boolean> {
     const socket = connect(port, host);
     socket.once('data', () => socket.end('QUIT\r\n', () => resolve(true)));
     socket.once('error', () => resolve(false));
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      server.close(() => resolve(port));
-    });
   });
 }

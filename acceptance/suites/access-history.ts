@@ -17,8 +17,15 @@ const rowActions = ['read', 'export', 'insert', 'update', 'delete'];
 
 const changeKinds = [
   ...(['grant', 'grant', 'revoke', 'policy', 'policy', 'switch'] as const),
-  ...(['enforce', 'attribute', 'group'] as const),
+  ...(['enforce', 'attribute', 'group', 'scopes', 'scopes'] as const),
 ];
+
+interface HistoryOf {
+  connectorId: string;
+  principals: readonly Principal[];
+  /** Gives an app other data scopes. */
+  changeScopes(): Promise<string>;
+}
 
 /** Changes access in the product and in the model. */
 export class AccessHistory {
@@ -31,7 +38,7 @@ export class AccessHistory {
     private readonly world: GovernedWorld,
     private readonly random: Random,
     private readonly state: ModelState,
-    private readonly of: { connectorId: string; principals: readonly Principal[] },
+    private readonly of: HistoryOf,
   ) {}
 
   async change(count: number): Promise<string[]> {
@@ -117,6 +124,8 @@ export class AccessHistory {
         }
         return `${who.name} ${group.members.has(who.id) ? 'joins' : 'leaves'} ${group.name}`;
       }
+      case 'scopes':
+        return this.of.changeScopes();
     }
   }
 

@@ -100,7 +100,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where region is "eu". email is masked (email: such as a•••@example.com) by the policy “Europe”; total is hidden by the policy “Europe”. Also allowed: export these rows.`,
+          `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where region is "eu". Columns: email is masked (email: such as a•••@example.com) by the policy “Europe”; total is hidden by the policy “Europe”. They can also export these rows.`,
       },
       {
         name: 'a filter that matches nothing',
@@ -111,7 +111,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} may see only rows of warehouse/shop/orders where region is "mars", and none of its 5 rows matches. If you expect rows, compare the filter of the policy “Mars” with the values in the table.`,
+          `${p.email} may see only rows of warehouse/shop/orders where region is "mars". None of the 5 rows matches. If you expect rows, compare the filter of the policy “Mars” with the values in the table.`,
       },
       {
         name: 'an attribute that is missing',
@@ -122,7 +122,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees no rows: the policy “Own region” shows only rows that match the person's attribute region, which ${p.email} does not have. Set it with: svc members set ${p.email} --attribute region=<value>`,
+          `${p.email} sees no rows: the policy “Own region” shows each person only rows that match their attribute region, and ${p.email} does not have this attribute. Set it with: svc members set ${p.email} --attribute region=<value>`,
       },
       {
         name: 'a group that the person is not in',
@@ -133,7 +133,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees no rows: the policy “Of groups” shows only rows that match the person's groups, and ${p.email} is in no group. Add them to one with: svc groups members add <group> --user ${p.email}`,
+          `${p.email} sees no rows: the policy “Of groups” shows each person only rows that match their groups, and ${p.email} is in no group. Add them to one with: svc groups members add <group> --user ${p.email}`,
       },
       {
         name: 'a policy that does not fit',
@@ -202,7 +202,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.inApp(p, 'mine');
         },
         text: (p) =>
-          `${p.email} may see only rows of lunch/mine where by is ${p.email}, and its only row does not match. If you expect rows, compare this condition with the values in the table.`,
+          `${p.email} may see only rows of lunch/mine where by is ${p.email}. The only row does not match. If you expect rows, compare this condition with the values in the table.`,
       },
       {
         name: 'outside the app without a table grant',

@@ -133,7 +133,7 @@ export function bootstrapCrash({
     return counts;
   }
 
-  test('kill -9 in each step of a bootstrap: every run ends, with one app, one repository and one deployment, resumed within 40 s', async () => {
+  test.concurrent('kill -9 in each step of a bootstrap: every run ends, with one app, one repository and one deployment, resumed within 40 s', async () => {
     let server = await startEmbedded();
     const tenant = await newTenant(server);
     const template = await newPageTemplate(tenant);
@@ -180,7 +180,7 @@ export function bootstrapCrash({
     return ({ name, state }: Step) => later.includes(name) && state !== 'waiting';
   }
 
-  test('kill -9 while a run waits for its approval, and just after it: the run continues, and creates everything once', async () => {
+  test.concurrent('kill -9 while a run waits for its approval, and just after it: the run continues, and creates everything once', async () => {
     const host = await startHostOutside();
     const { env } = host;
     let server = await startEmbedded({ env });

@@ -1,10 +1,13 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
+import { parseArgs } from '../../cli/src/framework/parse.ts';
+import { svc as program } from '../../cli/src/registry.ts';
+import { freePort } from '../../scripts/free-port.ts';
 import { commandLine, knownCommands } from '../support/command-inputs.ts';
 import { type CommandHelp, commandList } from '../support/command-list.ts';
-import { type Svc, svcFor } from '../support/commands.ts';
+import { type Ran, type Svc, svcFor } from '../support/commands.ts';
 import { violations } from '../support/json-schema.ts';
-import { freePort } from '../support/server.ts';
-import { everyNth, mapConcurrently } from '../support/until.ts';
+import { everyNth } from '../support/until.ts';
 import { newWorld, type World } from '../support/world.ts';
 
 export function cliSuite({ nth }: { nth: number }): void {
@@ -27,25 +30,42 @@ export function cliSuite({ nth }: { nth: number }): void {
       expect(commands.map(({ words }) => words).sort()).toEqual([...knownCommands].sort());
     });
 
-    test('prints with --json on stdout exactly what svc schema describes', async () => {
+    // Lines that are refused send no request: they share the inputs of the line that succeeds.
+    test('refuses wrong lines before any request, and prints with --json what svc schema describes', async () => {
       interface Schemas {
+        input: { properties: Record<string, Record<string, unknown>> };
         output: Record<string, unknown>;
         preview?: Record<string, unknown>;
       }
       let checked = 0;
-      const check = async ({ words, mutates }: (typeof commands)[number]) => {
+      const check = async ({ words, mutates, help }: (typeof commands)[number]) => {
         const described = await svc(['schema', ...words.split(' '), '--json']);
-        const { output, preview } = described.json<Schemas>();
+        const { input, output, preview } = described.json<Schemas>();
         expect([words, mutates]).toEqual([words, preview !== undefined]);
         const { args, ...rest } = await commandLine(words, world);
-        const forms = mutates ? [['--json'], ['--json', '--execute', '--yes']] : [['--json']];
-        for (const form of forms) {
-          const ran = await svc([...args, ...form], rest);
-          expect([words, ...form, ran.code, ran.stderr]).toEqual([words, ...form, 0, expect.any(String)]);
-          const schema = mutates && !form.includes('--execute') ? preview! : output;
+        const typed = args.slice(words.split(' ').length);
+        const { positionals } = (await parseArgs(program, await program.load(words), typed, { env: {} }))
+          .args;
+        for (const [name, value] of Object.entries(positionals))
+          if (value !== undefined)
+            expect([words, name, violations(input.properties[name]!, value)]).toEqual([words, name, []]);
+        const refused = { ...rest, env: { ...rest.env, ...nowhere } };
+        await expectUnknownFlag(words, args, refused);
+        await expectNumberOfArguments(words, help, args, refused);
+        const expectResult = (ran: Ran, schema: Record<string, unknown>) => {
+          expect([words, ran.code, ran.stderr]).toEqual([words, 0, expect.any(String)]);
           expect([words, violations(schema, ran.json())]).toEqual([words, []]);
           checked += 1;
-        }
+        };
+        const ran = await svc([...args, '--json'], rest);
+        expectResult(ran, preview ?? output);
+        if (!mutates) return;
+        // Without a terminal none prompts: one that needs a confirmation ends with 11.
+        const executed = await svc([...args, '--json', '--execute'], rest);
+        expectResult(
+          executed.code === 11 ? await svc([...args, '--json', '--execute', '--yes'], rest) : executed,
+          output,
+        );
       };
       // These change the same password: one after the other.
       const isOfPassword = ({ words }: (typeof commands)[number]) =>
@@ -53,22 +73,46 @@ export function cliSuite({ nth }: { nth: number }): void {
       const chosen = everyNth(commands, nth);
       await mapConcurrently(
         chosen.filter((command) => !isOfPassword(command)),
+        4,
         check,
       );
-      await mapConcurrently(chosen.filter(isOfPassword), check, 1);
+      await mapConcurrently(chosen.filter(isOfPassword), 1, check);
       console.log(
         `cli: ${Math.ceil(commands.length / nth)} commands, ${checked} JSON outputs checked against their schemas`,
       );
     });
+
+    type Options = Parameters<Svc>[1];
+
+    /** Exit 2, nothing on stdout, the flag named. */
+    async function expectUnknownFlag(words: string, args: string[], options: Options): Promise<void> {
+      const ran = await svc([...args, '--no-such-flag'], options);
+      expect([words, ran.code, ran.stdout]).toEqual([words, 2, '']);
+      expect(ran.stderr).toContain('--no-such-flag');
+    }
+
+    /** One argument too many, or too few: exit 2. */
+    async function expectNumberOfArguments(words: string, help: string, args: string[], options: Options) {
+      const usage = /^ {2}(svc .*)$/m.exec(help)![1]!;
+      if (!usage.includes('...')) {
+        const more = await svc([...args, 'one-too-many'], options);
+        expect([words, more.code, more.stdout]).toEqual([words, 2, '']);
+      }
+      const needs = usage.replace(/\[[^\]]*\]/g, '').replace(`svc ${words}`, '');
+      if (!needs.includes('<')) return;
+      const less = await svc(words.split(' '), options);
+      expect([words, less.code, less.stdout]).toEqual([words, 2, '']);
+    }
 
     test('prints the same data as JSON lines and as YAML, and a table for people', async () => {
       const reads = commands.filter(({ words, mutates }) => !mutates && / (?:list|get|mine)$/.test(words));
       // Created first: a list that grows while it is printed cannot be compared.
       const lines = await mapConcurrently(
         everyNth(reads, nth),
+        4,
         async ({ words }) => (await commandLine(words, world)).args,
       );
-      await mapConcurrently(lines, async (args) => {
+      await mapConcurrently(lines, 4, async (args) => {
         const words = args.join(' ');
         const [json, jsonl, yaml, table] = await Promise.all(
           ['json', 'jsonl', 'yaml', 'table'].map((format) => svc([...args, '-o', format])),
@@ -82,7 +126,31 @@ export function cliSuite({ nth }: { nth: number }): void {
         expect([words, parsed]).toEqual([words, rows]);
         expect([words, Bun.YAML.parse(yaml!.stdout) as unknown]).toEqual([words, value]);
         expect([words, table!.code]).toEqual([words, 0]);
+        if (/ list /.test(`${words} `) && rows.length > 0) await expectNarrowTable(args);
       });
+    });
+
+    /** No line over 80 columns; the first column that is no id is whole. */
+    async function expectNarrowTable(args: string[]): Promise<void> {
+      const words = args.join(' ');
+      const { stdout } = await svc(args, { env: { COLUMNS: '80', LANG: 'C.UTF-8' } });
+      const [head = '', ...rows] = stdout.trimEnd().split('\n');
+      for (const line of [head, ...rows]) expect([line, Bun.stringWidth(line) <= 80]).toEqual([line, true]);
+      const titles = [...head.matchAll(/[A-Z]+(?: [A-Z]+)*/g)];
+      // Values that do not fit beside each other are printed below each other.
+      if (head !== head.toUpperCase()) return;
+      const from = titles[rows.every((row) => /^[0-9a-f]{8}-/.test(row)) ? 1 : 0]?.index ?? 0;
+      const to = titles.find(({ index }) => index > from)?.index;
+      for (const row of rows)
+        expect([words, row.slice(from, to)]).toEqual([words, expect.stringMatching(/^[^…]+$/)]);
+    }
+
+    test('is completed without a request', async () => {
+      for (const { words } of commands) {
+        const typed = words.split(' ');
+        const ran = await svc(['__complete', ...typed], { env: { ...nowhere, SVC_TOKEN: '' } });
+        expect([words, ran.stdout.split('\t')[0]]).toEqual([words, typed.at(-1)]);
+      }
     });
 
     test('has a help on stdout that exits 0, with a summary, a usage line and examples of its own', async () => {
@@ -95,7 +163,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         expect([words, examples.length > 0]).toEqual([words, true]);
         for (const example of examples) expect(example).toStartWith(`  svc ${words}`);
       }
-      const asked = await mapConcurrently(everyNth(everything, nth), async ({ words, kind, help }) => {
+      const asked = await mapConcurrently(everyNth(everything, nth), 4, async ({ words, kind, help }) => {
         const typed = words === '' ? [] : words.split(' ');
         // Some groups run one of their commands when they are typed alone.
         const isRun = kind === 'command' || help.includes(`svc ${words} without a command is `);
@@ -107,31 +175,6 @@ export function cliSuite({ nth }: { nth: number }): void {
       console.log(
         `cli: ${everything.length} helps, requested ${asked.reduce((sum, ways) => sum + ways, asked.length)} times`,
       );
-    });
-
-    test('refuses an unknown flag before any request: exit 2, nothing on stdout, the flag named', async () => {
-      await mapConcurrently(everyNth(commands, nth), async ({ words }) => {
-        const { args, ...rest } = await commandLine(words, world);
-        const ran = await svc([...args, '--no-such-flag'], { ...rest, env: { ...rest.env, ...nowhere } });
-        expect([words, ran.code, ran.stdout]).toEqual([words, 2, '']);
-        expect(ran.stderr).toContain('--no-such-flag');
-      });
-    });
-
-    test('refuses one argument too many, or too few, before any request: exit 2', async () => {
-      await mapConcurrently(everyNth(commands, nth), async ({ words, help }) => {
-        const usage = /^ {2}(svc .*)$/m.exec(help)![1]!;
-        const { args, ...rest } = await commandLine(words, world);
-        const env = { ...rest.env, ...nowhere };
-        if (!usage.includes('...')) {
-          const more = await svc([...args, 'one-too-many'], { ...rest, env });
-          expect([words, more.code, more.stdout]).toEqual([words, 2, '']);
-        }
-        const needs = usage.replace(/\[[^\]]*\]/g, '').replace(`svc ${words}`, '');
-        if (!needs.includes('<')) return;
-        const less = await svc(words.split(' '), { ...rest, env });
-        expect([words, less.code, less.stdout]).toEqual([words, 2, '']);
-      });
     });
   });
 

@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
-import { newAppToken } from '../../server/src/identity/app-identity/app-tokens.ts';
-import { openServerDatabase } from '../support/database.ts';
-import { type GovernedWorld, governedWorld } from '../support/governed.ts';
-import { type Answered, bearer, type Call, caller, done, newApp, newMember } from '../support/people.ts';
+import { governedWorld } from '../support/governed.ts';
+import type { Answered } from '../support/people.ts';
 import { newRandom, type Random } from '../support/random.ts';
 import { startWarehouse, type Warehouse } from '../support/warehouses.ts';
 import { AccessHistory } from './access-history.ts';
+import { newGroups, newPrincipals, openSource } from './connector-principals.ts';
+import { DataApps } from './data-apps.ts';
 import {
   aggregateOf,
   type Cell,
@@ -15,7 +15,6 @@ import {
   columnsOf,
   emails,
   exportColumns,
-  type Group,
   groupNames,
   type ModelState,
   may,
@@ -41,8 +40,6 @@ export interface HistorySize {
   requestsPerRound: number;
 }
 
-const table = 'things';
-
 /**
  * A random history of grants, policies, groups and attributes. After every step each principal gets what the model says:
  * a model of a few lines that knows neither SQL nor the server.
@@ -54,27 +51,37 @@ export async function connectorModel(kind: Warehouse['kind'] | 'tables', size: H
   try {
     const rows = newRows(random);
     const source = await openSource(world, warehouse, rows);
-    const principals = await newPrincipals(world, source.path);
+    const { principals, people } = await newPrincipals(world, source.path);
+    const isLong = size.rounds >= 50;
+    const apps = await DataApps.open(world, random, { source, owners: people.slice(0, isLong ? 2 : 1) });
+    const visitors = await apps.visitors(principals.slice(0, isLong ? 3 : 2));
     const groups = await newGroups(world);
     const state: ModelState = { isForeign: kind !== 'tables', grants: [], policies: [], groups, rows };
-    const history = new AccessHistory(world, random, state, { connectorId: source.connectorId, principals });
+    const history = new AccessHistory(world, random, state, {
+      connectorId: source.connectorId,
+      principals,
+      changeScopes: () => apps.change(),
+    });
+    const callers = [...principals, ...visitors];
     const asked = new Asker(random, state);
     for (let round = 0; round < size.rounds; round++) {
       const changes = round === 0 ? await history.begin() : await history.change(1 + random.below(3));
       asked.said = `seed ${random.seed}, round ${round}: ${changes.join('; ')}`;
-      for (const who of principals) await asked.converges(who);
-      for (let at = 0; at < size.requestsPerRound; at++) await asked.request(random.pick(principals));
+      for (const who of callers) await asked.converges(who);
+      for (let at = 0; at < size.requestsPerRound; at++) await asked.request(random.pick(callers));
     }
     await history.endEnforced();
     const auditor = principals.find(({ name }) => name === 'auditor')!;
     await asked.converges(auditor);
     const { counts } = asked;
     console.log(
-      `grants = model on ${kind}: seed ${random.seed}; ${size.rounds} rounds, ${history.changes} changes of access, ${principals.length} principals, ${counts.requests} requests (${counts.shown} with rows, ${counts.refused} refused, ${counts.mixed} lists with two masks in one column, ${counts.changed} changes of rows); differences: 0`,
+      `grants = model on ${kind}: seed ${random.seed}; ${size.rounds} rounds, ${history.changes} changes of access, ${callers.length} principals, ${counts.requests} requests (${counts.shown} with rows, ${counts.refused} refused, ${counts.mixed} lists with two masks in one column, ${counts.changed} changes of rows), of them ${counts.through} through apps (${counts.shownThrough} with rows, ${counts.changedThrough} changes); differences: 0`,
     );
     expect(counts.requests).toBe(size.rounds * size.requestsPerRound);
-    expect(Math.min(counts.shown, counts.refused, counts.mixed)).toBeGreaterThan(0);
-    if (size.rounds >= 50) expect(counts.changed).toBeGreaterThan(counts.requests / 100);
+    expect(Math.min(counts.shown, counts.refused, counts.mixed, counts.through)).toBeGreaterThan(0);
+    if (!isLong) return;
+    expect(counts.changed).toBeGreaterThan(counts.requests / 100);
+    expect(Math.min(counts.shownThrough, counts.changedThrough)).toBeGreaterThan(0);
   } finally {
     await warehouse?.stop();
   }
@@ -89,111 +96,19 @@ const newRow = (random: Random, id: number): Row => ({
 });
 const newRows = (random: Random) => random.times(24, (at) => newRow(random, at + 1));
 
-interface Source {
-  connectorId: string;
-  /** Where the rows are read. */
-  path: string;
-}
-
-async function openSource(
-  world: GovernedWorld,
-  warehouse: Warehouse | null,
-  rows: readonly Row[],
-): Promise<Source> {
-  const base = `/data/${world.tenant.slug}/_connectors`;
-  if (!warehouse) {
-    const specs = ['id:int', 'region:text', 'team:text', 'email:text:nullable', 'n:int:nullable'];
-    const { name, insert } = await world.table(specs, { access: 'closed' });
-    await insert(...rows);
-    return { connectorId: world.connectorId, path: `${base}/tables/${world.app.slug}/${name}` };
-  }
-  const literal = (value: Cell) => (typeof value === 'string' ? `'${value}'` : String(value));
-  const values = rows.map((row) => `(${Object.values(row).map(literal).join(', ')})`);
-  await warehouse.query(
-    `create table sales.${table} (id int primary key, region varchar(20) not null, team varchar(60) not null,
-      email varchar(60), n int); insert into sales.${table} values ${values.join(', ')}`,
-  );
-  const connectorId = await world.connect(warehouse, 'writer');
-  return { connectorId, path: `${base}/${warehouse.kind}/sales/${table}` };
-}
-
-async function newPrincipals(world: GovernedWorld, path: string): Promise<Principal[]> {
-  const { tenant, server, owner } = world;
-  const call = (token: string) => caller(server, bearer({ token }), path);
-  const people = await Promise.all(
-    ['ada', 'ben', 'cem', 'auditor'].map(async (name): Promise<Principal> => {
-      const { id, email, token } = await newMember(tenant);
-      return { name, kind: 'user', id, email, region: null, call: call(token) };
-    }),
-  );
-  const { admin } = tenant;
-  people.push({ ...admin, name: 'admin', kind: 'user', region: null, call: call(admin.token) });
-  const app = await newApp(tenant, { owner });
-  people.push(
-    { name: 'app', kind: 'app', id: app.id, email: '', region: null, call: call(await appToken(world, app)) },
-    await newServiceAccount(world, app.slug, call),
-  );
-  return people;
-}
-
-/** The token that a running instance of the app gets. */
-async function appToken({ server, tenant }: GovernedWorld, app: { id: string }): Promise<string> {
-  const now = new Date();
-  const { secret, row } = newAppToken(
-    'svcapp_',
-    {
-      tenant_id: tenant.id,
-      app_id: app.id,
-      kind: 'app',
-      name: 'test',
-      expires_at: new Date(now.getTime() + 3_600_000),
-    },
-    now,
-  );
-  const database = openServerDatabase(server);
-  const names = Object.keys(row);
-  const places = names.map((_, at) => `$${at + 1}`);
-  await database.query(
-    `insert into svc.app_tokens (${names.join(', ')}) values (${places.join(', ')})`,
-    Object.values(row),
-  );
-  await database.close();
-  return secret;
-}
-
-async function newServiceAccount(
-  { owner, tenant }: GovernedWorld,
-  slug: string,
-  call: (token: string) => Call,
-): Promise<Principal> {
-  const accounts = `${tenant.base}/apps/${slug}/service-accounts`;
-  const { id } = await done(owner.call('POST', accounts, { name: 'nightly', actions: ['rows'] }));
-  const { secret } = await done(owner.call('POST', `${accounts}/${id}/tokens`, { name: 'test' }));
-  return {
-    name: 'service account',
-    kind: 'service_account',
-    id,
-    email: '',
-    region: null,
-    call: call(secret),
-  };
-}
-
-async function newGroups({ tenant: { admin, base } }: GovernedWorld): Promise<Group[]> {
-  const created: Group[] = [];
-  for (const name of groupNames)
-    created.push({
-      name,
-      id: (await done(admin.call('POST', `${base}/groups`, { name }))).id,
-      members: new Set(),
-    });
-  return created;
-}
-
 /** Asks as a principal, and compares with the model. */
 class Asker {
   said = '';
-  readonly counts = { requests: 0, shown: 0, refused: 0, mixed: 0, changed: 0 };
+  readonly counts = {
+    requests: 0,
+    shown: 0,
+    refused: 0,
+    mixed: 0,
+    changed: 0,
+    through: 0,
+    shownThrough: 0,
+    changedThrough: 0,
+  };
   private lastId = 1_000;
 
   constructor(
@@ -225,13 +140,15 @@ class Asker {
   }
 
   private refusal(who: Principal, action: string): number | null {
-    if (reach(this.state, who).length === 0) return 404;
+    // An app says what is missing; without an app, a table that no grant opens is none.
+    if (!who.through && reach(this.state, who).length === 0) return 404;
     return may(this.state, who, action) ? null : 403;
   }
 
   async request(who: Principal): Promise<void> {
     const { random } = this;
     this.counts.requests++;
+    if (who.through) this.counts.through++;
     const picked = random.pick(requestKinds);
     const kind = picked === 'delete' && this.state.rows.length < 12 ? 'insert' : picked;
     const compare = (found: unknown, wanted: unknown) =>
@@ -254,7 +171,9 @@ class Asker {
     const ordered = (rows: unknown) =>
       inAnyOrder ? (rows as object[]).toSorted((a, b) => Bun.inspect(a).localeCompare(Bun.inspect(b))) : rows;
     compare([query, ordered(Array.isArray(found) ? comparable(found) : found)], [query, ordered(wanted())]);
-    if (Array.isArray(found) && found.length > 0) this.counts.shown++;
+    if (!Array.isArray(found) || found.length === 0) return;
+    this.counts.shown++;
+    if (who.through) this.counts.shownThrough++;
   }
 
   private question(
@@ -344,6 +263,7 @@ class Asker {
     compare([target, changes, answer.status], [target, changes, status]);
     if (answer.status >= 300) return;
     this.counts.changed++;
+    if (who.through) this.counts.changedThrough++;
     const others = state.rows.filter((row) => row !== target);
     state.rows = kind === 'delete' ? others : [...others, after];
   }

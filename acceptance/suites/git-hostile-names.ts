@@ -11,7 +11,7 @@ import { startEmbedded, temporaryFolder } from '../support/server.ts';
 import { repeatConcurrently, until } from '../support/until.ts';
 import { doors, type Knock, type Knocker } from './hostile-doors.ts';
 import { hostileNames, mark, worstNames } from './hostile-git-names.ts';
-import { hasStrace, misplaced, needsStrace, startedPrograms, tracedServer } from './traced-programs.ts';
+import { hasStrace, misplaced, startedPrograms, tracedServer } from './traced-programs.ts';
 
 export function gitHostileNames({
   count,
@@ -65,7 +65,7 @@ export function gitHostileNames({
     'chmod',
   ]);
 
-  test.skipIf(!hasStrace && !needsStrace)(
+  test.if(hasStrace)(
     'hostile names of repositories, owners, branches, refs and paths: no door fails, and none reaches a shell',
     async () => {
       const traced = join(temporaryFolder(), 'programs');

@@ -28,6 +28,23 @@ export interface Principal {
   email: string;
   region: string | null;
   call: Call;
+  /** Set where the person uses the connector through an app: it does no more than its data scopes allow. */
+  through?: DataApp;
+}
+
+export interface DataApp {
+  name: string;
+  ownerId: string;
+  requested: readonly DataScope[];
+  /** By a review. */
+  approved: readonly DataScope[];
+}
+
+export interface DataScope {
+  text: string;
+  action: string;
+  /** Whether it names the table, its schema or its connector. */
+  coversTable: boolean;
 }
 
 export interface Group {
@@ -87,6 +104,13 @@ export const filters: readonly Filter[] = [
   { text: 'n=is.null', holds: ({ n }) => n === null },
   { text: 'or=(region.eq.ap,n.lte.0)', holds: ({ region, n }) => region === 'ap' || (n !== null && n <= 0) },
   { text: 'team=eq.@me.groups', holds: ({ team }, me) => me.groups.includes(team) },
+  { text: 'team=neq.@me.groups', holds: ({ team }, me) => !me.groups.includes(team) },
+  {
+    text: 'or=(region.eq.eu,team.in.(@me.groups,none))',
+    holds: ({ region, team }, me) => region === 'eu' || [...me.groups, 'none'].includes(team),
+  },
+  // An empty list excludes nothing, a row without a value neither.
+  { text: 'email=not.in.(@me.groups)', holds: ({ email }, me) => me.groups.length === 0 || email !== null },
   { text: 'id=lt.13', holds: ({ id }) => id < 13 },
 ];
 
@@ -132,9 +156,18 @@ export function reach({ grants, groups }: ModelState, who: Principal): Grant[] {
 }
 
 export const may = (state: ModelState, who: Principal, action: string) =>
-  reach(state, who).some(({ actions }) => actions.includes(action));
+  allowsThrough(who, action) && reach(state, who).some(({ actions }) => actions.includes(action));
+
+/** Owners try out what they request before a review approves it. */
+function allowsThrough({ through, id }: Principal, action: string): boolean {
+  if (!through) return true;
+  const { requested, approved, ownerId } = through;
+  const isUsable = ({ text }: DataScope) => id === ownerId || approved.some((scope) => scope.text === text);
+  return requested.some((scope) => scope.action === action && scope.coversTable && isUsable(scope));
+}
 
 function waysOf(state: ModelState, who: Principal, action: string): Way[] {
+  if (!allowsThrough(who, action)) return [];
   const me = meOf(state, who);
   const enforced = state.policies.filter((policy) => policy.enforced);
   return reach(state, who)
@@ -195,7 +228,10 @@ export function changesOf(
   { target, after, names }: { target: Row; after: Row; names: readonly string[] },
 ): number {
   const ways = waysOf(state, who, kind);
-  const reads = waysOf(state, who, 'read');
+  const { through, ...person } = who;
+  // An app that may not read for its visitor does not lift what masks protect from the visitor.
+  const reads = waysOf(state, person, 'read');
+  const seen = waysOf(state, who, 'read');
   const written = (kind === 'insert' ? columns : names) as Column[];
   // What the principal reads masked or hidden is changed only where another grant shows it.
   const isLimited = (column: Column) => kind === 'update' && reads.some((way) => !isClear(way, column));
@@ -204,15 +240,17 @@ export function changesOf(
   const canEver = (column: Column) =>
     ways.some((way) => isClear(way, column)) &&
     (!isLimited(column) || reads.some((way) => isClear(way, column) && isPossible(way)));
-  if (state.isForeign && kind !== 'insert' && reads.length === 0) return 404;
+  if (state.isForeign && kind !== 'insert' && seen.length === 0) return 404;
   if (written.some((column) => !canEver(column))) return 400;
   const allows = (row: Row) =>
     ways.some(
       (way) => holds(way, row) && written.every((column) => isClear(way, column) && isOpen(column, row)),
     );
   if (kind === 'insert') return allows(target) ? 201 : 403;
-  const isVisible = reads.some((way) => holds(way, target));
-  if (!isVisible && (state.isForeign || !allows(target))) return 404;
+  const isVisible = seen.some((way) => holds(way, target));
+  // One that the principal may change in another column is no secret either.
+  const isKnown = isVisible || (!state.isForeign && ways.some((way) => holds(way, target)));
+  if (!isKnown) return 404;
   return allows(target) && allows(after) ? 204 : 403;
 }
 

@@ -6,6 +6,8 @@ export interface Hostile {
   person: string;
   text: string;
   send(): ReturnType<Call>;
+  /** An answer that is no refusal, and says that nothing was changed. */
+  isIdle?: ((body: unknown) => boolean) | undefined;
 }
 
 interface Row {
@@ -24,8 +26,9 @@ export async function hostileRequests(
   for (const person of [ada, ben, mona]) {
     const token = await tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
     const call = caller(server, bearer({ token }));
-    const add = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
+    const add: Add = (method, path, body, headers, isIdle) =>
       all.push({
+        isIdle,
         person: person.email,
         text: `${method} ${path} ${JSON.stringify(body ?? '')} ${JSON.stringify(headers ?? '')}`,
         send: () => call(method, path, body, headers),
@@ -33,16 +36,25 @@ export async function hostileRequests(
     const foreign = orders.filter((order) => order.person !== person.id);
     for (const order of foreign) attackRow(add, `${lunch.data}/orders`, order, person);
     attackInserts(add, `${lunch.data}/orders`, foreign);
+    attackTogether(add, lunch.data, 'orders', foreign[0]!);
+    for (const order of foreign) if (person !== mona) add('GET', `${lunch.data}/orders/${order.id}/_history`);
     if (person !== mona) {
       for (const dish of menu) attackRow(add, `${lunch.data}/menu`, dish, person);
       attackMenu(add, `${lunch.data}/menu`);
+      attackTogether(add, lunch.data, 'menu', menu[0]!);
     }
     attackSettings(add, app.base, person);
   }
   return all;
 }
 
-type Add = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => void;
+type Add = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+  isIdle?: Hostile['isIdle'],
+) => void;
 
 const merge = { prefer: 'resolution=merge-duplicates' };
 
@@ -61,6 +73,36 @@ function attackRow(add: Add, table: string, row: Row, me: Eater): void {
   add('POST', `${table}?on_conflict=id`, { id: row.id, dish: 'stolen' }, merge);
   add('POST', table, lines([{ id: row.id, dish: 'stolen' }]), { ...ndjson, ...merge });
   add('PUT', one, { dish: 'stolen' });
+  add('POST', `${one}/_restore`);
+  add('POST', `${one}/_restore?dry_run=true`);
+  // By a filter only rows are changed that may be.
+  const byFilter = `${table}?id=eq.${row.id}&max_affected=100`;
+  add('PATCH', byFilter, { dish: 'stolen' }, undefined, isNoRow);
+  add('PATCH', `${byFilter}&dry_run=true`, { dish: 'stolen' }, undefined, isNoRow);
+  add('DELETE', byFilter, undefined, undefined, isNoRow);
+  add('DELETE', `${byFilter}&dry_run=true`, undefined, undefined, isNoRow);
+}
+
+/** The answer, or the plan, of a change of no row. */
+const isNoRow = (body: unknown) =>
+  /"(?:updated|deleted)":0,|"affected","before":null,"after":0,/.test(JSON.stringify(body));
+
+/** Several changes in one request, of which one is refused. */
+function attackTogether(add: Add, data: string, table: string, { id }: Row): void {
+  const values = { dish: 'stolen', ...(table === 'menu' && { price: 0 }) };
+  const fine = { op: 'insert', table: 'orders', values: { dish: 'fine' } };
+  for (const one of [
+    { op: 'update', table, id, values: { dish: 'stolen' } },
+    { op: 'delete', table, id },
+    { op: 'upsert', table, values: { id, ...values } },
+  ])
+    for (const operations of [[one], [fine, one], [one, fine]]) {
+      add('POST', `${data}/_batch`, { operations });
+      add('POST', `${data}/_batch?dry_run=true`, { operations });
+    }
+  // Neither is there for a row that is not theirs, nor without a row.
+  add('POST', `${data}/${table}/${Bun.randomUUIDv7()}/_restore`);
+  add('GET', `${data}/${table}/${Bun.randomUUIDv7()}/_history`);
 }
 
 function attackInserts(add: Add, table: string, foreign: readonly Row[]): void {
@@ -83,9 +125,26 @@ function attackMenu(add: Add, table: string): void {
     'sort=cost',
     'or=(cost.gt.0,dish.eq.x)',
     'filter=cost=gt.0',
+    'distinct=cost',
+    'search=cost&select=cost',
   ])
     add('GET', `${table}?${search}`);
-  add('GET', `${table}/_count?cost=gt.0`);
+  for (const search of [
+    '_count?cost=gt.0',
+    '_count?distinct=cost',
+    '_aggregate?select=cost.sum()',
+    '_aggregate?select=cost,n:count()',
+    '_aggregate?select=n:count()&cost=gt.0',
+    '_aggregate?select=m:price.max()&having=cost.gt.0',
+    '_changes?select=cost',
+    '_changes?cost=gt.0',
+    '_changes?select=cost&snapshot=true',
+  ])
+    add('GET', `${table}/${search}`);
+  add('PATCH', `${table}?cost=gt.0`, { price: 0 });
+  add('DELETE', `${table}?cost=gt.0`);
+  add('PATCH', `${table}?price=gt.0&max_affected=100`, { price: 0 });
+  add('DELETE', `${table}?price=gt.0&max_affected=100`);
 }
 
 /** A token of the app is for its rows only. */

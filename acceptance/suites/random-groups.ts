@@ -33,7 +33,15 @@ export interface GroupOptions {
 }
 
 const groupedTypes = [
-  ...['text', 'int', 'bigint', 'float', 'bool', 'timestamptz', 'uuid', 'date', 'decimal(12,2)'],
+  'text',
+  'int',
+  'bigint',
+  'float',
+  'bool',
+  'timestamptz',
+  'uuid',
+  'date',
+  'decimal(12,2)',
 ];
 
 export function makeGroups(random: Random, seen: SeenTable, options: GroupOptions): MadeRequest {

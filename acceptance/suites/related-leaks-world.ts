@@ -61,27 +61,34 @@ export async function newLeakSurface(
     return made;
   };
   const customers = await make('customers', [
-    ...['id:int', 'region:text', 'name:text', 'email:text', 'secret:text:nullable'],
+    'id:int',
+    'region:text',
+    'name:text',
+    'email:text',
+    'secret:text:nullable',
   ]);
   const closed = { read: ['none'], insert: ['none'], update: ['none'], delete: ['none'] };
   const vault = await world.table(['id:int', `customer:ref:${customers.name}:nullable`, 'text:text'], {
     access: closed,
   });
   const orders = await make('orders', [
-    ...[
-      'id:int',
-      'no:int',
-      'title:text',
-      'secret:text:nullable',
-      'photo:file:nullable',
-      'scan:file:nullable',
-    ],
-    ...[`customer:ref:${customers.name}:nullable`, `agent:ref:${customers.name}:nullable`],
+    'id:int',
+    'no:int',
+    'title:text',
+    'secret:text:nullable',
+    'photo:file:nullable',
+    'scan:file:nullable',
+    `customer:ref:${customers.name}:nullable`,
+    `agent:ref:${customers.name}:nullable`,
     `shadow:ref:${vault.name}:nullable`,
   ]);
   const notes = await make('notes', [
-    ...['id:int', 'place:text', 'text:text', 'secret:text:nullable'],
-    ...[`order_id:ref:${orders.name}:nullable`, `other_order:ref:${orders.name}:nullable`],
+    'id:int',
+    'place:text',
+    'text:text',
+    'secret:text:nullable',
+    `order_id:ref:${orders.name}:nullable`,
+    `other_order:ref:${orders.name}:nullable`,
   ]);
   const index = { search: { title: 'B', secret: 'A' }, language: 'english' };
   await done(orders.shape('POST', '/indexes', index));

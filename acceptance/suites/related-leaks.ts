@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { openFeed } from '../support/change-feed.ts';
 import { type GovernedWorld, governedWorld } from '../support/governed.ts';
 import { type Answered, bearer, newMember, tokenThrough } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
 import { comparable } from '../support/rows.ts';
-import { mapConcurrently } from '../support/until.ts';
 import {
   hiddenColumns,
   hiddenIds,
@@ -249,9 +249,9 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
       );
       for (const feed of feeds) await feed.has('ready');
       const snapshots = feeds.map(({ events }) => events.length);
-      const before = await mapConcurrently(attempts, (attempt) => ask(surface, attempt), 6);
+      const before = await mapConcurrently(attempts, 6, (attempt) => ask(surface, attempt));
       await surface.changeHidden();
-      const after = await mapConcurrently(attempts, (attempt) => ask(surface, attempt), 6);
+      const after = await mapConcurrently(attempts, 6, (attempt) => ask(surface, attempt));
       for (const [at, attempt] of attempts.entries())
         expect([surface.name, attempt, after[at]]).toEqual([surface.name, attempt, before[at]]);
       const answered = before.filter((answers) => answers.some(({ status }) => status === 200));

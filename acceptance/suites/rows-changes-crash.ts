@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { type FeedEvent, foldEvents, openFeed } from '../support/change-feed.ts';
-import { createDatabase, databaseUrlOf, setApp } from '../support/database.ts';
+import { createDatabase, databaseUrlOf, openServerDatabase, setApp } from '../support/database.ts';
 import { governedWorld } from '../support/governed.ts';
 import { bearer, caller, done, newMember, type Person, tokenThrough } from '../support/people.ts';
 import { newRandom, type Random } from '../support/random.ts';
@@ -31,7 +31,14 @@ interface Subscriber {
   cut: () => void;
 }
 
-/** Writers at three servers of one database, which die, and subscribers with different rights, whose connections are cut. */
+/** Of all servers, the listeners of the feeds among them. */
+const endConnections = `select query, pg_terminate_backend(pid) from pg_stat_activity
+  where datname = $1 and backend_type = 'client backend'`;
+
+/**
+ * Writers at three servers of one database, which die, whose
+ * connections to the database are ended, and subscribers with different rights, whose connections are cut.
+ */
 export function rowsChangesCrash({ writersCount, kills, writesPerKill }: Sizes): void {
   const regions = ['eu', 'us', 'asia'];
 
@@ -120,8 +127,16 @@ export function rowsChangesCrash({ writersCount, kills, writesPerKill }: Sizes):
         await Bun.sleep(20);
       }
     });
+    const database = openServerDatabase(host);
+    let terminated = 0;
+    let listeners = 0;
     for (let kill = 0; kill < kills; kill++) {
       const wanted = written + writesPerKill;
+      const half = written + writesPerKill / 2;
+      await until('rows are written', async () => written >= half, 60_000);
+      const ended = await database.query(endConnections, [new URL(url).pathname.slice(1)]);
+      terminated += ended.length;
+      listeners += ended.filter(({ query }) => query === 'listen svc_rows_changed').length;
       await until('rows are written', async () => written >= wanted, 60_000);
       const at = kill % servers.length;
       const victim = servers[at]!;
@@ -151,8 +166,10 @@ export function rowsChangesCrash({ writersCount, kills, writesPerKill }: Sizes):
         `${name}: ${events} events, ${connections} connections, ${resets} resets, ${rows.size} rows`,
     );
     console.log(
-      `change feeds: seed ${random.seed}; ${written} writes, ${kills} kills; ${statuses}\n  ${report.join('\n  ')}`,
+      `change feeds: seed ${random.seed}; ${written} writes, ${kills} kills; ${terminated} database connections ended, ${listeners} of them listeners; ${statuses}\n  ${report.join('\n  ')}`,
     );
+    await database.close();
+    expect(listeners).toBeGreaterThan(0);
     expect(statuses.except(200, 201, 204, 403, 404, 409, 503, 'no answer')).toEqual([]);
   });
 

@@ -112,6 +112,7 @@ export function scaleUnderLoad({ clients, moves }: { clients: number; moves: rea
         await runs(ready(1));
         const seconds = (performance.now() - begun) / 1000;
         console.log(`${move}: ${results.count('ok') - before} requests in ${seconds.toFixed(1)} s`);
+        expect([move, results.count('ok') > before]).toEqual([move, true]);
       }
       await asking.stop();
       expect(results.except('ok')).toEqual([]);

@@ -7,8 +7,12 @@ import { folderOf, type RunningServer, root, startEmbedded } from '../support/se
 import { askSite, newSite, visitorCookie } from '../support/sites.ts';
 import { keepAsking } from '../support/until.ts';
 
-export const startSupervised = () =>
-  startEmbedded({ command: [process.execPath, join(root, 'server/src/supervise.ts')], readyMs: 200_000 });
+export const startSupervised = (env: Record<string, string> = {}) =>
+  startEmbedded({
+    env,
+    command: [process.execPath, join(root, 'server/src/supervise.ts')],
+    readyMs: 200_000,
+  });
 
 /** A running app whose answers identify the process that gave them. */
 export async function newIdentifiedApp(server: RunningServer) {
@@ -43,16 +47,19 @@ export async function newIdentifiedApp(server: RunningServer) {
 }
 
 /** Asks an address until `stop`, which returns how many answers there were, which, and how many requests failed. */
-export function askAllTheTime(address: string) {
+export function askAllTheTime(address: string, pauseMs?: number) {
   const seen = { answers: 0, failed: 0, texts: new Set<string>() };
-  const asking = keepAsking(async () => {
-    try {
-      seen.texts.add(await (await fetch(address)).text());
-      seen.answers++;
-    } catch {
-      seen.failed++;
-    }
-  });
+  const asking = keepAsking(
+    async () => {
+      try {
+        seen.texts.add(await (await fetch(address)).text());
+        seen.answers++;
+      } catch {
+        seen.failed++;
+      }
+    },
+    { pauseMs },
+  );
   return {
     seen,
     async stop() {

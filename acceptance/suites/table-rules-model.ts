@@ -4,6 +4,7 @@ import { bearer, type Call, done, newMember, type Person, tokenThrough } from '.
 import { newRandom } from '../support/random.ts';
 import { lines, ndjson, type TestTable } from '../support/rows.ts';
 import { until } from '../support/until.ts';
+import { appToken } from './connector-principals.ts';
 
 /** Random rules, grants, policies and requests, compared with a model of a few lines that knows neither SQL nor the server. */
 export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number }): void {
@@ -16,8 +17,10 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
     id: string;
     roles: string[];
     region: string | null;
-    /** How they come: through the app, as its owner, or with a grant. */
+    /** How they come: through the app (or as the app), as its owner, or with a grant. */
     by: 'app' | 'owner' | 'grant';
+    /** The identity of the app, which is nobody's visitor. */
+    isApp?: boolean;
     of(table: TestTable): Call;
   }
 
@@ -38,7 +41,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
   const parts: readonly Part[] = [
     compared('any', () => true),
     compared('none', () => false),
-    compared('app', () => false),
+    compared('app', (_, who) => who.isApp === true),
     compared('own', (row, who) => row.by === who.id),
     compared('role:manager', (_, who) => who.roles.includes('manager')),
     compared('role:cook', (_, who) => who.roles.includes('cook')),
@@ -85,8 +88,15 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
     const gil = await newMember(tenant);
     await setRegion(gil, 'us');
     const direct = (person: Person) => (table: TestTable) => world.as(bearer(person), table);
+    const token = await appToken(world, app);
     people.push(
       { ...visitor('owner', owner, { roles: [], region: null }, direct(owner)), by: 'owner' },
+      {
+        ...visitor('the app', { id: app.id }, { roles: [], region: null }, (table) =>
+          world.as(bearer({ token }), table),
+        ),
+        isApp: true,
+      },
       { ...visitor('gil', gil, { roles: [], region: 'us' }, direct(gil)), by: 'grant' },
     );
   });
@@ -259,7 +269,8 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
   }
 
   function isPossible({ text }: Part, who: Visitor): boolean {
-    if (text === 'none' || text === 'app') return false;
+    if (text === 'none') return false;
+    if (text === 'app') return who.isApp === true;
     if (text.startsWith('role:')) return who.roles.includes(text.slice(5));
     return !text.includes('@me.region') || who.region !== null;
   }

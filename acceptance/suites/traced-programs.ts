@@ -4,7 +4,6 @@ import { root } from '../support/server.ts';
 
 const program = '/usr/bin/strace';
 export const hasStrace = existsSync(program);
-export const needsStrace = /\bstrace\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
 
 /** The server under strace, which records every program that is started. The server keeps its own process id. */
 export function tracedServer(file: string): string[] {

@@ -4,7 +4,7 @@ import { queryDatabase } from './database.ts';
 import { mustGit, newRepository, remoteOf } from './git.ts';
 import { type App, done, newApp, type Person, type Tenant, uniqueName } from './people.ts';
 import { type Files, type RunningServer, temporaryFolder, writeFiles } from './server.ts';
-import { askSite, newRelease, type SiteAnswer, siteOf, visitorCookie } from './sites.ts';
+import { askSite, newRelease, siteOf, visitorCookie } from './sites.ts';
 import { until } from './until.ts';
 import type { World } from './world.ts';
 
@@ -57,7 +57,6 @@ export async function insertPreview(server: RunningServer, app: string): Promise
   );
 }
 
-/** Uploads the files and returns the id of the upload. */
 export async function uploadSource(
   { base, owner }: Pick<App, 'base' | 'owner'>,
   files: Files,
@@ -120,26 +119,7 @@ process.on('SIGTERM', () => process.exit(0));
   };
 }
 
-export interface NodeApp {
-  tenant: Tenant;
-  owner: Person;
-  id: string;
-  slug: string;
-  /** `/api/v1/tenants/<id>/apps/<id>` */
-  base: string;
-  repo: string;
-  /** `host:port` of the platform's listener. */
-  authority: string;
-  cookie: string;
-  copy: WorkingCopy;
-  ask(path?: string): Promise<SiteAnswer>;
-  /** Waits until this version answers: the edge learns of a deployment a moment after it is live. */
-  answers(version: string, maxMs?: number): Promise<void>;
-  deployments(): Promise<Deployment[]>;
-  /** Deploys the connected branch. */
-  deploy(body?: Record<string, unknown>): Promise<Deployment>;
-  ended(deployment: Pick<Deployment, 'id'>, maxMs?: number): Promise<Deployment>;
-}
+export type NodeApp = Awaited<ReturnType<typeof nodeAppOf>>;
 
 /** A private app that runs a program, connected to a repository of its own; nothing is deployed yet. */
 export async function newNodeApp(tenant: Tenant, files: Files): Promise<NodeApp> {
@@ -163,15 +143,14 @@ const endStates = ['live', 'superseded', 'failed', 'canceled', 'skipped'];
 export async function nodeAppOf(
   tenant: Tenant,
   { app, repo }: { app: { id: string; slug: string; subdomain: string }; repo: string },
-): Promise<NodeApp> {
+) {
   const owner = tenant.member;
   const site = siteOf(tenant, app);
   const base = `${tenant.base}/apps/${app.id}`;
   const cookie = await visitorCookie(site, owner);
   const pat = { name: uniqueName('git'), actions: ['code'] };
   const { secret } = await done(owner.call('POST', `${tenant.base}/pats`, pat));
-  const ask: NodeApp['ask'] = (path = '/') =>
-    askSite(site, path, { headers: { cookie, accept: 'text/html' } });
+  const ask = (path = '/') => askSite(site, path, { headers: { cookie, accept: 'text/html' } });
   return {
     tenant,
     owner,
@@ -181,16 +160,19 @@ export async function nodeAppOf(
     repo,
     cookie,
     ask,
+    /** `host:port` of the platform's listener. */
     authority: `${site.host}:${tenant.server.port}`,
     copy: await cloned(remoteOf(tenant, { token: secret }, repo)),
-    async answers(version, maxMs = 2_000) {
+    /** Waits until this version answers: the edge learns of a deployment a moment after it is live. */
+    async answers(version: string, maxMs = 2_000) {
       const isVersion = async () => (await ask().catch(() => null))?.text === `${version}/${version}`;
       await until(`${version} answers`, isVersion, maxMs);
     },
-    deployments: async () => (await done(owner.call('GET', `${base}/deployments?per_page=200`))).items,
-    deploy: (body = {}) => done(owner.call('POST', `${base}/deployments`, body)),
-    ended({ id }, maxMs = 60_000) {
-      const poll = async () => {
+    deployments: async (): Promise<Deployment[]> =>
+      (await done(owner.call('GET', `${base}/deployments?per_page=200`))).items,
+    deploy: (body: object = {}): Promise<Deployment> => done(owner.call('POST', `${base}/deployments`, body)),
+    ended({ id }: Pick<Deployment, 'id'>, maxMs = 60_000) {
+      const poll = async (): Promise<Deployment | null> => {
         const now = await done(owner.call('GET', `${base}/deployments/${id}`));
         return endStates.includes(now.state) ? now : null;
       };
@@ -199,20 +181,14 @@ export async function nodeAppOf(
   };
 }
 
-interface WorkingCopy {
-  folder: string;
-  write(files: Files): void;
-  /** Commits what was written, pushes it and returns the commit. */
-  push(branch?: string): Promise<string>;
-}
-
-async function cloned(remote: string): Promise<WorkingCopy> {
+async function cloned(remote: string) {
   const parent = temporaryFolder();
   const folder = join(parent, 'copy');
   await mustGit(['clone', '-q', remote, 'copy'], parent);
   return {
     folder,
-    write: (files) => writeFiles(folder, files),
+    write: (files: Files) => writeFiles(folder, files),
+    /** Commits what was written, pushes it and returns the commit. */
     async push(branch = 'main') {
       await mustGit(['add', '-A'], folder);
       await mustGit(['commit', '-q', '--allow-empty', '-m', 'A change'], folder);
@@ -222,14 +198,8 @@ async function cloned(remote: string): Promise<WorkingCopy> {
   };
 }
 
-interface AppProcess {
-  pid: number;
-  /** The id of the instance or build. */
-  run: string;
-}
-
-/** Every process on this machine with the environment of this app. */
-export function processesOf({ id }: Pick<NodeApp, 'id'>): AppProcess[] {
+/** Every process on this machine with the environment of this app; `run` is the id of the instance or build. */
+export function processesOf({ id }: Pick<NodeApp, 'id'>) {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {

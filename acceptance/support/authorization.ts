@@ -1,29 +1,21 @@
-import { beforeAll } from 'bun:test';
-import { type ApiDocument, type Letter, type Operation, readDocument } from './document.ts';
-import { type CallInput, differsByCaller, newCallInput } from './operation-inputs.ts';
+import { useFixture } from '../../scripts/use-fixture.ts';
+import { type Letter, type Operation, readDocument } from './document.ts';
+import { type CallInput, unchangedInputs } from './operation-inputs.ts';
 import type { Answered } from './people.ts';
+import { newWorld } from './world.ts';
 
-import { newWorld, type World } from './world.ts';
-
-/** The world and the API document of one test file. */
 export function useAuthorization() {
-  const env = {} as { world: World; document: ApiDocument };
-  beforeAll(async () => {
-    env.world = await newWorld();
-    env.document = await readDocument(env.world.tenant.server);
+  const env = useFixture(async () => {
+    const world = await newWorld();
+    return { world, document: await readDocument(world.tenant.server) };
   });
 
-  const inputs = new Map<string, Promise<CallInput>>();
+  let unchanged: ReturnType<typeof unchangedInputs> | undefined;
 
-  /**
-   * The target of refused calls, created once per operation, or per caller where it depends on the caller: a refused call
-   * that changed it would show as a difference.
-   */
+  /** The target of refused calls: one that changed it would show as a difference. */
   function inputOfRefused({ id }: Operation, letter: Letter): Promise<CallInput> {
-    const key = differsByCaller(id) ? `${id} ${letter}` : id;
-    const found = inputs.get(key) ?? newCallInput(id, env.world, letter);
-    inputs.set(key, found);
-    return found;
+    unchanged ??= unchangedInputs(env.world);
+    return unchanged(id, letter);
   }
 
   return Object.assign(env, { inputOfRefused });
@@ -31,7 +23,6 @@ export function useAuthorization() {
 
 export type AuthorizationEnv = ReturnType<typeof useAuthorization>;
 
-/** Status and error code. */
 export function outcome({ status, headers, body }: Answered): string {
   if (!headers.get('x-request-id')) return `${status} without a request id`;
   return status < 400 ? String(status) : `${status} ${body.code}`;

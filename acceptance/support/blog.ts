@@ -2,22 +2,10 @@ import { bearer, caller, done } from './people.ts';
 import type { RowsWorld } from './rows.ts';
 
 /** Authors, posts and comments of a blog, as the owner sees them. */
-export interface Blog {
-  authors: Record<string, string>;
-  posts: Record<string, string>;
-  // biome-ignore lint/suspicious/noExplicitAny: rows are of every shape.
-  get(table: string, search?: string): Promise<any>;
-  fetch(
-    path: string,
-    search?: string,
-    headers?: Record<string, string>,
-  ): ReturnType<ReturnType<typeof caller>>;
-}
-
 export async function newBlog(
   { owner, server, tables, data }: RowsWorld,
   access: Record<string, unknown> = {},
-): Promise<Blog> {
+) {
   const create = (name: string, columns: string[]) =>
     done(owner.call('POST', tables, { name, columns, ...(access[name] ? { access: access[name] } : {}) }));
   await create('authors', ['name:text', 'born:date:nullable']);
@@ -53,7 +41,8 @@ export async function newBlog(
   return {
     authors,
     posts,
-    get: (table, search = '') => done(call('GET', `/${table}?${search}`)),
-    fetch: (path, search = '', headers = {}) => call('GET', `/${path}?${search}`, undefined, headers),
+    get: (table: string, search = '') => done(call('GET', `/${table}?${search}`)),
+    fetch: (path: string, search = '', headers: Record<string, string> = {}) =>
+      call('GET', `/${path}?${search}`, undefined, headers),
   };
 }

@@ -14,13 +14,7 @@ export const bootProblem =
 /** It would wait for a network that there is not. */
 const waitForNetwork = 'etc/systemd/system/systemd-networkd-wait-online.service';
 
-export interface BootedMachine {
-  /** The files of the machine. */
-  root: string;
-  /** Within the machine, as root. */
-  run(...command: string[]): Promise<{ code: number; stdout: string; stderr: string }>;
-  close(): Promise<void>;
-}
+export type BootedMachine = Awaited<ReturnType<typeof bootMachine>>;
 
 /**
  * systemd as the first process of a container whose files are those of this machine; what is changed lies in a temporary
@@ -29,7 +23,7 @@ export interface BootedMachine {
 export async function bootMachine(
   unit: string,
   { prepare, binds }: { prepare(root: string): Promise<void>; binds: Record<string, string> },
-): Promise<BootedMachine> {
+) {
   const folder = temporaryFolder();
   const part = (name: string) => {
     mkdirSync(join(folder, name), { recursive: true });
@@ -51,10 +45,20 @@ export async function bootMachine(
   const log = join(folder, 'boot.log');
   const machine = Bun.spawn(
     [
-      ...['systemd-nspawn', '--directory', root, '--machine', `svc-${process.pid}`, '--console=pipe'],
-      ...['--link-journal=no', '--register=no', '--keep-unit', '--private-network'],
+      'systemd-nspawn',
+      '--directory',
+      root,
+      '--machine',
+      `svc-${process.pid}`,
+      '--console=pipe',
+      '--link-journal=no',
+      '--register=no',
+      '--keep-unit',
+      '--private-network',
       ...Object.entries(binds).map(([from, to]) => `--bind=${from}:${to}`),
-      ...['--boot', '--', `--unit=${unit}`],
+      '--boot',
+      '--',
+      `--unit=${unit}`,
     ],
     { stdin: 'ignore', stdout: Bun.file(log), stderr: Bun.file(log) },
   );
@@ -66,15 +70,9 @@ export async function bootMachine(
   });
   return {
     root,
-    run: (...command) =>
-      run([
-        'nsenter',
-        '--target',
-        first,
-        ...['--mount', '--uts', '--ipc', '--pid', '--net'],
-        '--',
-        ...command,
-      ]),
+    /** Within the machine, as root. */
+    run: (...command: string[]) =>
+      run([...'nsenter --mount --uts --ipc --pid --net --target'.split(' '), first, '--', ...command]),
     async close() {
       machine.kill('SIGKILL');
       await machine.exited;

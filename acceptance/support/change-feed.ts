@@ -7,25 +7,14 @@ export interface FeedEvent {
   data: any;
 }
 
-export interface TestFeed {
-  status: number;
-  events: FeedEvent[];
-  /** Comments, such as heartbeats. */
-  comments: string[];
-  lastEventId(): string | null;
-  isOver(): boolean;
-  ended: Promise<void>;
-  /** Waits until an event of the kind has arrived, and returns all. */
-  has(event: string, count?: number): Promise<FeedEvent[]>;
-  cut(): void;
-}
+export type TestFeed = Awaited<ReturnType<typeof openFeed>>;
 
 /** An own reader of the stream of events, so that tests do not depend on the SDK. */
 export async function openFeed(
   url: string,
   headers: Record<string, string>,
   onEvent: (event: FeedEvent) => void = () => {},
-): Promise<TestFeed> {
+) {
   const stop = new AbortController();
   const response = await fetch(url, { headers, signal: stop.signal });
   const events: FeedEvent[] = [];
@@ -61,11 +50,13 @@ export async function openFeed(
   return {
     status: response.status,
     events,
+    /** Such as heartbeats. */
     comments,
     lastEventId: () => lastId,
     isOver: () => isOver,
     ended,
-    async has(kind, count = 1) {
+    /** Waits until an event of the kind has arrived, and returns all. */
+    async has(kind: string, count = 1) {
       await until(`${count} of ${kind}`, async () => kinds(kind).length >= count);
       return kinds(kind);
     },

@@ -1,15 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accessRequest, appWithRole, foreignInviteOnlyApp } from './access-fixtures.ts';
-import * as accountFixtures from './account-fixtures.ts';
 import { staticSource } from './apps.ts';
+import * as delivery from './delivery-fixtures.ts';
 import type { Fixture } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
-import * as gitFixtures from './git-fixtures.ts';
 import { png } from './images.ts';
 import { done, newPasswordUser, uniqueName, withToken } from './people.ts';
-import { deletedRow, rowWithFile } from './row-fixtures.ts';
-import * as runFixtures from './run-fixtures.ts';
 import { folderOf, temporaryFolder } from './server.ts';
 import { answerLogin } from './sign-in.ts';
 import type { World } from './world.ts';
@@ -32,13 +28,8 @@ const line =
   (text: string, ...made: Fixture[]): Input =>
   async (world) => {
     const { A, M, C } = world.people;
-    const params: Record<string, string> = {
-      tenant: world.tenant.slug,
-      sharedApp: world.app.slug,
-      member: M.email,
-      memberID: M.id,
-      coOwnerID: C.id,
-    };
+    const known = { tenant: world.tenant.slug, sharedApp: world.app.slug, member: M.email };
+    const params: Record<string, string> = { ...known, memberID: M.id, coOwnerID: C.id };
     for (const fixture of made) Object.assign(params, await fixture(world, A, 'A'));
     const fill = (word: string) =>
       word.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'unique' ? uniqueName('c') : params[name]!));
@@ -82,36 +73,19 @@ const activeSite: Fixture = async (world, owner) => {
   const { url } = (await owner.call('GET', `${world.tenant.base}/apps/${app}/static/site`)).body;
   return { app, url };
 };
-const releaseBody = JSON.stringify({
-  files: [{ path: 'index.html', sha256: 'a'.repeat(64), size: 1 }],
-});
-const {
-  appIn,
-  connector,
-  grant,
-  policy,
-  preset,
-  privateApp,
-  releaseIn,
-  row,
-  table,
-  appWithObject,
-  publicationRequest,
-} = fixtures;
+const releaseBody = JSON.stringify(fixtures.releaseBody);
+const { appIn, appWithObject, connector, grant, policy, preset, privateApp, releaseIn } = fixtures;
+const { row, serviceAccount, supersededDeployment, table } = fixtures;
 const requestOfMember: Fixture = (world) => fixtures.grantRequest(world, world.people.M);
 const release = '--app {app} --release-id {release}';
 const none = line('');
 
 /** By the words of the command, several where they share an input. Each call creates new records. */
 const sharedInputs: Readonly<Record<string, Input>> = {
-  login: ({ people }) => ({
-    args: ['--token-stdin'],
-    stdin: `${people.A.token}\n`,
-    env: withoutLogin(),
-  }),
+  login: ({ people: { A } }) => ({ args: ['--token-stdin'], stdin: `${A.token}\n`, env: withoutLogin() }),
   logout: () => ({ args: [], env: withoutLogin() }),
   'whoami, exit-codes, version, tenants list, tenants get, members list, sessions list, pats list': none,
-  'account sign-ins, account factors list, profiles list, config list': none,
+  'account sign-ins, account factors list, profiles list, config list, groups list': none,
   'config get, config unset': () => ({ args: ['output'], env: withoutLogin() }),
   'config set': () => ({ args: ['output', 'wide'], env: withoutLogin() }),
   'profiles use, profiles remove': () => ({ args: ['default'], env: withoutLogin() }),
@@ -119,7 +93,8 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'audit list, connectors list, presets list, grants mine, grants tables, grants list, policies list, policies warnings':
     none,
   'categories list, apps list, apps mine, apps owned, apps received, apps workspace': none,
-  'apps resource-presets, apps templates list, git-host accounts list': none,
+  'apps resource-presets, apps templates list, git-host accounts list, grants requests list': none,
+  'grants requests options, access log': none,
   init: () => ({ args: ['Web shop', '--slug', 'web-shop'], cwd: temporaryFolder() }),
   completion: line('bash'),
   schema: line('grants create'),
@@ -127,9 +102,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'tenants use': line('{tenant}'),
   'tenants update': line('--name {unique}'),
   'members set': line('{userID} --role tenant_member', fixtures.userOutsideTenant),
-  'members get': line('{userID}', fixtures.userInTenant),
-  'members remove': line('{userID}', fixtures.userInTenant),
-  'groups list': none,
+  'members get, members remove': line('{userID}', fixtures.userInTenant),
   'groups get, groups delete, groups members list': line('{group}', fixtures.group),
   'groups create': line("{unique} --display-name 'A group' --description 'Of people'"),
   'groups update': line('{group} --description changed', fixtures.group),
@@ -170,7 +143,6 @@ const sharedInputs: Readonly<Record<string, Input>> = {
     "--connector {connectorID} --preset reader --scope sales --expires-in 8h --reason 'a report'",
     connector,
   ),
-  'grants requests list, grants requests options, access log': none,
   'grants requests show, grants requests withdraw': line('{request}', fixtures.grantRequest),
   'grants requests approve': line('{request} --policy {policyID}', requestOfMember, policy),
   'grants requests policies': line('{request}', requestOfMember),
@@ -211,19 +183,13 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'service-accounts create': line('{unique} --app {app} --actions rows,storage', privateApp),
   'service-accounts get, service-accounts delete, service-accounts tokens list': line(
     '{account} --app {app}',
-    accountFixtures.serviceAccount,
+    serviceAccount,
   ),
-  'service-accounts update': line('{account} --app {app} --actions rows', accountFixtures.serviceAccount),
-  'service-accounts tokens create': line(
-    '{account} --app {app} --name {unique}',
-    accountFixtures.serviceAccount,
-  ),
-  'service-accounts tokens revoke': line('{account} {tokenID} --app {app}', accountFixtures.serviceToken),
-  'service-accounts trust add': line(
-    '{account} --app {app} --github acme/shop@main',
-    accountFixtures.serviceAccount,
-  ),
-  'service-accounts trust remove': line('{account} {ruleID} --app {app}', accountFixtures.trustRule),
+  'service-accounts update': line('{account} --app {app} --actions rows', serviceAccount),
+  'service-accounts tokens create': line('{account} --app {app} --name {unique}', serviceAccount),
+  'service-accounts tokens revoke': line('{account} {tokenID} --app {app}', fixtures.serviceToken),
+  'service-accounts trust add': line('{account} --app {app} --github acme/shop@main', serviceAccount),
+  'service-accounts trust remove': line('{account} {ruleID} --app {app}', fixtures.trustRule),
   'apps restart': line('{app} --detach', fixtures.liveProcess),
   'apps scale': line('{app} web=2', fixtures.liveProcess),
   'apps resume': line('{app}', appIn('suspended')),
@@ -231,22 +197,25 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps sign-icon-upload': line('--app {app} --file {file}', privateApp, file('icon.png', png())),
   'apps templates add': line(
     "--repo {repo} --name 'A page' --ref main --alias {unique} --description 'As it is'",
-    gitFixtures.pageRepo,
+    delivery.pageRepo,
   ),
   'apps templates remove': line('{template}', fixtures.template),
-  'apps detect': line('--repo {repo}', gitFixtures.pageRepo),
-  'apps bootstrap': line('--template {template} --slug {unique}', gitFixtures.sharedTemplate),
-  'apps bootstrap-status': line('{run}', gitFixtures.bootstrapRun),
-  'apps bootstrap-cancel': line('{run}', gitFixtures.waitingRun),
-  'apps fork': line('{app} --slug {unique} --template {template}', privateApp, gitFixtures.sharedTemplate),
+  'apps detect': line('--repo {repo}', delivery.pageRepo),
+  'apps bootstrap': line('--template {template} --slug {unique}', delivery.sharedTemplate),
+  'apps bootstrap-status': line('{run}', delivery.bootstrapRun),
+  'apps bootstrap-cancel': line('{run}', delivery.waitingRun),
+  'apps fork': line('{app} --slug {unique} --template {template}', privateApp, delivery.sharedTemplate),
   'apps co-owners list, apps inspection-consent get': line('--app {sharedApp}'),
   'apps inspection-consent ledger, apps raw-db status, apps storage status': line('--app {sharedApp}'),
   'apps co-owners add, apps members add': line('--app {app} --user {member}', privateApp),
   'apps co-owners remove': line('--app {app} --user {coOwnerID}', privateApp),
   'apps ownership transfer': line('--app {app} --to {member}', privateApp),
-  'apps request-access': line('{app}', foreignInviteOnlyApp),
-  'apps access-requests list': line('--app {app}', accessRequest),
-  'apps access-requests accept, apps access-requests refuse': line('{request} --app {app}', accessRequest),
+  'apps request-access': line('{app}', fixtures.foreignInviteOnlyApp),
+  'apps access-requests list': line('--app {app}', fixtures.accessRequest),
+  'apps access-requests accept, apps access-requests refuse': line(
+    '{request} --app {app}',
+    fixtures.accessRequest,
+  ),
   'apps members remove': line('--app {app} --user {userID}', fixtures.appWithMember),
   'apps inspection-consent set': line('--app {app} --granted', privateApp),
   'apps inspect': line("{app} --what tables --reason 'a look'", fixtures.appWithConsent),
@@ -254,58 +223,61 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'apps domains add': line('{host} --app {app}', privateApp, host),
   'apps domains remove, apps domains verify': line('{domain} --app {app}', fixtures.domain),
   'apps raw-db enable, apps storage enable': line('--app {app}', privateApp),
-  'apps static site staging enable, tables types': line('--app {app}', privateApp),
+  'apps static site staging enable, tables types, tables list, tables export, apps roles list': line(
+    '--app {app}',
+    privateApp,
+  ),
   'apps raw-db rotate, apps raw-db disable': line('--app {app}', fixtures.appWithRawDb),
   'apps storage ls': line('--delimiter / --app {app}', appWithObject),
   'apps storage get-url, apps storage rm': line('a/b.txt --app {app}', appWithObject),
   'apps storage put': line('{file} docs/ --app {app}', appWithObject, file('notes.txt', 'some notes')),
   'apps storage cp': line(':a/b.txt :b/c.txt --app {app}', appWithObject),
   publish: line("--app {app} --visibility public --note 'please look'", releaseIn('active')),
-  'review list': line('', publicationRequest),
-  'review get, review show, review withdraw': line('{request}', publicationRequest),
+  'review list': line('', fixtures.publicationRequest),
+  'review get, review show, review withdraw': line('{request}', fixtures.publicationRequest),
   'review logs': line('{request}', fixtures.reviewedDeployment),
   'review history, apps static site unpublish': line('--app {app}', releaseIn('active')),
-  'review approve': line("{request} --note 'looks right'", publicationRequest),
-  'review reject': line("{request} --reason 'the prices are wrong'", publicationRequest),
+  'review approve': line("{request} --note 'looks right'", fixtures.publicationRequest),
+  'review reject': line("{request} --reason 'the prices are wrong'", fixtures.publicationRequest),
 
-  'git-host accounts unlink': line('{account}', gitFixtures.gitAccount),
-  'git-host installations list, git-host installations repos': line('', gitFixtures.emptyRepository),
-  'git-host repos delete': line('{repo}', gitFixtures.emptyRepository),
+  'git-host accounts unlink': line('{account}', delivery.gitAccount),
+  'git-host installations list, git-host installations repos': line('', delivery.emptyRepository),
+  'git-host repos delete': line('{repo}', delivery.emptyRepository),
   'git-host link': approvedCode,
-  'git-host complete': line('--state {state}', gitFixtures.begunConnection),
-  'apps git connect': line('--app {app} --repo {repo}', privateApp, gitFixtures.emptyRepository),
-  'apps git status, apps git disconnect': line('--app {app}', gitFixtures.connectedApp),
-  'apps git update': line('--app {app} --branch release', gitFixtures.connectedApp),
+  'git-host complete': line('--state {state}', delivery.begunConnection),
+  'apps git connect': line('--app {app} --repo {repo}', privateApp, delivery.emptyRepository),
+  'apps git status, apps git disconnect': line('--app {app}', delivery.connectedApp),
+  'apps git update': line('--app {app} --branch release', delivery.connectedApp),
   // Without --detach the command would wait: these deployments stay in the queue.
-  deploy: line('--app {app} --from-dir {folder} --detach', fixtures.supersededDeployment, folder),
-  'deployments list, logs, ps': line('--app {app}', fixtures.supersededDeployment),
+  deploy: line('--app {app} --from-dir {folder} --detach', supersededDeployment, folder),
+  'deployments list, logs, ps': line('--app {app}', supersededDeployment),
   'deployments get, deployments wait, deployments logs': line(
     '{deployment} --app {app}',
-    fixtures.supersededDeployment,
+    supersededDeployment,
   ),
   'deployments cancel': line('{deployment} --app {app}', fixtures.queuedDeployment),
-  'deployments rollback': line('{deployment} --app {app} --detach', fixtures.supersededDeployment),
-  run: line('true --app {app}', runFixtures.deployedProcess),
-  'runs list': line('--app {app}', runFixtures.openRun),
-  'runs get, runs logs, runs cancel': line('{run} --app {app}', runFixtures.openRun),
-  'schedules list': line('--app {app}', runFixtures.scheduledApp),
-  'schedules runs': line('{name} --app {app}', runFixtures.scheduledApp),
-  'schedules run': line('{name} --app {app} --detach', runFixtures.scheduledApp),
-  'previews list': line('--app {app}', gitFixtures.preview),
-  'previews show, previews open, previews redeploy, previews delete': line(
-    '{preview} --app {app}',
-    gitFixtures.preview,
-  ),
+  'deployments rollback': line('{deployment} --app {app} --detach', supersededDeployment),
+  run: line('true --app {app}', delivery.deployedProcess),
+  'runs list': line('--app {app}', delivery.openRun),
+  'runs get, runs logs, runs cancel': line('{run} --app {app}', delivery.openRun),
+  'schedules list': line('--app {app}', delivery.scheduledApp),
+  'schedules runs': line('{name} --app {app}', delivery.scheduledApp),
+  'schedules run': line('{name} --app {app} --detach', delivery.scheduledApp),
+  'previews list': line('--app {app}', delivery.preview),
+  'previews show, previews open, previews delete': line('{preview} --app {app}', delivery.preview),
+  'previews redeploy': line('{preview} --app {app} --detach', delivery.preview),
   'env list': line('--app {app}', fixtures.appWithVariable),
-  'env set': line('GREETING=hello MODE=fast --app {app}', fixtures.supersededDeployment),
+  'env set': line('GREETING=hello MODE=fast --app {app}', supersededDeployment),
   'env unset': line('GREETING --app {app}', fixtures.appWithVariable),
 
   'apps static deploy': line('--app {app} --from-dir {folder} --release-version v1', privateApp, folder),
   'apps static auth start': line('--target {url}some/page?of=it --app {app}', activeSite),
   'apps static releases list, apps static site get': line('--app {app}', releaseIn('finalized')),
   'apps static releases get, apps static releases files': line(release, releaseIn('finalized')),
-  'apps static releases diff, apps static releases activate': line(release, releaseIn('finalized')),
-  'apps static releases revoke': line(release, releaseIn('finalized')),
+  'apps static releases diff, apps static releases activate, apps static releases revoke': line(
+    release,
+    releaseIn('finalized'),
+  ),
   'apps static releases create': line(`--app {app} --body-json '${releaseBody}'`, privateApp),
   'apps static releases finalize': line(release, releaseIn('draft')),
   'apps static releases stage': line(release, releaseIn('stageable')),
@@ -322,21 +294,17 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   ),
   'apps static site staging disable': line('--app {app}', releaseIn('stageable')),
 
-  'tables list': line('--app {app}', table),
-  'tables get, tables drop, tables indexes list': line('{table} --app {app}', table),
+  'tables get, tables drop, tables indexes list, tables access get': line('{table} --app {app}', table),
   'tables create': line(
     `pets --app {app} --schema {file} --column age:int:nullable
      --owner-column keeper --description 'Who lives here'`,
     privateApp,
     tableFile,
   ),
-  'tables export': line('--app {app}', privateApp),
   'apply, tables apply': line('--app {app} --file {file}', privateApp, schemaFile),
-  'tables access get': line('{table} --app {app}', table),
   'tables access set': line('{table} --app {app} --read any --write role:manager', table),
-  'apps roles list': line('--app {app}', privateApp),
   'apps roles set': line('--app {app} --role manager --user {memberID}', privateApp),
-  'apps roles remove': line('--app {app} --role manager --user {userID}', appWithRole),
+  'apps roles remove': line('--app {app} --role manager --user {userID}', fixtures.appWithRole),
   'tables update': line('{table} --app {app} --description changed', table),
   'tables rename': line('{table} --app {app} --to animals', table),
   'tables columns add': line('{table} --app {app} --column seen_at:timestamptz:2026-01-31T00:00:00Z', table),
@@ -351,15 +319,13 @@ const sharedInputs: Readonly<Record<string, Input>> = {
     table,
   ),
   'tables grants revoke': line('--app {app} --table {table} --grant-id {grantID}', fixtures.tableGrant),
-  'rows list, rows count, rows export': line('pets --app {app}', row),
-  'rows history': line('pets {id} --app {app}', row),
-  'rows upload': line('{table} {id} photo --app {app} --from-file {file}', rowWithFile, photoFile),
-  'rows download': line('{table} {id} photo --app {app} --to {file}.copy', rowWithFile, photoFile),
-  'rows trash': line('pets --app {app}', row),
-  'rows restore': line('pets {id} --app {app}', deletedRow),
+  'rows list, rows count, rows export, rows trash': line('pets --app {app}', row),
+  'rows upload': line('{table} {id} photo --app {app} --from-file {file}', fixtures.rowWithFile, photoFile),
+  'rows download': line('{table} {id} photo --app {app} --to {file}.copy', fixtures.rowWithFile, photoFile),
+  'rows restore': line('pets {id} --app {app}', fixtures.deletedRow),
   'rows watch': line('pets --app {app} --snapshot --limit 1', row),
   'rows aggregate': line('pets --app {app} --select name,n:count()', row),
-  'rows get, rows delete': line('pets {id} --app {app}', row),
+  'rows get, rows delete, rows history': line('pets {id} --app {app}', row),
   'rows insert': line(`pets --app {app} --data '{"name":"Ada","age":2}'`, row),
   'rows update': line(`pets {id} --app {app} --data '{"age":4}'`, row),
   'rows update-many': line('pets --app {app} --filter age=eq.3 --set age=4', row),

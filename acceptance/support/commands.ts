@@ -2,14 +2,15 @@ import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { runSvc } from '../../cli/testing/run-svc.ts';
 import { runAdmin } from '../../server/src/admin/run.ts';
+import { admin as runAdminOnce } from '../../server/src/admin/testing.ts';
 import { readConfig } from '../../server/src/config.ts';
+import type { Person, Tenant } from './people.ts';
 import { endWith, type RunningServer, root, temporaryFolder } from './server.ts';
 
 export interface Ran {
   code: number;
   stdout: string;
   stderr: string;
-  /** Parses stdout as JSON. */
   json<T = Record<string, unknown>>(): T;
 }
 
@@ -54,27 +55,10 @@ export async function admin<T = Record<string, string>>(
   stdin?: string,
 ): Promise<T> {
   if (stdin === undefined) return (await runInBatch(server, args)) as T;
-  let [out, err] = ['', ''];
-  const code = await runAdmin([...args, '--json'], {
-    ...adminIo(server),
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    stdin: async () => stdin,
-  });
-  if (code !== 0) throw new Error(`svc-admin ${args.join(' ')} ended with ${code}: ${err}`);
-  return JSON.parse(out) as T;
+  const { exit, err, json } = await runAdminOnce(server.env, args, stdin);
+  if (exit !== 0) throw new Error(`svc-admin ${args.join(' ')} ended with ${exit}: ${err}`);
+  return json as T;
 }
-
-const adminIo = (server: RunningServer) => ({
-  stdin: async () => '',
-  stdinLines: async function* (): AsyncGenerator<string> {},
-  config: () => readConfig(server.env),
-  onInterrupt: () => () => {},
-});
 
 export type Svc = (
   args: string[],
@@ -105,6 +89,18 @@ export function svcFor(
     const all = { ...process.env, ...own, ...env };
     const { exit, out, err } = await runSvc(args, { env: all, cwd, input: stdin });
     return ran(exit, out, err);
+  };
+}
+
+/** `svc` as a person of a fixture, which exists once the tests run. */
+export function svcAs(
+  who: () => readonly [tenant: Pick<Tenant, 'server' | 'slug'>, person: Pick<Person, 'token'>],
+): Svc {
+  let svc: Svc | undefined;
+  return (...command) => {
+    const [{ server, slug }, { token }] = who();
+    svc ??= svcFor(server, { token, tenant: slug });
+    return svc(...command);
   };
 }
 
@@ -153,7 +149,9 @@ function openBatch(server: RunningServer): Batch {
   let errors = '';
   let answer = Promise.withResolvers<string>();
   const ended = runAdmin(['batch'], {
-    ...adminIo(server),
+    stdin: async () => '',
+    config: () => readConfig(server.env),
+    onInterrupt: () => () => {},
     out: (text) => answer.resolve(text),
     err: (text) => {
       errors += text;

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
-import { hasChromium, needsChromium, openChromium } from './chromium.ts';
+import { hasChromium, openChromium, signInAt } from './chromium.ts';
 import { admin, run, type Svc, svcFor } from './commands.ts';
 import { git, mustGit, remoteOf } from './git.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, uniqueName } from './people.ts';
 import { type Files, temporaryFolder, writeFiles } from './server.ts';
+import { placesFor } from './until.ts';
 
 /** A project as other people start it: nothing in it is for this platform. */
 export interface Project {
@@ -32,8 +33,6 @@ export interface Opened {
 
 /** Deploys each project as a new user would, without any configuration, and opens it in a browser. */
 export function corpus(title: string, projects: readonly Project[]): void {
-  if (needsChromium) test('Chromium is on this machine', () => expect(hasChromium).toBe(true));
-
   describe.if(hasChromium)(title, () => {
     let tenant: Tenant;
     let user: PasswordUser & { token: string };
@@ -55,9 +54,16 @@ export function corpus(title: string, projects: readonly Project[]): void {
     });
     afterAll(() => browser?.close());
 
-    test.each(projects.map((project) => [project.name, project] as const))('%s', async (name, project) => {
+    // As many as a server builds at once.
+    const places = placesFor(2);
+    const all = projects.map((project) => [project.name, project] as const);
+    // Beside each other, because they wait for the registry.
+    test.concurrent.each(all)('%s', async (name, project) => {
+      using _ = await places.take();
       const folder = join(temporaryFolder(), 'project');
+      const creating = performance.now();
       await createSource(project, folder);
+      const createdS = (performance.now() - creating) / 1000;
       const created = await svc(['apps', 'create', '--name', uniqueName('app'), '--execute', '--json']);
       const { slug, subdomain } = created.json<{ slug: string; subdomain: string }>();
       const started = performance.now();
@@ -70,7 +76,8 @@ export function corpus(title: string, projects: readonly Project[]): void {
       const url = `http://${subdomain}.apps.localhost:${tenant.server.port}`;
       const page = await browser.newPage();
       await showsProject(page, url, { project, user });
-      console.log(`${name}: live after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+      const liveS = (performance.now() - started) / 1000;
+      console.log(`${name}: live after ${liveS.toFixed(1)} s (its source took ${createdS.toFixed(1)} s)`);
       await project.check?.({ url, page, svc, app: slug });
       await page.close();
       rmSync(folder, { recursive: true });
@@ -90,6 +97,17 @@ async function pushed(folder: string, remote: string) {
   return git(['push', '-o', 'wait', remote, 'HEAD'], folder);
 }
 
+/** One after the other: a sign-in page closes by itself when another page of the browser signs in meanwhile. */
+const doors = placesFor(1);
+
+async function opens(page: Page, url: string, user: PasswordUser): Promise<void> {
+  using _ = await doors.take();
+  await page.goto(url);
+  if (new URL(page.url()).origin === url) return;
+  await signInAt(page, user);
+  await page.waitForURL(`${url}/**`);
+}
+
 async function showsProject(
   page: Page,
   url: string,
@@ -105,13 +123,7 @@ async function showsProject(
     if (response.status() >= 400) faults.push(`${response.status()} ${pathname}`);
     if (['script', 'stylesheet', 'image', 'font'].includes(type)) assets.push(pathname);
   });
-  await page.goto(url);
-  if (new URL(page.url()).origin !== url) {
-    await page.getByLabel(/e-mail/i).fill(user.email);
-    await page.getByLabel('Password').fill(user.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL(`${url}/**`);
-  }
+  await opens(page, url, user);
   await showsText(page, project.home);
   await page.waitForLoadState('load');
   expect([assets.length > 0, faults]).toEqual([project.hasAssets ?? true, []]);
@@ -121,7 +133,6 @@ async function showsProject(
   expect([path, faults]).toEqual([path, []]);
 }
 
-/** The text of a file such as package.json. */
 export const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 export async function showsText(page: Page, text: string): Promise<void> {
@@ -139,8 +150,42 @@ export async function greets(page: Page, url: string): Promise<void> {
 /** Runs a tool of the npm registry that creates a project in a folder with this name: `npx --yes <before> project <after>`. */
 export const scaffold =
   (before: string, after = '') =>
-  (folder: string): Promise<void> =>
+  (folder: string): Promise<unknown> =>
     npx(`${before} project ${after}`, join(folder, '..'));
+
+/** A workspace with one app, by create-better-t-stack, whose templates are in its packages: those of other tools are on GitHub. */
+export const betterStack = (parts: string, packages: readonly string[] = ['create-better-t-stack@3']) =>
+  scaffold(
+    `-p node@24 ${packages.map((name) => `-p ${name}`).join(' ')} create-better-t-stack`,
+    `${parts} --database none --orm none --auth none --payments none
+      --addons none --examples none --db-setup none --web-deploy none --server-deploy none
+      --package-manager npm --no-git --no-install --disable-analytics`,
+  );
+
+/** Mirrors of the registry can lack packages that the newest one requires for Astro, Nuxt and Hono. */
+export const earlierBetterStack = [
+  'create-better-t-stack',
+  '@better-t-stack/template-generator',
+  '@better-t-stack/types',
+].map((name) => `${name}@3.27.0`);
+
+/** The content of a package of the npm registry that is itself a project. */
+export const published =
+  (name: string) =>
+  async (folder: string): Promise<void> => {
+    mkdirSync(folder);
+    const packed = await must(['npm', 'pack', '--silent', name], folder);
+    await must(['tar', '-xzf', packed.trim(), '--strip-components=1'], folder);
+    rmSync(join(folder, packed.trim()));
+  };
+
+/** The project with a page of ours, because the original has no form. */
+export const withFiles =
+  (source: (folder: string) => Promise<unknown>, files: Files) =>
+  async (folder: string): Promise<void> => {
+    await source(folder);
+    writeFiles(folder, files);
+  };
 
 /** These files, and the lock file that a package manager writes for them. */
 export const lockedBy =
@@ -150,8 +195,12 @@ export const lockedBy =
     await npx(command, folder);
   };
 
-async function npx(command: string, cwd: string): Promise<void> {
+const npx = (command: string, cwd: string) =>
+  must(['npx', '--yes', ...command.split(/\s+/).filter(Boolean)], cwd);
+
+export async function must(command: string[], cwd: string): Promise<string> {
   const env = { CI: '1', npm_config_yes: 'true', NO_UPDATE_NOTIFIER: '1' };
-  const ran = await run(['npx', '--yes', ...command.split(' ').filter(Boolean)], { cwd, env });
-  if (ran.code !== 0) throw new Error(`npx ${command} ended with ${ran.code}: ${ran.stdout}${ran.stderr}`);
+  const { code, stdout, stderr } = await run(command, { cwd, env });
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stdout}${stderr}`);
+  return stdout;
 }

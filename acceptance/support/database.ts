@@ -4,18 +4,9 @@ import { SQL } from 'bun';
 import pg from 'pg';
 import type { RunningServer } from './server.ts';
 
-/** Every row of every table as text, by table. */
 type Rows = Record<string, string[]>;
 
-/** The database of a server; the embedded one as its superuser. */
-export interface ServerDatabase {
-  /** Every table without what background work changes. */
-  state(): Promise<Rows>;
-  /** Every table. */
-  rows(): Promise<Rows>;
-  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
-  close(): Promise<void>;
-}
+export type ServerDatabase = ReturnType<typeof openServerDatabase>;
 
 /** Tables that background work changes, with a query for their stable part, or null. */
 const movingTables: Readonly<Record<string, string | null>> = {
@@ -67,6 +58,8 @@ export function databaseUrlOf(server: RunningServer): string {
 /** Runs statements one after the other as the login of the URL, and returns the rows of the last. */
 export async function queryUrl(url: string, ...texts: string[]): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
+  // A server that ends takes idle connections along.
+  client.on('error', () => {});
   await client.connect();
   try {
     let rows: Record<string, unknown>[] = [];
@@ -77,7 +70,6 @@ export async function queryUrl(url: string, ...texts: string[]): Promise<Record<
   }
 }
 
-/** Creates a database on the PostgreSQL of the URL and returns its URL. */
 export async function createDatabase(url: string, prefix: string): Promise<string> {
   const name = `${prefix}_${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}`;
   // As an operator does for databases of apps: no other login may connect.
@@ -99,13 +91,20 @@ export async function dropDatabase(adminUrl: string, url: string): Promise<void>
   );
 }
 
-/** One statement on the server's database. */
 export async function queryDatabase(server: RunningServer, text: string, values: unknown[] = []) {
   const database = openServerDatabase(server);
   return database.query(text, values).finally(() => database.close());
 }
 
-type Connection = Pick<ServerDatabase, 'query' | 'close'>;
+interface KnownTable {
+  version: string;
+  rows: string[];
+}
+
+interface Connection {
+  query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
 
 function connectUrl(url: string): Connection {
   const pool = new pg.Pool({ connectionString: url, max: 1 });
@@ -127,29 +126,47 @@ function connectEmbedded(server: RunningServer): Connection {
   };
 }
 
-export function openServerDatabase(server: RunningServer): ServerDatabase {
+/** The database of a server; the embedded one as its superuser. */
+export function openServerDatabase(server: RunningServer) {
   const url = server.env.SVC_DATABASE_URL;
   const { query, close } = url ? connectUrl(url) : connectEmbedded(server);
+  const all: Reader = { instead: {}, known: new Map() };
+  const still: Reader = { instead: movingTables, known: new Map() };
 
-  async function read(instead: Readonly<Record<string, string | null>>): Promise<Rows> {
+  /** One query for many tables: each is read hundreds of times. */
+  async function ofEach(names: readonly string[], value: (name: string) => string) {
+    const found: [name: string, value: string][] = [];
+    for (let at = 0; at < names.length; at += tablesAtOnce) {
+      const reads = names
+        .slice(at, at + tablesAtOnce)
+        .map((name) => `select '${name}' as name, (${value(name)})::text as value`);
+      for (const { name, value: text } of await query(reads.join(' union all ')))
+        found.push([String(name), String(text)]);
+    }
+    return found;
+  }
+
+  type Reader = { instead: Readonly<Record<string, string | null>>; known: Map<string, KnownTable> };
+
+  /** Reads the tables that have changed: a row that is written has the number of a later transaction. */
+  async function read({ instead, known }: Reader): Promise<Rows> {
     const tables = await query(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables
        where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
     );
-    const reads = (tables as { name: string }[])
-      // `only`, because partitions are listed on their own.
-      .map(({ name }) => [
-        name,
-        name in instead ? instead[name] : `select t::text from only ${name} t order by 1`,
-      ])
-      .filter(([, text]) => text)
-      .map(([name, text]) => `select '${name}' as name, to_json(array(${text}))::text as rows`);
-    const found: Rows = {};
-    // One query for many tables: each is read hundreds of times.
-    for (let at = 0; at < reads.length; at += tablesAtOnce) {
-      const answers = await query(reads.slice(at, at + tablesAtOnce).join(' union all '));
-      for (const { name, rows } of answers) found[String(name)] = JSON.parse(String(rows));
-    }
+    const names = tables.map(({ name }) => String(name)).filter((name) => instead[name] !== null);
+    // `only`, because partitions are listed on their own.
+    const versions = new Map(
+      await ofEach(
+        names,
+        (name) => `select count(*) || ' ' || coalesce(sum(xmin::text::bigint), 0) from only ${name}`,
+      ),
+    );
+    const changed = names.filter((name) => known.get(name)?.version !== versions.get(name));
+    const rowsOf = (name: string) => instead[name] ?? `select t::text from only ${name} t order by 1`;
+    for (const [name, rows] of await ofEach(changed, (name) => `to_json(array(${rowsOf(name)}))`))
+      known.set(name, { version: versions.get(name) ?? '', rows: JSON.parse(rows) });
+    const found: Rows = Object.fromEntries(names.map((name) => [name, known.get(name)?.rows ?? []]));
     const sequences = await query(
       `select s::text as row from pg_sequences s where sequencename <> all ('${movingSequences}') order by 1`,
     );
@@ -158,8 +175,9 @@ export function openServerDatabase(server: RunningServer): ServerDatabase {
 
   return {
     query,
-    rows: () => read({}),
-    state: () => read(movingTables),
+    rows: () => read(all),
+    /** Every table without what background work changes. */
+    state: () => read(still),
     close,
   };
 }
@@ -169,6 +187,7 @@ export function difference(before: Rows, after: Rows): Record<string, { gone: st
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const differing = names.map((name) => {
     const [old, fresh] = [before[name] ?? [], after[name] ?? []];
+    if (old === fresh) return [name, { gone: [], come: [] }] as const;
     const [was, is] = [new Set(old), new Set(fresh)];
     const found = { gone: old.filter((row) => !is.has(row)), come: fresh.filter((row) => !was.has(row)) };
     return [name, found] as const;
@@ -180,21 +199,15 @@ function passwordsOf(server: RunningServer): { superuser: string; control: strin
   return JSON.parse(readFileSync(join(server.dataDir, 'postgres.json'), 'utf8'));
 }
 
+interface SetApp {
+  runtime: 'none' | 'running' | 'suspended';
+  is_deployed: boolean;
+  resource_preset: string;
+  visibility: 'private' | 'invite_only' | 'public' | 'internet';
+}
+
 /** Sets the state that a deployment would leave, directly in the database. */
-export async function setApp(
-  server: RunningServer,
-  app: string,
-  set: {
-    runtime?: 'none' | 'running' | 'suspended';
-    isDeployed?: boolean;
-    tier?: string;
-    purgeAfter?: string;
-    visibility?: 'private' | 'invite_only' | 'public' | 'internet';
-  },
-): Promise<void> {
-  const text = `update svc.apps set runtime = coalesce($2, runtime), is_deployed = coalesce($3, is_deployed),
-    resource_preset = coalesce($4, resource_preset), purge_after = coalesce($5, purge_after),
-    visibility = coalesce($6, visibility) where id = $1`;
-  const { runtime = null, isDeployed = null, tier = null, purgeAfter = null, visibility = null } = set;
-  await queryDatabase(server, text, [app, runtime, isDeployed, tier, purgeAfter, visibility]);
+export async function setApp(server: RunningServer, app: string, set: Partial<SetApp>): Promise<void> {
+  const columns = Object.keys(set).map((name, at) => `${name} = $${at + 2}`);
+  await queryDatabase(server, `update svc.apps set ${columns} where id = $1`, [app, ...Object.values(set)]);
 }

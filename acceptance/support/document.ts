@@ -10,14 +10,12 @@ export interface Operation {
   path: string;
   who: Record<Letter, 'y' | 'n' | 'own' | 'self' | 'v' | 'g' | 'd'>;
   mutates: boolean;
-  /** The status of a successful call. */
   success: number;
   statuses: readonly number[];
 }
 
 export interface ApiDocument {
   operations: readonly Operation[];
-  /** Every published problem code. */
   codes: ReadonlySet<string>;
 }
 
@@ -56,7 +54,6 @@ export async function readDocument(server: RunningServer): Promise<ApiDocument> 
   return { operations, codes: new Set(document.components.schemas.Problem.properties.code.enum) };
 }
 
-/** The name of the tenant parameter in the path. */
 export function tenantParameterOf({ path }: Pick<Operation, 'path'>): string | undefined {
   return /\{(tenantID|tenant)\}/.exec(path)?.[1];
 }

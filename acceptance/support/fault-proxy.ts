@@ -5,19 +5,10 @@ import pg from 'pg';
 /** `before`: the database never receives the commit. `after`: it commits, and nobody hears of it. */
 export type CommitFault = 'before' | 'after';
 
-export interface FaultProxy {
-  url: string;
-  /** Cuts the connections of the next commits of transactions that the pattern marks. */
-  arm(faults: readonly CommitFault[]): void;
-  /** Cuts the connection on which these bytes, counted over all connections, are sent next. */
-  cutAfter(bytes: number, to: 'database' | 'server'): void;
-  /** Faults that have not happened. */
-  armed(): number;
-  stop(): void;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 /** Between a server and its database. A transaction counts if one of its statements matches. */
-export async function startFaultProxy(databaseUrl: string, counts: RegExp): Promise<FaultProxy> {
+export async function startFaultProxy(databaseUrl: string, counts: RegExp) {
   const { host, port: databasePort } = new pg.Client({ connectionString: databaseUrl });
   const target = host.startsWith('/')
     ? { path: join(host, `.s.PGSQL.${databasePort}`) }
@@ -49,9 +40,16 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
     }
     let isCounted = false;
     let isMuted = false;
+    /** Prepared statements that count: later messages have only their names. */
+    const prepared = new Set<string>();
     client.on('data', (chunk: Buffer) => {
       const text = chunk.toString('latin1');
-      isCounted = !beginMessage.test(text) && (isCounted || counts.test(text));
+      const isCounting = counts.test(text);
+      const name = parseMessage.exec(text)?.[1];
+      if (name && isCounting) prepared.add(name);
+      const bound = bindMessage.exec(text)?.[1];
+      const isBound = bound !== undefined && prepared.has(bound);
+      isCounted = !beginMessage.test(text) && (isCounted || isCounting || isBound);
       if (commitMessage.test(text)) {
         const fault = isCounted ? faults.shift() : undefined;
         isCounted = false;
@@ -76,12 +74,15 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
   url.searchParams.delete('port');
   return {
     url: Object.assign(url, { hostname: '127.0.0.1', port: String(port) }).href,
-    arm(next) {
+    /** Cuts the connections of the next commits of transactions that the pattern marks. */
+    arm(next: readonly CommitFault[]) {
       faults = [...next];
     },
-    cutAfter(bytes, to) {
+    /** Cuts the connection on which these bytes, counted over all connections, are sent next. */
+    cutAfter(bytes: number, to: keyof typeof left) {
       left[to] = bytes;
     },
+    /** Faults that have not happened. */
     armed: () => faults.length + Object.values(left).filter(Number.isFinite).length,
     stop() {
       server.close();
@@ -93,3 +94,7 @@ export async function startFaultProxy(databaseUrl: string, counts: RegExp): Prom
 /** `Q`, a length of four bytes, the text, and a zero. */
 const beginMessage = /^Q[\s\S]{4}begin\0$/;
 const commitMessage = /^Q[\s\S]{4}commit\0$/;
+/** `P`, a length, and the name of the statement. */
+const parseMessage = /^P[\s\S]{4}([^\0]+)\0/;
+/** `B`, a length, no name of a portal, and the name of the statement. */
+const bindMessage = /^B[\s\S]{4}\0([^\0]+)\0/;

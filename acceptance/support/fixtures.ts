@@ -4,7 +4,7 @@ import { admin } from './commands.ts';
 import { queryDatabase, setApp } from './database.ts';
 import type { Letter } from './document.ts';
 import { newPageTemplate } from './git.ts';
-import { done, newApp, newPerson, type Person, uniqueName } from './people.ts';
+import { done, newApp, newMember, type Person, uniqueName } from './people.ts';
 import { createDraft, newRelease, sendMissing } from './sites.ts';
 import type { World } from './world.ts';
 
@@ -18,58 +18,71 @@ export type Fixture = (world: World, owner: Person, letter: Letter) => Params | 
 export const post = ({ tenant }: World, by: Person, path: string, body?: unknown) =>
   done(by.call('POST', `${tenant.base}/${path}`, body));
 
-const byAdmin =
-  <Name extends string>(name: Name, path: string, body: (world: World) => object) =>
-  async (world: World) => {
-    const { id } = await post(world, world.people.A, path, await body(world));
-    return { [name]: String(id) } as Record<Name, string>;
-  };
+type Body = object | ((world: World) => object | Promise<object>);
+type Maker<P> = (world: World, owner: Person) => P | Promise<P>;
 
-export const connector = byAdmin('connectorID', 'connectors', () => ({
-  name: uniqueName('connector'),
-  kind: 'http',
-}));
+/**
+ * What `first` creates, and what a POST below the tenant adds to it. The path contains parameters as `{app}`; `name` is the
+ * parameter for the id of the new record.
+ */
+const adding =
+  <P extends Params, Name extends string = never>(first: Maker<P>, path: string, body?: Body, name?: Name) =>
+  async (world: World, owner: Person): Promise<P & Record<Name, string>> => {
+    const params = await first(world, owner);
+    const filled = path.replace(/\{(\w+)\}/g, (_, parameter: string) => params[parameter]!);
+    const created = await post(world, owner, filled, typeof body === 'function' ? await body(world) : body);
+    return { ...params, ...(name && { [name]: String(created.id) }) } as P & Record<Name, string>;
+  };
+const own = <Name extends string>(name: Name, path: string, body: Body) =>
+  adding((): Params => ({}), path, body, name);
+const byAdmin = <Name extends string>(name: Name, path: string, body: Body) => {
+  const create = own(name, path, body);
+  return (world: World) => create(world, world.people.A);
+};
+
+const connectorBody = () => ({ name: uniqueName('connector'), kind: 'http' });
+export const connector = byAdmin('connectorID', 'connectors', connectorBody);
 export const appConnector = byAdmin('connectorID', 'connectors', async (world) => ({
   name: uniqueName('connector'),
   kind: 'tables',
   app: (await privateApp(world, world.people.A)).app,
 }));
-export const preset = byAdmin('presetID', 'presets', () => ({
-  name: uniqueName('preset'),
-  actions: ['read'],
-}));
+const presetBody = () => ({ name: uniqueName('preset'), actions: ['read'] });
+export const preset = byAdmin('presetID', 'presets', presetBody);
 export const policy = byAdmin('policyID', 'access-policies', () => ({ name: uniqueName('policy') }));
-export const grant = byAdmin('grantID', 'grants', async (world) => ({
-  subject_id: world.people.M.id,
-  connector_id: (await connector(world)).connectorID,
+export const grantBody = ({ people }: World, connector_id: string) => ({
+  subject_id: people.M.id,
+  connector_id,
   preset_id: 'reader',
-}));
+});
+export const grant = byAdmin('grantID', 'grants', async (world) =>
+  grantBody(world, (await connector(world)).connectorID),
+);
+export const requestBody = (connectorID: string) => ({
+  connector_id: connectorID,
+  preset_id: 'reader',
+  duration_seconds: 3600,
+  reason: 'a test',
+});
 /** Of the owner, for a connector of its own. */
-export async function grantRequest(world: World, owner: Person) {
-  const { connectorID } = await connector(world);
-  const body = { connector_id: connectorID, preset_id: 'reader', duration_seconds: 3600, reason: 'a test' };
-  return { request: String((await post(world, owner, 'grant-requests', body)).id) };
-}
+export const grantRequest = own('request', 'grant-requests', async (world) =>
+  requestBody((await connector(world)).connectorID),
+);
 export const newCategory = (world: World): Promise<{ id: string; slug: string }> =>
   post(world, world.people.A, 'categories', { name: uniqueName('category') });
 export async function category(world: World) {
   const { id, slug } = await newCategory(world);
   return { categoryID: id, categorySlug: slug };
 }
-export async function group(world: World) {
-  return { group: String((await post(world, world.people.A, 'groups', { name: uniqueName('group') })).id) };
-}
+export const group = byAdmin('group', 'groups', () => ({ name: uniqueName('group') }));
 export async function groupWithMember(world: World) {
-  const made = await group(world);
-  const user_id = world.people.M.id;
-  await post(world, world.people.A, `groups/${made.group}/members`, { user_id });
-  return { ...made, userID: user_id };
+  const userID = world.people.M.id;
+  const add = adding(group, 'groups/{group}/members', { user_id: userID });
+  return { ...(await add(world, world.people.A)), userID };
 }
 export const template = async ({ tenant }: World) => ({ template: await newPageTemplate(tenant) });
 
-export async function pat(world: World, owner: Person) {
-  return { patID: String((await post(world, owner, 'pats', { name: uniqueName('token') })).id) };
-}
+export const pat = own('patID', 'pats', () => ({ name: uniqueName('token') }));
 
 /** Set directly in the database: `svc-admin users set-password` would end the sessions. */
 export async function password({ tenant, people }: World, owner: Person, letter: Letter) {
@@ -143,7 +156,7 @@ export const appIn = (state: AppState) => async (world: World, owner: Person) =>
   const params = await privateApp(world, owner);
   const { app } = params;
   if (state === 'running' || state === 'suspended')
-    await setApp(world.tenant.server, app, { runtime: state, isDeployed: true });
+    await setApp(world.tenant.server, app, { runtime: state, is_deployed: true });
   if (state === 'archived') await post(world, owner, `apps/${app}/archive`);
   if (state === 'deleted') await done(owner.call('DELETE', `${world.tenant.base}/apps/${app}`));
   return params;
@@ -165,11 +178,7 @@ export async function appWithConsent(world: World, owner: Person) {
   return { app };
 }
 
-export async function appWithRawDb(world: World, owner: Person) {
-  const { app } = await privateApp(world, owner);
-  await post(world, owner, `apps/${app}/raw-db/enable`);
-  return { app };
-}
+export const appWithRawDb = adding(privateApp, 'apps/{app}/raw-db/enable');
 
 /** Its storage has one object, `a/b.txt`. */
 export async function appWithObject(world: World, owner: Person) {
@@ -186,41 +195,40 @@ export async function appWithObject(world: World, owner: Person) {
 /** Below `.invalid`, which no DNS server knows. */
 export const newHost = () => `www.${uniqueName('h')}.invalid`;
 
-export async function domain(world: World, owner: Person) {
-  const { app } = await privateApp(world, owner);
-  const { id } = await post(world, owner, `apps/${app}/domains`, { host: newHost() });
-  return { app, domain: id as string };
+export const domain = adding(privateApp, 'apps/{app}/domains', () => ({ host: newHost() }), 'domain');
+
+export const trustRuleBody = {
+  issuer: 'https://token.actions.githubusercontent.com',
+  claims: { repository: 'acme/shop' },
+};
+const accountBody = () => ({ name: uniqueName('ci'), actions: ['tables', 'deploy'] });
+export const serviceAccount = adding(privateApp, 'apps/{app}/service-accounts', accountBody, 'account');
+const accountPath = 'apps/{app}/service-accounts/{account}';
+const tokenBody = () => ({ name: uniqueName('token') });
+export const serviceToken = adding(serviceAccount, `${accountPath}/tokens`, tokenBody, 'tokenID');
+export async function trustRule(world: World, owner: Person) {
+  const made = await serviceAccount(world, owner);
+  const path = `apps/${made.app}/service-accounts/${made.account}/trust`;
+  const { trust } = await post(world, owner, path, trustRuleBody);
+  return { ...made, ruleID: String(trust[0].id) };
 }
 
 export const tableBody = { name: 'pets', columns: ['name:text', 'age:int:nullable'] };
-export const tableGrantBody = {
-  principal_type: 'role',
-  principal_id: 'tenant_admin',
-  actions: ['read'],
-};
+export const tableGrantBody = { principal_type: 'role', principal_id: 'tenant_admin', actions: ['read'] };
 
 const kept = { changes: true, history: '30d', soft_delete: '30d' };
+const tablePath = 'apps/{app}/tables/{table}';
+const petsTable = adding(privateApp, 'apps/{app}/tables', { ...tableBody, ...kept }, 'table');
 /** `pets`, with a unique index on `name`, a change feed, a history and a trash. */
-export async function table(world: World, owner: Person) {
-  const { app } = await privateApp(world, owner);
-  const { id } = await post(world, owner, `apps/${app}/tables`, { ...tableBody, ...kept });
-  await post(world, owner, `apps/${app}/tables/${id}/indexes`, { columns: ['name'], unique: true });
-  return { app, table: id as string };
-}
+export const table = adding(petsTable, `${tablePath}/indexes`, { columns: ['name'], unique: true });
+export const fileTable = adding(table, `${tablePath}/columns`, {
+  name: 'photo',
+  type: 'file',
+  nullable: true,
+});
+export const tableGrant = adding(table, `${tablePath}/grants`, tableGrantBody, 'grantID');
 
-/** With a column of files. */
-export async function fileTable(world: World, owner: Person) {
-  const params = await table(world, owner);
-  const column = { name: 'photo', type: 'file', nullable: true };
-  await post(world, owner, `apps/${params.app}/tables/${params.table}/columns`, column);
-  return params;
-}
-
-export async function tableGrant(world: World, owner: Person) {
-  const params = await table(world, owner);
-  const path = `apps/${params.app}/tables/${params.table}/grants`;
-  return { ...params, grantID: (await post(world, owner, path, tableGrantBody)).id as string };
-}
+export const releaseBody = { files: [{ path: 'index.html', sha256: 'a'.repeat(64), size: 1 }] };
 
 export const rowBody = () => ({ name: uniqueName('pet'), age: 3 });
 
@@ -228,6 +236,49 @@ export async function row(world: World, owner: Person) {
   const params = await table(world, owner);
   const path = `/data/${world.tenant.id}/${params.app}/${params.table}`;
   return { ...params, id: (await done(owner.call('POST', path, rowBody()))).id as string };
+}
+
+export async function deletedRow(world: World, owner: Person) {
+  const params = await row(world, owner);
+  const path = `/data/${world.tenant.id}/${params.app}/${params.table}/${params.id}`;
+  const { headers } = await owner.call('DELETE', path);
+  return { ...params, requestID: headers.get('x-request-id') as string };
+}
+
+export async function rowWithFile(world: World, owner: Person) {
+  const params = await fileTable(world, owner);
+  const path = `/data/${world.tenant.id}/${params.app}/${params.table}`;
+  const announced = { column: 'photo', name: 'rex.png', type: 'image/png', size: 3 };
+  const { file, put_url, headers } = (await owner.call('POST', `${path}/_files`, announced)).body;
+  await fetch(put_url, { method: 'PUT', headers, body: 'abc' });
+  const { id } = (await owner.call('POST', path, { ...rowBody(), photo: file })).body;
+  return { ...params, id: id as string };
+}
+
+const inviteOnly = async ({ tenant }: World, app: string) => {
+  await done(tenant.admin.call('PATCH', tenant.base, { access_requests: true }));
+  await setApp(tenant.server, app, { visibility: 'invite_only' });
+};
+
+/** Nobody of the world has a role in it, and its tenant takes requests for access. */
+export async function foreignInviteOnlyApp(world: World) {
+  const { id } = await newApp(world.tenant, { owner: await newMember(world.tenant) });
+  await inviteOnly(world, id);
+  return { app: id };
+}
+
+/** A new member asks for access to an app of `owner`: the number of requests per person is limited. */
+export async function accessRequest(world: World, owner: Person) {
+  const { app } = await privateApp(world, owner);
+  await inviteOnly(world, app);
+  const { id } = await post(world, await newMember(world.tenant), 'access-requests', { app });
+  return { app, request: id as string };
+}
+
+export async function appWithRole(world: World, owner: Person) {
+  const user = world.people.M.id;
+  const params = await adding(privateApp, 'apps/{app}/roles', { role: 'manager', user })(world, owner);
+  return { ...params, role: 'manager', userID: user };
 }
 
 const page = { 'index.html': '<h1>Home</h1>' };
@@ -254,8 +305,7 @@ export const releaseIn = (state: ReleaseState) => async (world: World, owner: Pe
 
 /** A co-owner of one app only, who decides nothing: each person may request few reviews per minute. */
 async function newCoOwner(world: World, owner: Person, app: string): Promise<Person> {
-  const { server, id: tenant } = world.tenant;
-  const person = await newPerson(server, { tenant, role: 'tenant_member' });
+  const person = await newMember(world.tenant);
   await post(world, owner, `apps/${app}/co-owners`, { user_id: person.id });
   return person;
 }
@@ -267,12 +317,13 @@ export async function promotionRequest(world: World, owner: Person) {
   return params;
 }
 
-export async function publicationRequest(world: World, owner: Person) {
-  const { app } = await releaseIn('active')(world, owner);
+const publicationOf = (first: Maker<{ app: string }>) => async (world: World, owner: Person) => {
+  const { app } = await first(world, owner);
   const requester = await newCoOwner(world, owner, app);
   const { id } = await post(world, requester, `apps/${app}/publication-requests`, { visibility: 'public' });
   return { app, request: id as string };
-}
+};
+export const publicationRequest = publicationOf(releaseIn('active'));
 
 /** The URL of a site that everybody in the audience can open. */
 export async function siteUrl(
@@ -280,7 +331,7 @@ export async function siteUrl(
   visibility: 'private' | 'invite_only' | 'public' | 'internet',
 ): Promise<string> {
   const { app, slug } = await privateApp(world, world.people.O);
-  await setApp(world.tenant.server, app, { visibility, runtime: 'running', isDeployed: true });
+  await setApp(world.tenant.server, app, { visibility, runtime: 'running', is_deployed: true });
   return `http://${slug}.apps.localhost:${world.tenant.server.port}/`;
 }
 
@@ -304,12 +355,7 @@ export async function liveProcess(world: World, owner: Person) {
 }
 
 /** A request to publish an app that a deployment has built. */
-export async function reviewedDeployment(world: World, owner: Person) {
-  const { app } = await liveProcess(world, owner);
-  const requester = await newCoOwner(world, owner, app);
-  const { id } = await post(world, requester, `apps/${app}/publication-requests`, { visibility: 'public' });
-  return { app, request: id as string };
-}
+export const reviewedDeployment = publicationOf(liveProcess);
 
 export async function queuedDeployment(world: World, owner: Person) {
   const app = await newWaitingApp(world, owner);
@@ -323,5 +369,3 @@ export async function appWithVariable(world: World, owner: Person) {
   await done(owner.call('PATCH', `${base}/env`, { set: { GREETING: 'hello' } }));
   return { app: id };
 }
-
-/** The built-in git host creates a person's installation when it is first listed. */

@@ -21,7 +21,6 @@ export function git(args: string[], cwd: string): Promise<Ran> {
   return run(['git', ...args], { cwd, env });
 }
 
-/** The output of a git command, which must succeed. */
 export async function mustGit(args: string[], cwd: string): Promise<string> {
   const { code, stdout, stderr } = await git(args, cwd);
   if (code !== 0) throw new Error(`git ${args[0]} ended with ${code}: ${stderr}`);

@@ -1,10 +1,11 @@
-import { beforeAll, expect } from 'bun:test';
+import { expect } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Svc, svcFor } from './commands.ts';
+import { useFixture } from '../../scripts/use-fixture.ts';
+import { svcAs, svcFor } from './commands.ts';
 import { newApp, type Person } from './people.ts';
 import { temporaryFolder } from './server.ts';
-import { newWorld, type World } from './world.ts';
+import { newWorld } from './world.ts';
 
 export const iconBytesMax = 2 * 1024 * 1024;
 
@@ -27,28 +28,24 @@ export interface Uploaded extends Signed {
 
 /** Apps of one tenant for a test file; `svc` is the owner's. */
 export function useIcons() {
-  const env = {} as { world: World; svc: Svc };
-  beforeAll(async () => {
-    env.world = await newWorld();
-    env.svc = as(env.world.people.O);
-  });
-
-  const as = ({ token }: Person) => svcFor(env.world.tenant.server, { token, tenant: env.world.tenant.slug });
-  const ownApp = () => newApp(env.world.tenant, { owner: env.world.people.O, coOwner: env.world.people.C });
+  const world = useFixture(newWorld);
+  const svc = svcAs(() => [world.tenant, world.people.O]);
+  const as = ({ token }: Person) => svcFor(world.tenant.server, { token, tenant: world.tenant.slug });
+  const ownApp = () => newApp(world.tenant, { owner: world.people.O, coOwner: world.people.C });
 
   async function icons(app: string): Promise<{ icon_url: string | null; icon_dark_url: string | null }> {
-    const { body } = await env.world.as.O('GET', `${env.world.tenant.base}/apps/${app}`);
+    const { body } = await world.as.O('GET', `${world.tenant.base}/apps/${app}`);
     return { icon_url: body.icon_url, icon_dark_url: body.icon_dark_url };
   }
 
-  async function signed(app: string, by: Person = env.world.people.O, type = 'image/png'): Promise<Signed> {
-    const path = `${env.world.tenant.base}/apps/${app}/icon/upload-url`;
+  async function signed(app: string, by: Person = world.people.O, type = 'image/png'): Promise<Signed> {
+    const path = `${world.tenant.base}/apps/${app}/icon/upload-url`;
     const { status, body } = await by.call('POST', path, { content_type: type });
     expect([status, body.content_type]).toEqual([200, type]);
     return body;
   }
 
-  return Object.assign(env, { as, ownApp, icons, signed });
+  return { world, svc, as, ownApp, icons, signed };
 }
 
 export function fileOf(bytes: Uint8Array | string, name = 'icon.png'): string {

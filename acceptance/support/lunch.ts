@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { svcFor } from './commands.ts';
+import { newVisitor, type Visitor } from './console/world.ts';
 import { setApp } from './database.ts';
-import { done, newApp, newPasswordUser, newTenant, type Person, type Tenant, withToken } from './people.ts';
+import { done, newApp, newTenant } from './people.ts';
 import { folderOf, type RunningServer, root } from './server.ts';
 import { bundled } from './todo-app.ts';
 
@@ -34,32 +35,16 @@ export async function newLunch(on?: RunningServer) {
   const deployed = await deploy();
   if (deployed.code !== 0) throw new Error(`The app was not deployed: ${deployed.stdout}${deployed.stderr}`);
   await setApp(server, app.id, { visibility: 'invite_only' });
-  const [ada, ben, mona] = await Promise.all(['Ada', 'Ben', 'Mona'].map((name) => newEater(tenant, name)));
+  const names = ['Ada', 'Ben', 'Mona'];
+  const [ada, ben, mona] = await Promise.all(
+    names.map((name) => newVisitor(server, tenant.id, `${name} Example`)),
+  );
   const people = { ada: ada!, ben: ben!, mona: mona! };
   for (const person of Object.values(people))
     await done(owner.call('POST', `${app.base}/members`, { user_id: person.id }));
-  const made = await svc([
-    'apps',
-    'roles',
-    'set',
-    ...['--app', app.slug, '--role', 'manager', '--user', people.mona.email, '--execute'],
-  ]);
-  if (made.code !== 0) throw new Error(made.stderr);
-  return {
-    tenant,
-    server,
-    app,
-    owner,
-    svc,
-    deploy,
-    folder,
-    data: `/data/${tenant.slug}/${app.slug}`,
-    ...people,
-  };
+  await done(owner.call('POST', `${app.base}/roles`, { role: 'manager', user: people.mona.id }));
+  const data = `/data/${tenant.slug}/${app.slug}`;
+  return { tenant, server, app, owner, svc, deploy, folder, data, ...people };
 }
 
-export type Eater = Person & { name: string; password: string };
-
-async function newEater({ server, id }: Tenant, name: string): Promise<Eater> {
-  return withToken(server, await newPasswordUser(server, id, { name: `${name} Example` }));
-}
+export type Eater = Visitor;

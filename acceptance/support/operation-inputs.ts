@@ -1,13 +1,9 @@
-import { accessRequest, appWithRole, foreignInviteOnlyApp } from './access-fixtures.ts';
-import * as accountFixtures from './account-fixtures.ts';
 import { staticSource, uploadSource } from './apps.ts';
+import * as delivery from './delivery-fixtures.ts';
 import type { Letter } from './document.ts';
 import type { Fixture, Params } from './fixtures.ts';
 import * as fixtures from './fixtures.ts';
-import * as gitFixtures from './git-fixtures.ts';
 import { type Person, uniqueName } from './people.ts';
-import { deletedRow } from './row-fixtures.ts';
-import * as runFixtures from './run-fixtures.ts';
 import type { World } from './world.ts';
 
 /** What a call needs to pass every check but the authorization. */
@@ -49,7 +45,7 @@ const ownFactor: Fixture = (world, owner, letter) =>
 
 /** Who has no role in an app sees the runs that they started. */
 const visibleRun: Fixture = async (world, owner, letter) => {
-  const params = await gitFixtures.bootstrapRun(world, letter === 'M' ? world.people.M : owner);
+  const params = await delivery.bootstrapRun(world, letter === 'M' ? world.people.M : owner);
   const coOwners = `${world.tenant.base}/apps/${params.newApp}/co-owners`;
   if (letter === 'C') await owner.call('POST', coOwners, { user_id: world.people.C.id });
   return params;
@@ -64,7 +60,8 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'categories.list resourcePresets.list templates.list notifications.list apps.list': inTenant(),
   'apps.discover apps.mine apps.owned apps.received apps.workspace publications.list reviews.list':
     inTenant(),
-  'gitHost.accounts gitHost.startLink gitHost.installations': inTenant(),
+  'gitHost.accounts gitHost.startLink gitHost.installations groups.list grantRequests.list': inTenant(),
+  'grantRequests.options accessLog.list': inTenant(),
   'sessions.revoke': own(fixtures.session),
   'factors.startPasskey factors.startTotp': own(fixtures.password, ({ password }) => ({ password })),
   'factors.addPasskey': own(fixtures.newPasskey, ({ response }) => ({ response: JSON.parse(response!) })),
@@ -78,14 +75,12 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   })),
   'tenants.update': inTenant(() => ({ name: uniqueName('Tenant') })),
   'members.set': of(fixtures.userOutsideTenant, { role: 'tenant_member' }),
-  'members.get': of(fixtures.userInTenant),
+  'members.get members.remove': of(fixtures.userInTenant),
   'members.update': of(fixtures.userInTenant, { attributes: { region: 'eu' } }),
-  'members.remove': of(fixtures.userInTenant),
   'audit.listOfApp apps.get apps.openapi apps.metrics coOwners.list domains.list': of(fixtures.sharedApp),
   'rawDb.get storage.status git.status tables.list': of(fixtures.sharedApp),
   'pats.create': inTenant(() => ({ name: uniqueName('token') })),
   'pats.revoke': own(fixtures.pat),
-  'groups.list': inTenant(),
   'groups.create': inTenant(() => ({ name: uniqueName('group') })),
   'groups.get groups.delete groupMembers.list': of(fixtures.group),
   'groups.update': of(fixtures.group, { description: 'changed' }),
@@ -98,20 +93,11 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'presets.create': inTenant(() => ({ name: uniqueName('preset'), actions: ['read'] })),
   'presets.get presets.delete': of(fixtures.preset),
   'presets.update': of(fixtures.preset, { actions: ['read', 'export'] }),
-  'grants.create': of(fixtures.connector, ({ connectorID }, { people }) => ({
-    subject_id: people.M.id,
-    connector_id: connectorID,
-    preset_id: 'reader',
-  })),
-  'grantRequests.list grantRequests.options accessLog.list': inTenant(),
-  'grantRequests.create': of(fixtures.connector, ({ connectorID }) => ({
-    connector_id: connectorID,
-    preset_id: 'reader',
-    duration_seconds: 3600,
-    reason: 'a test',
-  })),
-  'grantRequests.get grantRequests.policies': of(fixtures.grantRequest),
-  'grantRequests.approve grantRequests.withdraw': of(fixtures.grantRequest),
+  'grants.create': of(fixtures.connector, (params, world) => fixtures.grantBody(world, params.connectorID!)),
+  'grantRequests.create': of(fixtures.connector, ({ connectorID }) => fixtures.requestBody(connectorID!)),
+  'grantRequests.get grantRequests.policies grantRequests.approve grantRequests.withdraw': of(
+    fixtures.grantRequest,
+  ),
   'grantRequests.reject': of(fixtures.grantRequest, { reason: 'no' }),
   'grants.get': of(fixtures.grant),
   'grants.replaceScope': of(fixtures.grant, ['sales', 'hr/people']),
@@ -137,7 +123,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'categories.get categories.delete': of(fixtures.category),
   'categories.update': of(fixtures.category, { description: 'changed', display_order: 3 }),
   'templates.create': inTenant(async (_, world) => ({
-    ...(await gitFixtures.pageRepo(world, world.people.A)),
+    ...(await delivery.pageRepo(world, world.people.A)),
     name: 'A page',
   })),
   'templates.delete': of(fixtures.template),
@@ -151,33 +137,32 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'apps.update': of(fixtures.privateApp, () => ({ summary: uniqueName('about') })),
   'apps.logs deployments.list deployments.get deployments.logs': of(fixtures.supersededDeployment),
   'deployments.grantUpload deployments.rollback env.list': of(fixtures.supersededDeployment),
-  'serviceAccounts.list': of(fixtures.privateApp),
   'serviceAccounts.create': of(fixtures.privateApp, () => ({ name: uniqueName('ci'), actions: ['rows'] })),
-  'serviceAccounts.get serviceAccounts.delete serviceTokens.list': of(accountFixtures.serviceAccount),
-  'serviceAccounts.update': of(accountFixtures.serviceAccount, { actions: ['rows'] }),
-  'serviceTokens.create': of(accountFixtures.serviceAccount, () => ({ name: uniqueName('token') })),
-  'serviceTokens.revoke': of(accountFixtures.serviceToken),
-  'trustRules.add': of(accountFixtures.serviceAccount, accountFixtures.trustRuleBody),
-  'trustRules.remove': of(accountFixtures.trustRule),
-  'previews.list previews.get previews.redeploy previews.delete': of(gitFixtures.preview),
+  'serviceAccounts.get serviceAccounts.delete serviceTokens.list': of(fixtures.serviceAccount),
+  'serviceAccounts.update': of(fixtures.serviceAccount, { actions: ['rows'] }),
+  'serviceTokens.create': of(fixtures.serviceAccount, () => ({ name: uniqueName('token') })),
+  'serviceTokens.revoke': of(fixtures.serviceToken),
+  'trustRules.add': of(fixtures.serviceAccount, fixtures.trustRuleBody),
+  'trustRules.remove': of(fixtures.trustRule),
+  'previews.list previews.get previews.redeploy previews.delete': of(delivery.preview),
   'apps.restart apps.instances': of(fixtures.liveProcess),
   'apps.scale': of(fixtures.liveProcess, () => ({ instances: { web: 2 } })),
-  'runs.create': forEach(runFixtures.openRun, { command: 'true' }),
-  'runs.list runs.get runs.logs runs.cancel': forEach(runFixtures.openRun),
-  'schedules.list schedules.runs schedules.run': forEach(runFixtures.scheduledApp),
+  'runs.create': forEach(delivery.openRun, { command: 'true' }),
+  'runs.list runs.get runs.logs runs.cancel': forEach(delivery.openRun),
+  'schedules.list schedules.runs schedules.run': forEach(delivery.scheduledApp),
   'apps.archive apps.delete': of(fixtures.appIn('active')),
   'apps.reactivate': of(fixtures.appIn('archived')),
   'apps.suspend': of(fixtures.appIn('running')),
   'apps.resume': of(fixtures.appIn('suspended')),
   'apps.restore apps.purge': forEach(deletedApp),
-  'apps.fork': of(gitFixtures.sharedTemplate, ({ template }, { app }) => ({
+  'apps.fork': of(delivery.sharedTemplate, ({ template }, { app }) => ({
     source: app.id,
     slug: uniqueName('b'),
     template,
   })),
-  'bootstraps.start': of(gitFixtures.sharedTemplate, ({ template }) => ({ template, slug: uniqueName('b') })),
+  'bootstraps.start': of(delivery.sharedTemplate, ({ template }) => ({ template, slug: uniqueName('b') })),
   'bootstraps.get': forEach(visibleRun),
-  'bootstraps.cancel': own(gitFixtures.bootstrapRun),
+  'bootstraps.cancel': own(delivery.bootstrapRun),
   'coOwners.add appMembers.add': of(fixtures.privateApp, (_, { people }) => ({ user_id: people.M.id })),
   // C, who calls too, then removes themself.
   'coOwners.remove': of(async (world, owner) => ({
@@ -186,14 +171,13 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   })),
   'ownership.transfer': of(fixtures.privateApp, (_, { people }) => ({ to: people.M.id })),
   'appMembers.list inspectionConsent.get inspections.list rawDb.enable': of(fixtures.privateApp),
-  'storage.enable sites.get sites.enableStaging releases.list': of(fixtures.privateApp),
-  'accessRequests.create': forEach(foreignInviteOnlyApp, ({ app }) => ({ app })),
-  'accessRequests.list': of(fixtures.privateApp),
-  'accessRequests.accept accessRequests.refuse': forEach(accessRequest),
+  'storage.enable sites.get sites.enableStaging releases.list serviceAccounts.list': of(fixtures.privateApp),
+  'accessRequests.list appRoles.list tables.export deployments.tableDrift': of(fixtures.privateApp),
+  'accessRequests.create': forEach(fixtures.foreignInviteOnlyApp, ({ app }) => ({ app })),
+  'accessRequests.accept accessRequests.refuse': forEach(fixtures.accessRequest),
   'appMembers.remove': of(fixtures.appWithMember),
-  'appRoles.list': of(fixtures.privateApp),
   'appRoles.set': of(fixtures.privateApp, (_, { people }) => ({ role: 'manager', user: people.M.id })),
-  'appRoles.remove': of(appWithRole),
+  'appRoles.remove': of(fixtures.appWithRole),
   // Every owner may revoke; `owners.test.ts` tests who may grant.
   'inspectionConsent.set': of(fixtures.appWithConsent, { granted: false }),
   'inspections.create': of(fixtures.appWithConsent, { what: 'tables', reason: 'a look' }),
@@ -201,9 +185,10 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'publications.listOfApp reviews.listOfApp sites.unpublish': of(fixtures.releaseIn('active')),
   'publications.get publications.approve publications.withdraw': forEach(fixtures.publicationRequest),
   'reviews.get reviews.approve reviews.withdraw': forEach(fixtures.publicationRequest),
-  'reviews.reject': forEach(fixtures.publicationRequest, { reason: 'the prices are wrong' }),
+  'reviews.reject publications.reject': forEach(fixtures.publicationRequest, {
+    reason: 'the prices are wrong',
+  }),
   'reviews.logs': forEach(fixtures.reviewedDeployment),
-  'publications.reject': forEach(fixtures.publicationRequest, { reason: 'the prices are wrong' }),
   'domains.add': of(fixtures.domain, () => ({ host: fixtures.newHost() })),
   'domains.get domains.remove domains.verify': of(fixtures.domain),
   'rawDb.rotate rawDb.disable': of(fixtures.appWithRawDb),
@@ -212,27 +197,27 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'storage.signUpload': of(fixtures.appWithObject, { key: 'new.txt' }),
   'storage.copy': of(fixtures.appWithObject, { from: 'a/b.txt', to: 'copy.txt' }),
 
-  'gitHost.unlink': own(gitFixtures.gitAccount),
+  'gitHost.unlink': own(delivery.gitAccount),
   'gitHost.deleteRepository': own(async (world, owner) => {
-    const [account = '', name = ''] = (await gitFixtures.emptyRepository(world, owner)).repo.split('/');
+    const [account = '', name = ''] = (await delivery.emptyRepository(world, owner)).repo.split('/');
     return { owner: account, name };
   }),
-  'gitHost.pollLink': own(gitFixtures.deviceCode, ({ code }) => ({ device_code: code })),
-  'gitHost.repositories': own(gitFixtures.installation),
-  'gitHost.complete': own(gitFixtures.begunConnection, ({ state }) => ({ state })),
+  'gitHost.pollLink': own(delivery.deviceCode, ({ code }) => ({ device_code: code })),
+  'gitHost.repositories': own(delivery.installation),
+  'gitHost.complete': own(delivery.begunConnection, ({ state }) => ({ state })),
   'gitHost.detect': own(async (world, owner) => ({
-    '?repo': (await gitFixtures.pageRepo(world, owner)).repo,
+    '?repo': (await delivery.pageRepo(world, owner)).repo,
   })),
   'git.connect': forEach(
     async (world, owner, letter) => ({
       ...(await fixtures.privateApp(world, owner)),
-      repo: (await gitFixtures.emptyRepository(world, world.ownerFor(letter))).repo,
+      repo: (await delivery.emptyRepository(world, world.ownerFor(letter))).repo,
     }),
     ({ repo }) => ({ repo }),
   ),
   'git.begin': of(fixtures.privateApp, {}),
-  'git.update': of(gitFixtures.connectedApp, { branch: 'other' }),
-  'git.disconnect': of(gitFixtures.connectedApp),
+  'git.update': of(delivery.connectedApp, { branch: 'other' }),
+  'git.disconnect': of(delivery.connectedApp),
   'deployments.create': of(fixtures.supersededDeployment, async ({ app }, { tenant }, owner) => ({
     upload_id: await uploadSource({ base: `${tenant.base}/apps/${app}`, owner }, staticSource()),
   })),
@@ -243,29 +228,23 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'sites.disableStaging releases.requestPromotion': of(fixtures.releaseIn('staged')),
   // The site of the whole internet exists for everybody.
   'sites.startAuth': inTenant(async (_, world) => ({ target: await fixtures.siteUrl(world, 'internet') })),
-  'releases.get releases.files releases.diff releases.activate': of(fixtures.releaseIn('finalized')),
-  'releases.revoke': of(fixtures.releaseIn('finalized')),
+  'releases.get releases.files releases.diff releases.activate releases.revoke': of(
+    fixtures.releaseIn('finalized'),
+  ),
   // Reviewers read staged releases.
   'releases.file': of(withParams(fixtures.releaseIn('staged'), { '?path': 'index.html' })),
-  'releases.create': of(fixtures.privateApp, {
-    files: [{ path: 'index.html', sha256: 'a'.repeat(64), size: 1 }],
-  }),
+  'releases.create': of(fixtures.privateApp, fixtures.releaseBody),
   'releases.grantUpload releases.finalize': of(fixtures.releaseIn('draft')),
   'releases.stage': of(fixtures.releaseIn('stageable')),
   'releases.rollback': of(fixtures.releaseIn('superseded')),
   'releases.approvePromotion releases.rejectPromotion': forEach(fixtures.promotionRequest),
 
   'tables.create': of(fixtures.privateApp, fixtures.tableBody),
-  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access rows.changes rows.trash':
+  'tables.get tables.drop indexes.list tableGrants.list rows.list rows.count rows.access rows.changes rows.trash tables.getAccess':
     of(fixtures.table),
-  'rows.history': of(fixtures.row),
-  'rows.restore': of(deletedRow),
-  'rows.restoreMany': of(deletedRow, (params: { requestID: string }) => ({
-    request_id: params.requestID,
-  })),
+  'rows.restore': of(fixtures.deletedRow),
+  'rows.restoreMany': of(fixtures.deletedRow, ({ requestID }) => ({ request_id: requestID })),
   'rows.aggregate': of(withParams(fixtures.table, { '?select': 'count()' })),
-  'tables.getAccess': of(fixtures.table),
-  'tables.export deployments.tableDrift': of(fixtures.privateApp),
   'tables.apply tables.check': of(fixtures.privateApp, {
     tables: { menu: { columns: ['dish:text'], access: 'read-only' } },
   }),
@@ -280,7 +259,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   'tableGrants.revoke': of(fixtures.tableGrant),
   'people.list': of(withParams(fixtures.table, { '?ids': Bun.randomUUIDv7() })),
   'files.sign': of(fixtures.fileTable, { column: 'photo', name: 'rex.png', type: 'image/png', size: 9 }),
-  'rows.get rows.delete': of(fixtures.row),
+  'rows.get rows.delete rows.history': of(fixtures.row),
   'rows.insert': of(fixtures.table, fixtures.rowBody),
   'rows.update': of(fixtures.row, { age: 4 }),
   'rows.updateMany': of(withParams(fixtures.row, { '?age': 'eq.3' }), { age: 4 }),
@@ -296,17 +275,32 @@ const inputs: Readonly<Record<string, OperationInput>> = Object.fromEntries(
 
 export const knownOperations: readonly string[] = Object.keys(inputs);
 
-/** Whether callers of the operation need records of their own. */
-export const differsByCaller = (id: string) => inputs[id]?.owner !== 'O';
-
-export async function newCallInput(id: string, world: World, letter: Letter): Promise<CallInput> {
+export async function newCallInput(
+  id: string,
+  world: World,
+  letter: Letter,
+  create = (input: OperationInput, owner: Person) => input.fixture(world, owner, letter),
+): Promise<CallInput> {
   const input = inputs[id];
   if (!input) throw new Error(`${id} has no input in the tests.`);
   const owner = input.owner === 'caller' ? world.ownerFor(letter) : world.people.O;
-  const params = await input.fixture(world, owner, letter);
+  const params = await create(input, owner);
   const { body } = input;
   return {
     params: { tenantID: world.tenant.id, tenant: world.tenant.id, ...params },
     body: typeof body === 'function' ? await body(params, world, owner) : body,
   };
+}
+
+/** Inputs of calls that change nothing: operations share the records of a fixture, which may depend on the caller. */
+export function unchangedInputs(world: World) {
+  const made = new Map<Fixture, Map<string, Promise<Params>>>();
+  return (id: string, letter: Letter): Promise<CallInput> =>
+    newCallInput(id, world, letter, ({ fixture, owner: whose }, owner) => {
+      const byCaller = made.get(fixture) ?? new Map<string, Promise<Params>>();
+      const caller = whose === 'O' ? '' : letter;
+      const params = byCaller.get(caller) ?? Promise.resolve(fixture(world, owner, letter));
+      made.set(fixture, byCaller.set(caller, params));
+      return params;
+    });
 }

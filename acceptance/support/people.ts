@@ -5,7 +5,6 @@ export interface Person {
   id: string;
   email: string;
   token: string;
-  /** A call as this person. */
   call: Call;
 }
 
@@ -50,18 +49,15 @@ export function caller(server: RunningServer, credential: Record<string, string>
       redirect: 'manual',
       headers: { ...credential, ...type, ...headers },
       body: (isRaw ? body : JSON.stringify(body)) as string | undefined,
+      ...(server.ca && { tls: { ca: server.ca } }),
     });
     // A stream of events has no end.
     const isStream = response.headers.get('content-type') === 'text/event-stream';
     if (isStream) await response.body?.cancel();
     const text = isStream ? '' : await response.text();
     const isJson = /^application\/([\w.-]+\+)?json/.test(response.headers.get('content-type') ?? '');
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson && text ? JSON.parse(text) : text,
-    };
+    const { status, headers: received } = response;
+    return { status, headers: received, text, body: isJson && text ? JSON.parse(text) : text };
   };
 }
 
@@ -91,7 +87,6 @@ export async function newPerson(
 const setMember = (server: RunningServer, user: string, { tenant, role }: { tenant: string; role: Role }) =>
   admin(server, ['members', 'set', '--tenant', tenant, '--user', user, '--role', role]);
 
-/** Signs the user in. */
 export async function withToken<T extends { email: string }>(server: RunningServer, user: T) {
   const { access_token } = await admin(server, ['tokens', 'issue', '--user', user.email]);
   const token = access_token!;

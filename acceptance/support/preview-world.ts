@@ -16,21 +16,12 @@ export async function previewWorld(driver: PreviewDriver = 'HTTP') {
   const columns = ['id:int', 'region:text', 'customer:text', 'email:text', 'total:int'];
   await done(admin.call('POST', `${base}/apps/shop/tables`, { name: 'orders', columns }));
   await done(admin.call('POST', `${base}/apps/shop/tables`, { name: 'empty', columns: ['a:int'] }));
-  const row = (id: number, region: string, customer: string) => ({
-    id,
-    region,
-    customer,
-    email: `${customer.toLowerCase()}@example.com`,
-    total: id * 10,
-  });
-  const rows = [
-    row(1, 'eu', 'Ada'),
-    row(2, 'eu', 'Bob'),
-    row(3, 'us', 'Cem'),
-    row(4, 'us', 'Dan'),
-    row(5, 'ap', 'Eve'),
-  ];
-  for (const each of rows) await done(admin.call('POST', `/data/${t.slug}/shop/orders`, each));
+  for (const [at, each] of ['eu Ada', 'eu Bob', 'us Cem', 'us Dan', 'ap Eve'].entries()) {
+    const [region, customer = ''] = each.split(' ');
+    const email = `${customer.toLowerCase()}@example.com`;
+    const row = { id: at + 1, region, customer, email, total: (at + 1) * 10 };
+    await done(admin.call('POST', `/data/${t.slug}/shop/orders`, row));
+  }
   const connector = { name: 'warehouse', kind: 'tables', app: 'shop' };
   const connectorId: string = (await done(admin.call('POST', `${base}/connectors`, connector))).id;
 
@@ -53,16 +44,15 @@ export async function previewWorld(driver: PreviewDriver = 'HTTP') {
       ? create('presets', { name, actions })
       : made(null, 'presets', 'create', '--name', name, '--actions', actions.join());
   const grant = (person: Person, fields: Record<string, unknown> = {}): Promise<string> => {
-    if (driver === 'HTTP')
-      return create('grants', {
-        subject_id: person.id,
-        connector_id: connectorId,
-        preset_id: 'reader',
-        ...fields,
-      });
+    const reader = { subject_id: person.id, connector_id: connectorId, preset_id: 'reader' };
+    if (driver === 'HTTP') return create('grants', { ...reader, ...fields });
     const flags = [
-      ...['--subject', person.email, '--connector', 'warehouse'],
-      ...['--preset', String(fields.preset_id ?? 'reader')],
+      '--subject',
+      person.email,
+      '--connector',
+      'warehouse',
+      '--preset',
+      String(fields.preset_id ?? 'reader'),
       ...[fields.policy_ids ?? []].flat().flatMap((id) => ['--policy', String(id)]),
       ...[fields.scope_resource_paths ?? []].flat().flatMap((path) => ['--scope', String(path)]),
       ...(fields.expires_at ? ['--expires-at', String(fields.expires_at)] : []),

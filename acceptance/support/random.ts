@@ -1,18 +1,7 @@
-/** Seeded pseudo-random numbers; SVC_TEST_SEED repeats a failure. */
-export interface Random {
-  readonly seed: number;
-  /** An integer from 0 to the bound, exclusive. */
-  below(bound: number): number;
-  chance(probability: number): boolean;
-  pick<T>(items: readonly T[]): T;
-  /** That many items, each at most once. */
-  some<T>(items: readonly T[], count: number): T[];
-  times<T>(count: number, make: (at: number) => T): T[];
-}
+export type Random = ReturnType<typeof newRandom>;
 
-export function newRandom(
-  seed = Number(process.env.SVC_TEST_SEED) || Math.trunc(Math.random() * 2 ** 31),
-): Random {
+/** Seeded pseudo-random numbers; SVC_TEST_SEED repeats a failure. */
+export function newRandom(seed = Number(process.env.SVC_TEST_SEED) || Math.trunc(Math.random() * 2 ** 31)) {
   let state = seed | 0;
   // Mulberry32.
   const next = () => {
@@ -21,19 +10,20 @@ export function newRandom(
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   };
+  /** An integer from 0 to the bound, exclusive. */
   const below = (bound: number) => Math.floor(next() * bound);
   return {
     seed,
     below,
-    chance: (probability) => next() < probability,
-    pick: (items) => items[below(items.length)]!,
-    some: (items, count) => {
+    chance: (probability: number) => next() < probability,
+    pick: <T>(items: readonly T[]): T => items[below(items.length)]!,
+    /** That many items, each at most once. */
+    some: <T>(items: readonly T[], count: number): T[] => {
       const left = [...items];
-      return Array.from(
-        { length: Math.min(count, left.length) },
-        () => left.splice(below(left.length), 1)[0]!,
-      );
+      const length = Math.min(count, left.length);
+      return Array.from({ length }, () => left.splice(below(left.length), 1)[0]!);
     },
-    times: (count, make) => Array.from({ length: count }, (_, at) => make(at)),
+    times: <T>(count: number, make: (at: number) => T): T[] =>
+      Array.from({ length: count }, (_, at) => make(at)),
   };
 }

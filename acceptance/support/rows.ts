@@ -1,15 +1,17 @@
 import { expect } from 'bun:test';
+import { setApp } from './database.ts';
 import {
   type Answered,
   type App,
   bearer,
-  type Call,
   caller,
   done,
   newApp,
+  newMember,
   newTenant,
   type Person,
   type Tenant,
+  tokenThrough,
 } from './people.ts';
 import type { RunningServer } from './server.ts';
 
@@ -19,48 +21,20 @@ export const columnTypes = [
 ];
 export type ColumnType = (typeof columnTypes)[number];
 
-/** An app for the tables of a test file; its owner is the tenant's member. */
-export interface RowsWorld {
-  tenant: Tenant;
-  server: RunningServer;
-  owner: Person;
-  app: App;
-  /** `/data/<tenant>/<app>` */
-  data: string;
-  /** `/api/v1/tenants/<tenant>/apps/<app>/tables` */
-  tables: string;
-  /** A table of the test's own, with calls on its rows as the owner. */
-  table(columns: readonly unknown[], more?: object): Promise<TestTable>;
-  /** Rows of a table with somebody else's credential. */
-  as(credential: Record<string, string>, table: TestTable): Call;
-  pat(person: Person, more?: object): Promise<string>;
-}
-
-export interface TestTable {
-  id: string;
-  name: string;
-  /** `/data/<tenant>/<app>/<table>` */
-  path: string;
-  /** A call on the rows: the path is relative to the table's. */
-  send: Call;
-  /** A call on the table itself: the path is relative to the table's in the control plane. */
-  shape: Call;
-  /** Inserts rows one by one, which must succeed. */
-  // biome-ignore lint/suspicious/noExplicitAny: rows are of every shape.
-  insert(...rows: (object | string)[]): Promise<any[]>;
-  /** Inserts rows as one batch, which must succeed. */
-  batch(rows: readonly object[]): Promise<Answered>;
-  // biome-ignore lint/suspicious/noExplicitAny: rows are of every shape.
-  list(search?: string): Promise<any[]>;
-}
+export type RowsWorld = Awaited<ReturnType<typeof rowsWorld>>;
+export type Visitor = Awaited<ReturnType<RowsWorld['visitor']>>;
+export type TestTable = Awaited<ReturnType<RowsWorld['table']>>;
 
 let tableCount = 0;
 
-export async function rowsWorld(on?: RunningServer): Promise<RowsWorld> {
+/** An app for the tables of a test file; its owner is the tenant's member. */
+export async function rowsWorld(on?: RunningServer) {
   const tenant = await newTenant(on);
   const { server, member: owner } = tenant;
   const app = await newApp(tenant, { owner });
   const { data, tables } = rowPaths(tenant, app);
+  const through = (person: Pick<Person, 'email'>) =>
+    tokenThrough(server, person, `${tenant.slug}/${app.slug}`);
   return {
     tenant,
     server,
@@ -68,42 +42,60 @@ export async function rowsWorld(on?: RunningServer): Promise<RowsWorld> {
     app,
     data,
     tables,
-    as: (credential, table) => caller(server, credential, table.path),
-    async pat(person, more = {}) {
+    /** Rows of a table with somebody else's credential. */
+    as: (credential: Record<string, string>, { path }: { path: string }) => caller(server, credential, path),
+    async pat(person: Person, more: object = {}): Promise<string> {
       const body = { name: `rows ${Bun.randomUUIDv7()}`, actions: ['read', 'write'], ...more };
       return (await done(person.call('POST', `${tenant.base}/pats`, body))).secret;
     },
-    async table(columns, more = {}) {
+    /** The token of a sign-in through the app. */
+    through,
+    /** A new member of the tenant who uses the app, which becomes one for invited people. */
+    async visitor(role?: string) {
+      const person = await newMember(tenant);
+      await setApp(server, app.id, { visibility: 'invite_only' });
+      await done(owner.call('POST', `${app.base}/members`, { user_id: person.id }));
+      if (role) await done(owner.call('POST', `${app.base}/roles`, { role, user: person.id }));
+      const token = await through(person);
+      return {
+        ...person,
+        through: token,
+        of: (table: { path: string }) => caller(server, bearer({ token }), table.path),
+      };
+    },
+    /** A table of the test's own, with calls on its rows as the owner. */
+    async table(columns: readonly unknown[], more: object = {}) {
       const name = `t${++tableCount}`;
       const { id } = await done(owner.call('POST', tables, { name, columns, ...more }));
       const path = `${data}/${name}`;
       const send = caller(server, bearer(owner), path);
       return {
-        id,
+        id: id as string,
         name,
         path,
+        /** A call on the rows: the path is relative to the table's. */
         send,
+        /** A call on the table itself in the control plane. */
         shape: caller(server, bearer(owner), `${tables}/${name}`),
-        async insert(...rows) {
-          const inserted = [];
+        /** Inserts rows one by one, which must succeed. */
+        async insert(...rows: (object | string)[]) {
+          const inserted: Answered['body'][] = [];
           for (const row of rows) inserted.push(await done(send('POST', '', row)));
           return inserted;
         },
-        async batch(rows) {
+        /** Inserts rows as one batch, which must succeed. */
+        async batch(rows: readonly object[]) {
           const answer = send('POST', '', lines(rows), ndjson);
           await done(answer);
           return answer;
         },
-        list: async (search = '') => (await done(send('GET', search))).data,
+        list: async (search = ''): Promise<Answered['body'][]> => (await done(send('GET', search))).data,
       };
     },
   };
 }
 
-export const rowPaths = (
-  { base, slug }: Pick<Tenant, 'base' | 'slug'>,
-  app: Pick<App, 'id' | 'slug'>,
-): Pick<RowsWorld, 'tables' | 'data'> => ({
+export const rowPaths = ({ base, slug }: Pick<Tenant, 'base' | 'slug'>, app: Pick<App, 'id' | 'slug'>) => ({
   tables: `${base}/apps/${app.id}/tables`,
   data: `/data/${slug}/${app.slug}`,
 });
@@ -135,7 +127,6 @@ export async function insertLines(
   return ids;
 }
 
-/** Counts how often each key was added. */
 export class Tally {
   readonly counts: Record<string, number> = {};
   add(key: string | number): void {
@@ -154,7 +145,6 @@ export class Tally {
   }
 }
 
-/** Issues a grant on a table and returns its id. */
 export async function grant(table: TestTable, type: string, id: string, actions: string[]): Promise<string> {
   const body = { principal_type: type, principal_id: id, actions };
   const issued = await table.shape('POST', '/grants', body);

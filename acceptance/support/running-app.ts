@@ -9,7 +9,6 @@ export async function runningApp(
   options: { websocket?: Partial<Bun.WebSocketHandler<undefined>>; within?: SiteGround['tenant'] } = {},
 ) {
   const site = await newSite(undefined, options.within);
-  /** Every request that the app received. */
   const seen: { method: string; path: string; headers: Record<string, string> }[] = [];
   const app = Bun.serve({
     hostname: '127.0.0.1',
@@ -53,6 +52,8 @@ export async function runningApp(
   return {
     site,
     authority,
+    /** Of the instance, at 127.0.0.1. */
+    port: app.port ?? 0,
     seen,
     fetch: (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`http://127.0.0.1:${server.port}${path}`, {

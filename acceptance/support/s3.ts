@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { startS3Server } from '../../scripts/s3-server.ts';
 import { temporaryFolder } from './server.ts';
 
-export { hasS3Server, needsS3Server } from '../../scripts/s3-server.ts';
+export { hasS3Server } from '../../scripts/s3-server.ts';
 
-/** An S3 server with its data in a temporary folder. */
 export async function startS3() {
   const server = await startS3Server(join(temporaryFolder(), 's3'));
   const { endpoint, region, accessKeyId, secretAccessKey } = server;

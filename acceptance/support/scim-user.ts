@@ -36,11 +36,8 @@ export const fullUser = {
   addresses: [
     { ...workAddress, primary: true },
     {
+      ...workAddress,
       streetAddress: '456 Hollywood Blvd',
-      locality: 'Hollywood',
-      region: 'CA',
-      postalCode: '91608',
-      country: 'USA',
       formatted: '456 Hollywood Blvd\nHollywood, CA 91608 USA',
       type: 'home',
     },

@@ -1,18 +1,13 @@
 import { admin } from './commands.ts';
-import { type Answered, caller, newTenant, type Tenant, uniqueName } from './people.ts';
+import { type Answered, type Call, caller, done, newTenant, type Tenant, uniqueName } from './people.ts';
+
+export type Directory = Awaited<ReturnType<typeof newDirectory>>;
 
 /** The directory of a tenant: calls below `/scim/v2` with its token. */
-export interface Directory {
-  tokenId: string;
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
-  /** The body of a successful response. */
-  done(method: string, path: string, body?: unknown): Promise<Answered['body']>;
-}
-
-export async function newDirectory({ server, slug }: Pick<Tenant, 'server' | 'slug'>): Promise<Directory> {
+export async function newDirectory({ server, slug }: Pick<Tenant, 'server' | 'slug'>) {
   const { id, token } = await admin(server, ['scim-token', 'create', slug]);
   const ask = caller(server, { authorization: `Bearer ${token}` }, '/scim/v2');
-  const call: Directory['call'] = (method, path, body, headers) => {
+  const call: Call = (method, path, body, headers) => {
     const type: Record<string, string> =
       body === undefined ? {} : { 'content-type': 'application/scim+json' };
     return ask(method, path, body, { ...type, ...headers });
@@ -20,11 +15,7 @@ export async function newDirectory({ server, slug }: Pick<Tenant, 'server' | 'sl
   return {
     tokenId: id!,
     call,
-    async done(...args) {
-      const { status, body } = await call(...args);
-      if (status >= 300) throw new Error(`${args[0]} ${args[1]} gave ${status}: ${JSON.stringify(body)}`);
-      return body;
-    },
+    done: (...args: Parameters<Call>) => done(call(...args)),
   };
 }
 

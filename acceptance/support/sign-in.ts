@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Browser } from './browser.ts';
+import { TestBrowser } from '../../server/src/identity/provider/browser-testing.ts';
 import type { PasswordUser } from './people.ts';
 import { root } from './server.ts';
 import { until } from './until.ts';
@@ -38,8 +38,8 @@ export async function answerLogin(
   login: { address: string; code: string },
   user: Pick<PasswordUser, 'email' | 'password'>,
   answer: 'Approve' | 'Deny' = 'Approve',
-  browser = new Browser(new URL(login.address).origin),
-): Promise<Browser> {
+  browser = new TestBrowser(new URL(login.address).origin),
+): Promise<TestBrowser> {
   let page = await browser.open(login.address);
   if (page.html.includes('name="password"'))
     page = await browser.press(page, 'Sign in', { email: user.email, password: user.password });

@@ -3,25 +3,14 @@ import { Agent, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { patientMs } from '../../scripts/patience.ts';
 import { setApp } from './database.ts';
-import { done, newApp, newTenant, type Person, type Tenant } from './people.ts';
+import { type App, done, newApp, newTenant, type Person, type Tenant } from './people.ts';
 import type { RunningServer } from './server.ts';
 
-/** An app with a site of its own; its owner is the tenant's member. */
-export interface SiteGround {
-  tenant: Tenant;
-  server: RunningServer;
-  owner: Person;
-  app: { id: string; slug: string; subdomain: string };
-  /** `/api/v1/tenants/<id>/apps/<id>/static` */
-  base: string;
-  /** Without a port. */
-  host: string;
-  stagingHost: string;
-}
+export type SiteGround = ReturnType<typeof siteOf>;
 
 export type SiteFiles = Readonly<Record<string, string | Uint8Array<ArrayBuffer>>>;
 
-export interface Draft {
+interface Draft {
   id: string;
   missing: string[];
   upload_url: string;
@@ -33,12 +22,14 @@ export async function newSite(on?: RunningServer, within?: Tenant): Promise<Site
   return siteOf(tenant, await newApp(tenant, { owner: tenant.member }, { deploy_method: 'static' }));
 }
 
-export const siteOf = (tenant: Tenant, app: SiteGround['app']): SiteGround => ({
+/** An app with a site of its own; its owner is the tenant's member. */
+export const siteOf = (tenant: Tenant, app: Pick<App, 'id' | 'slug' | 'subdomain'>) => ({
   tenant,
   server: tenant.server,
   owner: tenant.member,
   app,
   base: `${tenant.base}/apps/${app.id}/static`,
+  /** Without a port. */
   host: `${app.subdomain}.apps.localhost`,
   stagingHost: `${app.subdomain}--staging.apps.localhost`,
 });

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { patientMs } from '../../scripts/patience.ts';
+import { connectClient } from '../../server/src/http/raw-http/testing.ts';
 import type { RunningServer } from './server.ts';
 
-/** A response as received. */
 export interface RawAnswer {
   status: number;
   /** Names in lower case. */
@@ -100,43 +100,37 @@ function readChunks(bytes: Buffer, start: number): { body: Buffer; end: number }
   }
 }
 
-function requestHead(server: RunningServer, line: string, headers: Record<string, string | number>): string {
-  const fields = Object.entries({ host: `localhost:${server.port}`, ...headers });
+function requestHead(port: number, line: string, headers: Record<string, string | number>): string {
+  const fields = Object.entries({ host: `localhost:${port}`, ...headers });
   return `${line} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
 /** A request whose body is sent in two parts, the second on demand. */
 export function slowRequest(
-  server: RunningServer,
-  request: { method: string; path: string; headers: Record<string, string>; body: string },
+  { port }: RunningServer,
+  {
+    method,
+    path,
+    headers,
+    body,
+  }: { method: string; path: string; headers: Record<string, string>; body: string },
 ) {
-  const socket = connect(server.port, '127.0.0.1');
-  const answered = Promise.withResolvers<number>();
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1');
-    const status = /^HTTP\/1\.1 (\d{3})/.exec(text)?.[1];
-    if (status === undefined) return;
-    answered.resolve(Number(status));
-    socket.destroy();
-  });
-  socket.on('error', answered.reject);
-  socket.on('close', () => answered.reject(new Error('The connection was closed without an answer.')));
-  answered.promise.catch(() => {});
-  const bytes = Buffer.from(request.body);
+  const bytes = Buffer.from(body);
   const middle = bytes.length >> 1;
-  const { method, path, headers } = request;
-  const begun = new Promise<void>((resolve) => {
-    socket.write(requestHead(server, `${method} ${path}`, { ...headers, 'content-length': bytes.length }));
-    socket.write(bytes.subarray(0, middle), () => resolve());
+  const connected = connectClient(port);
+  const begun = connected.then((client) => {
+    client.send(requestHead(port, `${method} ${path}`, { ...headers, 'content-length': bytes.length }));
+    return new Promise<void>((resolve) => client.socket.write(bytes.subarray(0, middle), () => resolve()));
   });
   return {
-    /** The head and the first part are sent. */
     begun,
     /** Sends the rest and returns the status of the response. */
-    finish() {
-      socket.write(bytes.subarray(middle));
-      return answered.promise;
+    async finish(): Promise<number> {
+      const client = await connected;
+      client.send(bytes.subarray(middle));
+      const head = await client.until('\r\n\r\n');
+      client.socket.destroy();
+      return Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
     },
   };
 }
@@ -160,7 +154,7 @@ export function rawStream(server: RunningServer, path: string, headers: Record<s
   });
   socket.on('error', () => {});
   socket.on('close', () => ended.resolve('cut'));
-  socket.write(requestHead(server, `GET ${path}`, { ...headers, accept: 'application/x-ndjson' }));
+  socket.write(requestHead(server.port, `GET ${path}`, { ...headers, accept: 'application/x-ndjson' }));
   return {
     /** Bytes of head and body. */
     bytes: () => bytes,
@@ -171,17 +165,4 @@ export function rawStream(server: RunningServer, path: string, headers: Record<s
     /** `whole` after the end of the body, `cut` after a closed connection. */
     ended: ended.promise,
   };
-}
-
-/** The answer to bytes that no client library would send. */
-export function sendText(port: number, text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let answer = '';
-    const socket = connect(port, '127.0.0.1', () => socket.write(text));
-    socket.on('data', (chunk) => {
-      answer += chunk;
-    });
-    socket.on('close', () => resolve(answer));
-    socket.on('error', reject);
-  });
 }

@@ -1,24 +1,17 @@
 import { expect } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
-import { type Svc, svcFor } from './commands.ts';
-import { newApp, newTenant, type Person, type Tenant } from './people.ts';
+import { svcFor } from './commands.ts';
+import { newApp, newTenant, type Tenant } from './people.ts';
 import type { RunningServer } from './server.ts';
 
-export interface StorageApp {
-  tenant: Tenant;
-  owner: Person;
-  app: { id: string; slug: string };
-  svc: Svc;
-  /** `svc apps storage … --app …` as the owner. */
-  storage: (...args: string[]) => ReturnType<Svc>;
-  base: string;
-}
+export type StorageApp = Awaited<ReturnType<typeof newStorageApp>>;
 
-export async function newStorageApp(on?: RunningServer): Promise<StorageApp> {
-  const tenant = await newTenant(on);
+export async function newStorageApp(on?: RunningServer, within?: Tenant) {
+  const tenant = within ?? (await newTenant(on));
   const owner = tenant.member;
   const app = await newApp(tenant, { owner, coOwner: tenant.admin });
   const svc = svcFor(tenant.server, { token: owner.token, tenant: tenant.slug });
+  /** `svc apps storage … --app …` as the owner. */
   const storage = (...args: string[]) => svc(['apps', 'storage', ...args, '--app', app.slug]);
   expect((await storage('enable', '--execute')).code).toBe(0);
   return { tenant, owner, app, svc, storage, base: `${tenant.base}/apps/${app.id}/storage` };
@@ -30,7 +23,7 @@ export async function signUpload({ owner, base }: StorageApp, key: string): Prom
   return body.put_url;
 }
 
-export const octets = { 'content-type': 'application/octet-stream' };
+const octets = { 'content-type': 'application/octet-stream' };
 export const put = (url: string, body: BodyInit) => fetch(url, { method: 'PUT', headers: octets, body });
 export const listKeys = async ({ owner, base }: StorageApp) =>
   (await owner.call('GET', `${base}/objects`)).body.items.map(({ key }: { key: string }) => key) as string[];

@@ -1,18 +1,13 @@
 import pg from 'pg';
 
-/** Reads what the catalogue defines and what PostgreSQL has, from two databases. */
-export interface TableDatabases {
-  /** What differs; empty if nothing does. */
-  differences(): Promise<string[]>;
-  /** What the catalogue defines for an app, without versions and times. */
-  definition(appId: string): Promise<string>;
-  close(): Promise<void>;
-}
+export type TableDatabases = ReturnType<typeof openTableDatabases>;
 
-export function openTableDatabases(controlUrl: string, dataUrl: string): TableDatabases {
+/** Reads what the catalogue defines and what PostgreSQL has, from two databases. */
+export function openTableDatabases(controlUrl: string, dataUrl: string) {
   const control = new pg.Pool({ connectionString: controlUrl, max: 1 });
   const data = new pg.Pool({ connectionString: dataUrl, max: 1 });
   return {
+    /** What differs; empty if nothing does. */
     async differences() {
       const [defined, found] = await Promise.all([control.query(definedSql), data.query(foundSql)]);
       const lines = (rows: { part: string }[]) => new Set(rows.map(({ part }) => part));
@@ -22,7 +17,8 @@ export function openTableDatabases(controlUrl: string, dataUrl: string): TableDa
         ...[...is].filter((part) => !wanted.has(part)).map((part) => `not defined: ${part}`),
       ];
     },
-    async definition(appId) {
+    /** What the catalogue defines for an app, without versions and times. */
+    async definition(appId: string): Promise<string> {
       const { rows } = await control.query(
         `select coalesce(jsonb_agg(jsonb_build_object('name', t.name, 'changes', t.changes,
            'columns', (select jsonb_agg(to_jsonb(c) - 'table_id' order by c.number) from svc.app_table_columns c where c.table_id = t.id),

@@ -32,16 +32,8 @@ export async function newRunningApp(tenant: Tenant) {
     svc,
     deploy: async (manifest: string, { program = serverJs, flags = [] as string[] } = {}) => {
       const folder = folderOf({ 'svc.yaml': `start: node server.js\n${manifest}`, 'server.js': program });
-      const ran = await svc([
-        'deploy',
-        '--app',
-        app.id,
-        '--from-dir',
-        folder,
-        '--execute',
-        '--json',
-        ...flags,
-      ]);
+      const line = ['deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json', ...flags];
+      const ran = await svc(line);
       return { ...ran, json: () => ran.json<Deployed>() };
     },
     /** What the running app answers to its owner. */

@@ -1,6 +1,5 @@
 import { until } from './until.ts';
 
-/** A program on a pseudo-terminal. */
 export function onTerminal(
   command: readonly string[],
   env: Record<string, string | undefined>,
@@ -34,7 +33,6 @@ export function onTerminal(
       });
     },
     exited: child.exited,
-    /** The whole output without escape sequences. */
     shown: () => plain(all),
     // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
     coloured: () => /\x1b\[[0-9;]+m/.test(all),

@@ -1,35 +1,13 @@
 import { admin } from './commands.ts';
 import type { Letter } from './document.ts';
 import { holdRuns } from './git.ts';
-import {
-  type App,
-  type Call,
-  caller,
-  newApp,
-  newMember,
-  newTenant,
-  type Person,
-  type Tenant,
-} from './people.ts';
+import { caller, newApp, newMember, newTenant, type Person } from './people.ts';
 import type { RunningServer } from './server.ts';
 
-/** The seven principals of the authorization table, in and around one tenant. */
-export interface World {
-  tenant: Tenant;
-  /** A call as the principal. */
-  as: Record<Letter, Call>;
-  people: Record<'O' | 'C' | 'A' | 'M' | 'X', Person>;
-  /** The owner of the records that this principal calls: itself, or somebody else for a principal without records. */
-  ownerFor(letter: Letter): Person;
-  /** Users to add to the tenant and to remove from it. */
-  bystanders: { toAdd: string; toRemove: string };
-  /** A private app: O is its owner, C its co-owner. */
-  app: App;
-  /** A token of O for rows, with `read` and `write` on every app. */
-  pat: string;
-}
+export type World = Awaited<ReturnType<typeof newWorld>>;
 
-export async function newWorld(on?: RunningServer): Promise<World> {
+/** The seven principals of the authorization table, in and around one tenant. */
+export async function newWorld(on?: RunningServer) {
   const tenant = await newTenant(on);
   const { server } = tenant;
   await holdRuns(tenant);
@@ -58,13 +36,16 @@ export async function newWorld(on?: RunningServer): Promise<World> {
       N: caller(server, {}),
       X: tenant.outsider.call,
     },
-    ownerFor: (letter) => {
+    /** The owner of the records that this principal calls: itself, or somebody else for a principal without records. */
+    ownerFor: (letter: Letter): Person => {
       if (letter === 'P') return people.O;
       if (letter === 'N' || letter === 'X') return people.M;
       return people[letter];
     },
     bystanders: { toAdd: toAdd.id!, toRemove: toRemove.id! },
+    /** A private app: O is its owner, C its co-owner. */
     app,
+    /** A token of O for rows, with `read` and `write` on every app. */
     pat: secret,
   };
 }

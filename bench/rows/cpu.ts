@@ -9,10 +9,17 @@ export interface CpuTimes {
 const ticksPerSecond = Number(Bun.spawnSync(['getconf', 'CLK_TCK']).stdout.toString()) || 100;
 
 export function cpuTimes(processes: { server: number | null; postmaster: number }): CpuTimes {
-  const server = processes.server === null ? 0 : processSeconds(processes.server);
+  const { postmaster } = processes;
+  // The workers are children of the supervisor.
+  const server =
+    processes.server === null
+      ? 0
+      : [processes.server, ...childProcesses(processes.server)]
+          .filter((pid) => pid !== postmaster)
+          .reduce((sum, pid) => sum + processSeconds(pid), 0);
   const postgres =
-    secondsWithChildren(processes.postmaster) +
-    childProcesses(processes.postmaster).reduce((sum, pid) => sum + processSeconds(pid), 0);
+    secondsWithChildren(postmaster) +
+    childProcesses(postmaster).reduce((sum, pid) => sum + processSeconds(pid), 0);
   // Load generators are child processes, counted here after they have exited.
   const ours = server + postgres + secondsWithChildren(process.pid);
   return { server, postgres, others: machineSeconds() - ours };

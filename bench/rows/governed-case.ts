@@ -11,16 +11,16 @@ import { runWrk } from './run-wrk.ts';
 import type { Table } from './start-server.ts';
 import type { Tools } from './tools.ts';
 
-const rounds = 5;
-const seconds = 3;
-/** Connecting with TLS takes long on a busy machine. */
+/** Many short ones: the speed of a machine that others share changes within seconds. */
+const rounds = 21;
+const seconds = 1;
 const warmUpSeconds = 3;
 const policyMin = 0.9;
 const connectorMin = 0.6;
 /** As many as a connector has. */
 const connectorConnections = 4;
 type Kind = 'point' | 'list';
-type Run = () => Promise<Measurement>;
+type Run = (warmUp: boolean) => Promise<Measurement>;
 
 /** What rules cost: the same rows, read by somebody who came through the app, in tables with and without conditions. */
 async function measureRules(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
@@ -108,7 +108,7 @@ export async function measureConnectors(prepared: Prepared, tools: Tools, cleanu
         cleanup,
       });
     await takeTurns(`${kind} of a connector to pgbench`, connectorMin, {
-      pgbench: () => turn(pgbench, prepared),
+      pgbench: turn(pgbench, prepared),
       'the connector': wrkOn(prepared, tools, cleanup)(path, kind),
     });
   }
@@ -123,19 +123,19 @@ const wrkOn =
     const { server, pat, inserts } = prepared;
     const load = serverLoads({ port: server.port, pat, visitor, reads: path, inserts: inserts.path })[kind];
     const named = { ...load, name: `${load.name}${path.replaceAll('/', '-')}` };
-    return () =>
-      turn((time) => runWrk(tools.wrk, server.folder, named, { seconds: time, cleanup }), prepared);
+    return turn((time) => runWrk(tools.wrk, server.folder, named, { seconds: time, cleanup }), prepared);
   };
 
 export function turn(
   run: (time: number) => Promise<CountedFigures>,
   { server: { pid, postmaster } }: Prepared,
-): Promise<Measurement> {
-  return measure(
-    { server: pid, postmaster },
-    () => run(warmUpSeconds),
-    () => run(seconds),
-  );
+): Run {
+  return (warmUp) =>
+    measure(
+      { server: pid, postmaster },
+      async () => warmUp && run(warmUpSeconds),
+      () => run(seconds),
+    );
 }
 
 /**
@@ -149,7 +149,7 @@ export async function takeTurns(title: string, min: number, contenders: Record<s
   for (let round = 0; round < rounds; round++) {
     const figures: Record<string, Measurement> = {};
     for (const name of round % 2 === 0 ? names : names.toReversed())
-      figures[name] = await (contenders[name] as Run)();
+      figures[name] = await (contenders[name] as Run)(round === 0);
     results.push(figures);
   }
   const median = (values: readonly number[]) => percentile(values, 0.5);

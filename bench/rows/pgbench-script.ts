@@ -13,7 +13,8 @@ export async function captureStatement(server: Server, request: () => Promise<un
     const own = `${server.rowsLogin.user}@${server.rowsLogin.database} LOG:  execute `;
     const found = text.split('\n').flatMap((line) => {
       const at = line.indexOf(own);
-      return at < 0 ? [] : [line.slice(line.indexOf(': ', at + own.length) + 2)];
+      // A new connection asks for extensions first.
+      return at < 0 || !line.includes('"app_') ? [] : [line.slice(line.indexOf(': ', at + own.length) + 2)];
     });
     const [statement] = found;
     if (found.length !== 1 || !statement)

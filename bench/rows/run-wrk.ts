@@ -17,17 +17,25 @@ done = function(summary, latency)
 end
 `;
 
-/** 32 connections from one thread. A response other than 2xx aborts the measurement. */
+/** 32 connections, if not said otherwise, from one thread. A response other than 2xx aborts the measurement. */
 export async function runWrk(
   wrk: string,
   folder: string,
   { name, port, script }: Load,
-  options: { seconds: number; cleanup: Cleanup },
+  options: { seconds: number; cleanup: Cleanup; connections?: number },
 ): Promise<CountedFigures> {
   const path = join(folder, `${name}.lua`);
   writeFileSync(path, script + done);
   const child = Bun.spawn(
-    [wrk, '-t1', '-c32', `-d${options.seconds}s`, '-s', path, `http://127.0.0.1:${port}`],
+    [
+      wrk,
+      '-t1',
+      `-c${options.connections ?? 32}`,
+      `-d${options.seconds}s`,
+      '-s',
+      path,
+      `http://127.0.0.1:${port}`,
+    ],
     { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
   );
   options.cleanup.child(child);

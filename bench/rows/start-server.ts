@@ -12,7 +12,11 @@ import type { Cleanup } from './cleanup.ts';
 
 export const root = resolve(import.meta.dir, '..', '..');
 
+/** `--workers=2`: so many processes answer, started by the supervisor. */
+export const workers = Number(process.argv.find((arg) => arg.startsWith('--workers='))?.slice(10) ?? 1);
+
 export interface Server {
+  /** With several workers, the supervisor. */
   pid: number;
   postmaster: number;
   port: number;
@@ -46,6 +50,7 @@ export async function startServer(
     SVC_BASE_URL: `http://localhost:${port}`,
     SVC_DATA_DIR: dataDir,
     SVC_SEED: 'demo',
+    SVC_WORKERS: String(workers),
     SVC_LOG_LEVEL: 'info',
     // Requests are counted, and none is refused.
     SVC_RATE_LIMIT_PERSON: '100000000',
@@ -53,7 +58,8 @@ export async function startServer(
     ...extraEnv,
   };
   const log = Bun.file(join(folder, 'server.log'));
-  const command = [process.execPath, ...profilerFlags(), join(tree, 'server/src/main.ts')];
+  const program = workers > 1 ? 'server/src/supervise.ts' : 'server/src/main.ts';
+  const command = [process.execPath, ...profilerFlags(), join(tree, program)];
   const child = Bun.spawn(command, { cwd: tree, env, stdin: 'ignore', stdout: 'pipe', stderr: log });
   cleanup.add(() => stopPostmaster(dataDir));
   cleanup.child(child);

@@ -1,4 +1,5 @@
 import type { Input, Shape } from '@svc/contract/endpoint.ts';
+import { isObject } from '@svc/contract/json.ts';
 import { acceptsPat, type Command, type Result } from './command.ts';
 import type { Ctx, Line, OpenContext, Run } from './context.ts';
 import type { Args } from './framework/declaration.ts';
@@ -88,14 +89,13 @@ async function execute(run: Run, line: Line): Promise<number> {
 function withWarnings(result: Result, notes: readonly string[]): Result {
   const { value, view } = result;
   const isRow = view?.exact && !('data' in Object(value));
-  if (notes.length === 0 || isRow || typeof value !== 'object' || value === null || Array.isArray(value))
-    return result;
+  if (notes.length === 0 || isRow || !isObject(value)) return result;
   const own: unknown = Reflect.get(value, 'warnings');
   if (own !== undefined && !Array.isArray(own)) return result;
   return { ...result, value: { ...value, warnings: [...(own ?? []), ...notes] } };
 }
 
-/** For `--jq`, which filters what a command prints while it runs. */
+/** `--jq` filters the complete output, so nothing is printed while the command runs. */
 function collectOutput(ctx: OpenContext): () => string {
   const parts: string[] = [];
   const decoder = new TextDecoder();
@@ -161,7 +161,7 @@ async function runCommand(ctx: Ctx, command: Command, args: Args): Promise<Resul
       text,
       deletedId: command.deletedId,
     });
-    return command.settle === undefined ? result : command.settle(ctx, result, input);
+    return command.finish === undefined ? result : command.finish(ctx, result, input);
   }
   const all: unknown = Reflect.get(args.flags, 'all');
   const answer =

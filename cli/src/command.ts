@@ -15,7 +15,7 @@ export interface Command<
 > extends Declaration<F, P> {
   pages?: 'all';
   confirm?: Confirmation;
-  /** Also accepts a personal access token from `SVC_API_KEY`. Not needed where the endpoint declares it. */
+  /** Also accepts a personal access token from `SVC_API_KEY`. Redundant if the endpoint declares it. */
   credential?: 'login_or_pat';
   calls?: string;
   endpoint?: Endpoint<S>;
@@ -23,7 +23,7 @@ export interface Command<
   ownTenant?(ctx: Ctx, args: Args<F, P>): Promise<string | undefined>;
   input?(args: InputArgs<F, P>): OwnInput<S> | Promise<OwnInput<S>>;
   present?(ctx: Ctx, answer: Answer<S>, args: Args<F, P>): unknown;
-  settle?(ctx: Ctx, result: Result, input: Input<S>): Promise<Result>;
+  finish?(ctx: Ctx, result: Result, input: Input<S>): Promise<Result>;
   /** Where a slug may name the deleted thing: fetches its id before the deletion. */
   deletedId?: Endpoint;
   output?: JsonSchema | (() => Promise<JsonSchema | z.ZodType>);

@@ -58,6 +58,32 @@ describe('signals', () => {
     child.kill('SIGINT');
     expect((await finish(child)).exit).toBe(130);
   });
+
+  // The process of a command that ignores Ctrl-C is ended after a second.
+  test.each(['/runs', '/cancel'])(
+    'svc run stops its command, although POST …%s takes longer',
+    async (slow) => {
+      let isCanceled = false;
+      server.intercept = async ({ method }, { path }) => {
+        if (method === 'POST' && path.endsWith(slow)) await Bun.sleep(2_000);
+        if (path.endsWith('/cancel')) isCanceled = true;
+        if (path.endsWith('/logs')) return Response.json({ items: [], next_cursor: 'c', ended: false });
+        return /\/runs\/[^/]+$/.test(path)
+          ? Response.json({ state: isCanceled ? 'canceled' : 'running' })
+          : undefined;
+      };
+      const child = start(['run', '--app', 'shop', '--', 'sleep 600']);
+      const isTime = () =>
+        server.seen.some(({ path }) => path.endsWith(slow === '/runs' ? '/runs' : '/logs'));
+      while (!isTime()) await Bun.sleep(5);
+      child.kill('SIGINT');
+      expect(await finish(child)).toMatchObject({
+        exit: 130,
+        err: expect.stringContaining('The command is stopped.'),
+      });
+      expect(isCanceled).toBe(true);
+    },
+  );
 });
 
 describe('streams', () => {

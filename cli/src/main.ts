@@ -23,16 +23,22 @@ const [{ runCli }, { flushErrors, realIo }] = await Promise.all([
 
 let stop: (() => void) | undefined;
 let interrupted = false;
+let exitMsMax = 1_000;
 process.on('SIGINT', () => {
   if (interrupted || stop === undefined) process.exit(130);
   interrupted = true;
   stop();
   // Force the exit if the command ignores the abort signal.
-  setTimeout(() => process.exit(130), 1000).unref();
+  setTimeout(() => process.exit(130), exitMsMax).unref();
 });
 
-const io = realIo(argv, process.env, (callback) => {
-  stop = callback;
+const io = realIo(argv, process.env, {
+  onInterrupt: (callback) => {
+    stop = callback;
+  },
+  allowAfterInterrupt: (ms) => {
+    exitMsMax = ms;
+  },
 });
 const exitCode = await runCli(io);
 await flushErrors();

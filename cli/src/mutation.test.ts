@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { revokeGrant } from '@svc/contract/grants.ts';
-import { problem } from '../testing/answers.ts';
+import { previewOf, problem } from '../testing/answers.ts';
 import { useFakeServer } from '../testing/fake-server.ts';
 import type { Ctx } from './context.ts';
 import { mutate, mutationMode } from './mutation.ts';
@@ -23,9 +23,27 @@ describe('without --execute', () => {
     expect(ran.out).toEndWith(`  svc grants revoke ${grant} --reason 'it'\\''s over' --execute\n`);
   });
 
-  test('JSON output is the preview of the server', async () => {
-    const ran = await svc(['grants', 'revoke', grant, '--json']);
-    expect(JSON.parse(ran.out)).toMatchObject({ dry_run: true, plan: { fingerprint: 'f1f2f3' } });
+  test('JSON output is the preview of the server, with the command that makes the change', async () => {
+    const ran = await svc(['grants', 'revoke', grant, '--reason', "it's over", '--json']);
+    const { next, ...preview } = JSON.parse(ran.out);
+    expect(preview).toMatchObject({ dry_run: true, plan: { fingerprint: 'f1f2f3' } });
+    const argv = ['svc', 'grants', 'revoke', grant, '--reason', "it's over", '--json', '--execute'];
+    expect(next).toEqual({ argv, why: 'Makes the change that the plan describes.' });
+    server.seen = [];
+    const made = await svc(next.argv.slice(1));
+    expect([made.exit, JSON.parse(made.out).id]).toEqual([0, expect.any(String)]);
+    expect(server.seen.map(({ query, body }) => [query.has('dry_run'), JSON.parse(body)])).toEqual([
+      [false, { reason: "it's over" }],
+    ]);
+  });
+
+  test('the next command of a change that must be confirmed has --yes, and none is there without a change', async () => {
+    const next = async (...argv: string[]) => JSON.parse((await svc([...argv, '--json'])).out).next;
+    expect((await next('categories', 'delete', 'zed')).argv).toEqual(
+      'svc categories delete zed --json --execute --yes'.split(' '),
+    );
+    server.intercept = () => Response.json(previewOf('grants.revoke', { changes: [] }));
+    expect(await next('grants', 'revoke', grant)).toEqual({ argv: [], why: 'There is nothing to do.' });
   });
 
   test.each([

@@ -106,9 +106,12 @@ async function preview(change: Change): Promise<Preview> {
 async function previewResult(ctx: Ctx, { confirm }: Change, answer: Preview): Promise<Result> {
   const { commandLine, executeArgs, renderPlan } = await import('./output/plan.ts');
   const args = executeArgs(ctx.mutation.argv, confirm && !ctx.mutation.confirmed ? ['--yes'] : []);
-  const next = { argv: ['svc', ...args], why: 'Makes the change that the plan describes.' };
+  const next =
+    answer.plan.changes.length === 0
+      ? { argv: [], why: 'There is nothing to do.' }
+      : { argv: ['svc', ...args], why: 'Makes the change that the plan describes.' };
   return {
-    value: answer.plan.changes.length === 0 ? answer : { ...answer, next },
+    value: { ...answer, next },
     text: (style) => renderPlan(answer.plan, commandLine(args), style),
   };
 }

@@ -14,7 +14,7 @@ export async function readLine(run: Run): Promise<Line | null> {
   run.words = words;
   const end = rest.indexOf('--');
   const flags = end === -1 ? rest : rest.slice(0, end);
-  // For a group that stands for a command, the group's help lists its other commands too.
+  // A group may be a command itself: its help then lists the other commands too.
   if (flags.includes('--help') || flags.includes('-h')) return printHelp(io, alone ?? words);
   if (flags.includes('--version')) {
     const format = ['--client', `--output=${requestedFormat(flags)}`];
@@ -72,11 +72,11 @@ interface GlobalValues {
 
 async function readGlobals(command: Command, values: Record<string, unknown>): Promise<Line['globals']> {
   const { tenant, profile, timeout, json, output, columns, jq, quiet, verbose } = values as GlobalValues;
-  for (const [flag, given] of [
+  for (const [flag, value] of [
     ['--json', json],
     ['--jq', jq],
   ] as const)
-    if (given && output !== undefined && output !== 'json')
+    if (value && output !== undefined && output !== 'json')
       throw usageError(`${flag} and --output ${output} cannot be combined.`);
   const format = json || jq !== undefined ? 'json' : output === 'wide' ? 'table' : (output ?? 'table');
   if (columns !== undefined && format !== 'table' && format !== 'csv')

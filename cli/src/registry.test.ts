@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { contract } from '@svc/contract/all.ts';
 import { Glob } from 'bun';
 import type { Command } from './command.ts';
-import type { Flag } from './framework/declaration.ts';
+import type { Args, Flag } from './framework/declaration.ts';
 import { parseDuration } from './framework/flag-values.ts';
 import { allFlags, flagNames, mutationFlags } from './framework/flags.ts';
 import { parseArgs } from './framework/parse.ts';
@@ -37,6 +37,7 @@ const withoutCommand: Record<string, string> = {
   'deployments.create': 'deploy asks for it, and does more than one call',
   'deployments.grantUpload': 'deploy --from-dir asks for it',
   'deployments.logs': 'deployments logs asks for it, page by page',
+  'previews.redeploy': 'previews redeploy asks for it, and waits for what it began',
   'apps.restart': 'apps restart asks for it, and waits for what it began',
   'deployments.rollback': 'deployments rollback asks for it, and waits for what it began',
   'runs.create': 'run asks for it, and follows the output',
@@ -105,12 +106,18 @@ describe.each(commands.map((command) => [command.words, command] as const))(
       expect(command.summary).toMatch(/^[A-Z].{10,90}[^.]$/);
     });
 
-    test('has examples that can be parsed', async () => {
+    test('has examples that can be parsed and have the grammars of its schema', async () => {
       const examples = Object.entries(command.examples ?? {});
       expect(examples.length).toBeGreaterThan(0);
+      const { properties } = (await commandSchema(command)).input as { properties: Record<string, Written> };
       for (const [line, does] of examples) {
         expect([line, does.length > 3]).toEqual([line, true]);
-        await parseArgs(svc, command, shellWords(line), { env: {} });
+        const { args } = await parseArgs(svc, command, shellWords(line), { env: {} });
+        for (const [name, value] of typedTexts(args)) {
+          const { pattern, items } = properties[name] ?? {};
+          const grammar = new RegExp(pattern ?? items?.pattern ?? '', 'u');
+          if (!value.startsWith('<')) expect([line, name, grammar.test(value)]).toEqual([line, name, true]);
+        }
       }
     });
 
@@ -184,6 +191,19 @@ function checkFlag(name: string, flag: Flag, all: readonly string[]): void {
       if (bound !== undefined) expect(parseDuration(bound)).not.toBeNull();
   }
   if (flag.required) expect([flag.default, flag.requiredUnless]).toEqual([undefined, undefined]);
+}
+
+interface Written {
+  pattern?: string;
+  items?: { pattern?: string };
+}
+
+/** Names as in the schema, with each text that was typed. */
+function typedTexts({ flags, positionals }: Args): [string, string][] {
+  const named = Object.entries(flags).map(([name, value]) => [`--${name}`, value] as const);
+  return [...Object.entries(positionals), ...named].flatMap(([name, value]: readonly [string, unknown]) =>
+    [value].flat().flatMap((one): [string, string][] => (typeof one === 'string' ? [[name, one]] : [])),
+  );
 }
 
 /** Splits an example as a shell would; single quotes are all they use. */

@@ -160,8 +160,11 @@ export const groups: Readonly<Record<string, Group>> = {
   'grants requests': { summary: 'Requests for access', alone: 'grants requests list' },
   access: { summary: 'Who may see what: checks, previews and the access log' },
   policies: { summary: 'Row and column access policies' },
-  profiles: { summary: 'Servers that you work with, each with its own login and tenant' },
-  config: { summary: 'Settings of svc on this machine' },
+  profiles: {
+    summary: 'Servers that you work with, each with its own login and tenant',
+    alone: 'profiles list',
+  },
+  config: { summary: 'Settings of svc on this machine', alone: 'config list' },
   audit: { summary: 'Audit log of a tenant' },
 };
 

@@ -18,19 +18,9 @@ export function problem(
   headers: Record<string, string> = {},
 ): Response {
   const { status, means } = errorCodes[code];
-  const body = {
-    type: 'about:blank',
-    title: code,
-    status,
-    detail: means,
-    code,
-    request_id: 'req-1',
-    ...more,
-  };
-  return Response.json(body, {
-    status,
-    headers: { ...requestId, ...headers, 'content-type': 'application/problem+json' },
-  });
+  const named = { type: 'about:blank', title: code, status, detail: means, code, request_id: 'req-1' };
+  const sent = { ...requestId, ...headers, 'content-type': 'application/problem+json' };
+  return Response.json({ ...named, ...more }, { status, headers: sent });
 }
 
 const oneChange = [{ path: 'name', before: null, after: 'Rex', effect: 'create' }];

@@ -3,18 +3,7 @@ import type { FakeServer } from './fake-server.ts';
 
 type PollAnswer = 'pending' | 'slow_down' | 'linked' | 'expired' | 'denied' | 'foreign' | 'html';
 
-export interface FakeGitHost {
-  /** Answers to polls, in order; the last one stays. */
-  polls: PollAnswer[];
-  intervalSeconds: number;
-  verificationUri: string;
-  /** Codes of the polls. */
-  asked: string[];
-  issued: number;
-  isLinked: boolean;
-  /** Replaces the usual answer, where it returns one. */
-  also?: (seen: Seen) => Response | undefined;
-}
+export type FakeGitHost = ReturnType<typeof issueCodes>;
 
 export const secretCode = 'secret-device-code';
 const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
@@ -29,14 +18,18 @@ const pollProblems: Partial<Record<PollAnswer, () => Response>> = {
 };
 
 /** Makes the server issue codes of a git host. */
-export function issueCodes(fake: FakeServer): FakeGitHost {
-  const state: FakeGitHost = {
-    polls: ['linked'],
+export function issueCodes(fake: FakeServer) {
+  const state = {
+    /** Answers to polls, in order; the last one stays. */
+    polls: ['linked'] as PollAnswer[],
     intervalSeconds: 0.02,
-    asked: [],
+    /** Codes of the polls. */
+    polledCodes: [] as string[],
     issued: 0,
     isLinked: false,
     verificationUri: 'https://git.example/login/device',
+    /** Replaces the usual answer, where it returns one. */
+    also: undefined as ((seen: Seen) => Response | undefined) | undefined,
   };
   fake.intercept = (_request, seen) => {
     const isDry = seen.query.get('dry_run') === 'true';
@@ -59,15 +52,10 @@ export function issuedCode(state: FakeGitHost) {
 }
 
 function polled(state: FakeGitHost, { body }: Seen): Response {
-  state.asked.push(JSON.parse(body).device_code);
+  state.polledCodes.push(JSON.parse(body).device_code);
   const status = (state.polls.length > 1 ? state.polls.shift() : state.polls[0]) ?? 'pending';
   state.isLinked ||= status === 'linked';
-  const answer = {
-    status,
-    interval_seconds: state.intervalSeconds,
-    next_poll_at: '2031-05-01T12:00:05.000Z',
-  };
-  return (
-    pollProblems[status]?.() ?? Response.json({ ...answer, account: status === 'linked' ? account : null })
-  );
+  const times = { interval_seconds: state.intervalSeconds, next_poll_at: '2031-05-01T12:00:05.000Z' };
+  const linked = status === 'linked' ? account : null;
+  return pollProblems[status]?.() ?? Response.json({ status, ...times, account: linked });
 }

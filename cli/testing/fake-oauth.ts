@@ -1,12 +1,8 @@
 import { localGrantType } from '@svc/contract/identity.ts';
 import type { Seen } from './answers.ts';
 
-export type DeviceAnswer =
-  | 'authorization_pending'
-  | 'slow_down'
-  | 'access_denied'
-  | 'expired_token'
-  | 'tokens';
+type Pending = 'authorization_pending' | 'slow_down';
+export type DeviceAnswer = Pending | 'access_denied' | 'expired_token' | 'tokens';
 
 export type OAuthState = ReturnType<typeof newOAuthState>;
 
@@ -79,10 +75,6 @@ function issue(state: OAuthState, outcome: DeviceAnswer | undefined): Response {
   const [access_token, refresh_token] = [`access-${state.serial}`, `refresh-${state.serial}`];
   state.tokens.add(access_token);
   state.refreshTokens.add(refresh_token);
-  return Response.json({
-    access_token,
-    refresh_token,
-    expires_in: state.accessSeconds,
-    token_type: 'Bearer',
-  });
+  const kind = { expires_in: state.accessSeconds, token_type: 'Bearer' };
+  return Response.json({ access_token, refresh_token, ...kind });
 }

@@ -7,39 +7,31 @@ interface Draft {
   version?: string;
 }
 
-export interface FakeRelease {
-  /** Hashes of the files that have arrived. */
-  stored: Set<string>;
-  draft: Draft | null;
-  /** The hash of every upload, including rejected ones. */
-  sent: string[];
-  grants: number;
-  pointer: 'active' | 'staged' | null;
-  url: string | null;
-  number: number;
-  state: 'draft' | 'finalized';
-  /** Numbers of the releases that the site shows. */
-  shown: { active?: number; staged?: number };
-  changed?: false;
-  /** These replace the usual answer, where they return one. */
-  onUpload?: (sum: string, seen: Seen) => Response | undefined | Promise<Response | undefined>;
-  onFinalize?: () => Response | undefined;
-}
+export type FakeRelease = ReturnType<typeof acceptReleases>;
+
+type Instead = Response | undefined;
 
 const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
 
 /** Makes the server accept releases as the real one does. */
-export function acceptReleases(fake: FakeServer): FakeRelease {
-  const state: FakeRelease = {
-    stored: new Set(),
-    draft: null,
-    sent: [],
+export function acceptReleases(fake: FakeServer) {
+  const state = {
+    /** Hashes of the files that have arrived. */
+    stored: new Set<string>(),
+    draft: null as Draft | null,
+    /** The hash of every upload, including rejected ones. */
+    sent: [] as string[],
     grants: 0,
-    pointer: 'active',
-    url: 'http://shop.apps.localhost:4400/',
+    pointer: 'active' as 'active' | 'staged' | null,
+    url: 'http://shop.apps.localhost:4400/' as string | null,
     number: 4,
-    state: 'draft',
-    shown: {},
+    state: 'draft' as 'draft' | 'finalized',
+    /** Numbers of the releases that the site shows. */
+    shown: {} as { active?: number; staged?: number },
+    changed: undefined as false | undefined,
+    /** These replace the usual answer, where they return one. */
+    onUpload: undefined as ((sum: string, seen: Seen) => Instead | Promise<Instead>) | undefined,
+    onFinalize: undefined as (() => Instead) | undefined,
   };
   const missing = () => {
     const sums = new Set(state.draft?.files.map(({ sha256 }) => sha256));

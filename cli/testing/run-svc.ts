@@ -46,13 +46,19 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
     now: () => options.now ?? new Date(),
     fetch: (url, init) => fetch(url, init),
     openBrowser: async () => false,
-    confirm: async () => options.confirm ?? false,
-    confirmTyped: async () => options.confirm ?? false,
+    confirm: async () => options.confirm ?? prompted(options),
+    confirmTyped: async () => options.confirm ?? prompted(options),
     password: async () => options.input ?? '',
     onInterrupt: (stop) => options.interrupt?.(stop, ran),
+    allowAfterInterrupt: () => {},
   };
   ran.exit = await runCli(io);
   return ran;
+}
+
+function prompted({ terminal = false }: RunOptions): boolean {
+  if (!terminal) throw new Error('The command prompts without a terminal.');
+  return false;
 }
 
 /** Ctrl-C once the command is so far. */
@@ -74,18 +80,23 @@ export function newFolder(): string {
   return folder;
 }
 
-/** For `afterAll`. */
 export function removeFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-export function folderWith(files: Record<string, string | Buffer>): string {
+type Files = Readonly<Record<string, string | Buffer>>;
+
+export function folderWith(files: Files): string {
   const folder = newFolder();
+  writeFiles(folder, files);
+  return folder;
+}
+
+export function writeFiles(folder: string, files: Files): void {
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), content);
   }
-  return folder;
 }
 
 export async function writeLogin(dir: string, base_url: string, login: object = {}): Promise<void> {

@@ -1,9 +1,9 @@
 import type * as shapes from './access-log.shapes.ts';
 import { member, read, who } from './endpoint.ts';
 
-export const accessLogDaysKept = 90;
+export const accessLogRetentionDays = 90;
 export const accessLogPerPageMax = 1_000;
-/** Who read: a person, an app's own identity or a service account. */
+/** Kinds of readers: a person, an app's own identity or a service account. */
 export const accessLogActors = ['user', 'app', 'service_account'] as const;
 
 export const listAccessLog = read<typeof shapes.listAccessLog>()({

@@ -1,4 +1,4 @@
-/** What the rules of a table mean for each kind of person, for the preview of a rules form. */
+/** Rights of each kind of person under the rules of a table, for the preview of a rules form. */
 import {
   type Alternative,
   parseAlternative,
@@ -9,11 +9,11 @@ import {
 } from './table-rules.ts';
 
 /** `yes`: for every row. Otherwise for the rows that meet one of the filters; none: for no row. */
-export type Reach = 'yes' | readonly string[];
+export type Access = 'yes' | readonly string[];
 
 export interface MatrixRow {
   who: string;
-  actions: Record<RuleAction, Reach>;
+  actions: Record<RuleAction, Access>;
   /** Columns that this kind of person never reads, or never writes. */
   hidden: readonly string[];
   readOnly: readonly string[];
@@ -51,11 +51,11 @@ const appOwners: MatrixRow = {
 
 function matrixRow(rules: TableRules, kind: PersonKind): MatrixRow {
   const actions = Object.fromEntries(
-    ruleActions.map((action) => [action, reachOf(rules[action], kind)]),
+    ruleActions.map((action) => [action, accessOf(rules[action], kind)]),
   ) as MatrixRow['actions'];
   const columns = Object.entries(rules.columns);
   const isClosed = (list: readonly Alternative[] | undefined) =>
-    list !== undefined && reachOf(list, kind).length === 0;
+    list !== undefined && accessOf(list, kind).length === 0;
   return {
     who: kind.who,
     actions,
@@ -66,7 +66,7 @@ function matrixRow(rules: TableRules, kind: PersonKind): MatrixRow {
   };
 }
 
-function reachOf(alternatives: readonly Alternative[], kind: PersonKind): Reach {
+function accessOf(alternatives: readonly Alternative[], kind: PersonKind): Access {
   const filters: string[] = [];
   for (const alternative of alternatives) {
     const { who, where } = parseAlternative(alternative);

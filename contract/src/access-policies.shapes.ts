@@ -32,7 +32,7 @@ const columns = z.strictObject({
 
 /** A number that JSON readers would round is refused rather than changed. */
 const exactNumber = z.number().refine((value) => Math.abs(value) <= Number.MAX_SAFE_INTEGER, {
-  error: 'is too large to be kept exactly',
+  error: 'is too large to be stored exactly',
 });
 
 const mask = z.strictObject({
@@ -113,7 +113,7 @@ export const PolicyWarning = z.object({
 export const listPolicyWarnings = {
   params: tenantParams,
   query: pageQuery.extend({
-    connector: ref.optional().meta({ description: 'Only of policies for this connector, by id or slug.' }),
+    connector: ref.optional().meta({ description: 'Only policies for this connector, by id or slug.' }),
     policy: policyRef.optional(),
   }),
   answer: page(PolicyWarning),

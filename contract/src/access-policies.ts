@@ -41,7 +41,7 @@ export const listPolicies = read<typeof shapes.listPolicies>()({
 export const listPolicyWarnings = read<typeof shapes.listPolicyWarnings>()({
   id: 'policies.warnings',
   path: '/api/v1/tenants/{tenantID}/policy-warnings',
-  summary: 'List enabled policies that close a table they do not fit, cover no table, or narrow nothing',
+  summary: 'List enabled policies that block a table they do not fit, cover no table, or limit nothing',
   ...accessAdmins,
 });
 

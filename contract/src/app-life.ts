@@ -1,9 +1,9 @@
 import type * as shapes from './app-life.shapes.ts';
 import { act, member, ownersOrAdmin, remove, who } from './endpoint.ts';
 
-export const deletedAppsKeptDays = 30;
+export const deletedAppRetentionDays = 30;
 
-/** For these endpoints a deleted app still exists, for those who may restore or purge it. */
+/** These endpoints still find a deleted app, for callers who may restore or purge it. */
 const ended = {
   authority: { ...member, app: 'representative_or_admin', deletedApp: 'reached' },
   who: who('O:y C:n A:y M:n P:n N:n X:n'),
@@ -49,7 +49,7 @@ export const resumeApp = act<typeof shapes.resumeApp>()({
 export const deleteApp = remove<typeof shapes.deleteApp>()({
   id: 'apps.delete',
   path: one,
-  summary: `Delete an app; for ${deletedAppsKeptDays} days it can be restored`,
+  summary: `Delete an app; for ${deletedAppRetentionDays} days it can be restored`,
   ...ended,
   status: 200,
   errors: ['deploy_in_progress'],

@@ -99,7 +99,7 @@ export const checkAvailability = {
   query: z
     .strictObject({ slug: text.min(1).max(200).optional(), subdomain: text.min(1).max(200).optional() })
     .refine((query) => query.slug !== undefined || query.subdomain !== undefined, {
-      error: 'must be given, or subdomain',
+      error: 'is required unless subdomain is set',
       path: ['slug'],
       params: { code: 'required' },
     }),

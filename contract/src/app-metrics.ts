@@ -3,7 +3,7 @@ import { ownersOrAdmin, read } from './endpoint.ts';
 
 /** Upper bounds of the latency histogram, in milliseconds; the last bucket has no bound. */
 export const latencyBoundsMs = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000] as const;
-export const metricsKeptDays = 30;
+export const metricRetentionDays = 30;
 export const metricsRanges = ['1h', '24h', '7d'] as const;
 export const metricsSeconds: Readonly<
   Record<(typeof metricsRanges)[number], Readonly<{ range: number; step: number }>>

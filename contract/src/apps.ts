@@ -19,7 +19,7 @@ export const costCenterCharsMax = 100;
 export const dataScopesMax = 50;
 export const dataScopeCharsMax = 340;
 export const urlCharsMax = 2_000;
-/** From the narrowest to the widest audience; each includes the one before. */
+/** Ordered from the narrowest to the widest audience; each includes the one before. */
 export const visibilities = ['private', 'invite_only', 'public', 'internet'] as const;
 export const authModes = ['cookie', 'bearer', 'api_key', 'anonymous'] as const;
 export const deployMethods = ['docker', 'compose', 'static'] as const;

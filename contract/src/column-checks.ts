@@ -3,7 +3,7 @@ import { type ColumnType, describeColumnType, isArrayType } from './columns.ts';
 import { compilePattern, type Pattern } from './patterns.ts';
 import { rowBytesMax } from './rows.ts';
 
-/** What a value must meet; null always does. `min` and `max` are texts, as they are stored. */
+/** Conditions that a value must meet; null always does. `min` and `max` are texts, as they are stored. */
 export interface ColumnChecks {
   min?: string;
   max?: string;
@@ -120,7 +120,7 @@ function countChars(text: string): number {
 const patterns = new Map<string, Pattern>();
 const patternsMax = 500;
 
-/** Of a pattern that was checked before. */
+/** `source` must be a valid pattern. */
 export function patternOf(source: string): Pattern {
   let pattern = patterns.get(source);
   if (!pattern) {

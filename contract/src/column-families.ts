@@ -121,7 +121,7 @@ function enumDescriptor(values: readonly string[]): ColumnDescriptor {
   };
 }
 
-/** Where the ids of the table are not known; `value_type` of a column says what they are. */
+/** Used where the ids of the table are not known; `value_type` of a column is their type. */
 const refDescriptor: ColumnDescriptor = {
   sql: 'text',
   json: 'string',

@@ -16,7 +16,7 @@ export interface ColumnSpec {
   default: string | null;
   /** Absent if there are none. */
   checks?: ColumnChecks;
-  /** Of a reference. */
+  /** Used for references only. */
   on_delete?: DeleteAction;
 }
 

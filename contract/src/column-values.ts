@@ -85,6 +85,12 @@ export function parseDecimal(text: string, digits: number, scale: number): Parse
 
 const decimalCharsMax = 1_000;
 
+/** A number of any size and scale, with all of its digits unless it has an exponent. */
+export function parseExactNumber(text: string): ParsedValue {
+  const isExact = text.length <= decimalCharsMax && decimalPattern.test(text);
+  return isExact && /[1-9]/.test(text) ? valid(text) : parseFloat64(text);
+}
+
 export function parseEnum(text: string, values: readonly string[]): ParsedValue {
   return values.includes(text) ? valid(text) : invalid(`must be one of ${values.join(', ')}`);
 }
@@ -130,7 +136,7 @@ function isCalendarDay(year: number, month: number, day: number): boolean {
   return day >= 1 && (day <= (daysOfMonth[month - 1] ?? 0) || isLeapDay);
 }
 
-/** For offsets that PostgreSQL does not read (16 hours and more), and for years that the offset may change. */
+/** Converts offsets that PostgreSQL does not read (16 hours and more), and for years that the offset may change. */
 function inUtc(local: string, fraction: string, offsetMinutes: number): ParsedValue {
   const utc = new Date(Date.parse(`${local}Z`) - offsetMinutes * 60_000);
   const year = utc.getUTCFullYear();
@@ -199,7 +205,7 @@ export function arrayText(items: readonly (string | null)[]): string {
   return `{${items.map((item) => (item === null ? 'NULL' : `"${item.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`;
 }
 
-/** Of an array as `parseTexts` and `parseInts` write it. */
+/** `array` has the form that `parseTexts` and `parseInts` write. */
 export function countItems(array: string): number {
   if (array === '{}') return 0;
   return array.replace(/"(?:[^"\\]|\\.)*"/gs, '').split(',').length;

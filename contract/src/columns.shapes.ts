@@ -6,7 +6,7 @@ const typeText = z
   .string()
   .max(20_000)
   .meta({ description: `One of ${columnTypeForms.join(', ')}.` });
-/** Names of types are checked where they are read, so that the reason can be given. */
+/** Names of types are checked where they are read, so that the error can give the reason. */
 export const columnType = typeText.superRefine((value, ctx) => {
   const type = parseColumnType(value);
   if (typeof type !== 'string') ctx.addIssue({ code: 'custom', message: type.detail });

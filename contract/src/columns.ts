@@ -47,7 +47,7 @@ export interface ColumnDescriptor {
   exampleOperator: FilterOp;
   defaultFunction?: 'now()' | 'gen_random_uuid()';
   parse(text: string): ParsedValue;
-  /** Of parsed values; absent where the type has no least and greatest value to check for. */
+  /** Compares parsed values; absent if the type has no check of minimum and maximum. */
   compare?(a: string, b: string): number;
 }
 
@@ -216,7 +216,7 @@ export const columnDescriptors = {
   autonumber: {
     ...number,
     sql: 'int8',
-    // A number that is written by hand could be given out again.
+    // A number that is written by hand could be assigned again.
     declaration: 'int8 generated always as identity',
     json: 'integer',
     ts: 'number',
@@ -230,7 +230,7 @@ export type PlainType = keyof typeof columnDescriptors;
 export type ColumnType = PlainType | FamilyType;
 /** The types without arguments. */
 export const columnTypes = Object.keys(columnDescriptors) as [PlainType, ...PlainType[]];
-/** With an example of each type that has arguments. */
+/** Types with arguments appear as an example. */
 export const columnTypeForms: readonly string[] = [
   ...columnTypes,
   ...Object.values(columnFamilies),
@@ -283,5 +283,9 @@ export const grantsPerTableMax = 200;
 export const columnDefaultBytesMax = 8 * 1024;
 
 export function isColumnName(name: string): boolean {
-  return namePattern.test(name) && !reservedNames.includes(name) && !writeParameters.includes(name);
+  return namePattern.test(name) && !isParameterName(name);
+}
+
+export function isParameterName(name: string): boolean {
+  return reservedNames.includes(name) || writeParameters.includes(name);
 }

@@ -20,18 +20,18 @@ export const schemaStepKinds = [
 
 const schema = '/api/v1/tenants/{tenantID}/apps/{app}/schema';
 
-/** What `tables` and `roles` of svc.yaml say. */
+/** `tables` and `roles` of svc.yaml. */
 export const exportTables = read<typeof shapes.exportTables>()({
   id: 'tables.export',
   path: schema,
-  summary: 'Get the tables of the app with their columns and rules, as svc.yaml has them',
+  summary: 'Get the tables of the app with their columns and rules, in the format of svc.yaml',
   ...tableOwners,
 });
 
 export const applyTables = act<typeof shapes.applyTables>()({
   id: 'tables.apply',
   path: schema,
-  summary: 'Make the tables as declared: one transaction; drops only with `prune`',
+  summary: 'Change the tables to match the declaration, in one transaction; drops only with `prune`',
   ...tableOwners,
   errors: [
     'table_busy',

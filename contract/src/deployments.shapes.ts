@@ -162,7 +162,7 @@ export const AppProcess = z.object({
   instances: z.int().meta({ description: 'How many instances run while the app is awake.' }),
   set_by: z.enum(scaleSources).meta({
     description:
-      '`manifest`: svc.yaml. `scale`: `apps.scale`, until a deployment whose svc.yaml says how many.',
+      '`manifest`: svc.yaml. `scale`: `apps.scale`, until a deployment whose svc.yaml sets the number of instances.',
   }),
 });
 export const getTableDrift = {
@@ -221,13 +221,13 @@ export const EnvVariable = z.object({
 const envName = z
   .string()
   .regex(envNamePattern, 'must be letters, digits and _, and not begin with a digit')
-  .refine((name) => !envNamesReserved.test(name), 'is given by the platform');
+  .refine((name) => !envNamesReserved.test(name), 'is set by the platform');
 const envValue = text.refine((value) => new TextEncoder().encode(value).length <= envValueBytesMax, {
   error: `must have ${envValueBytesMax} bytes at most`,
 });
 
 const environment = z.enum(envEnvironments).default('production').meta({
-  description: '`production`: of the app itself. `preview`: of the previews of its branches.',
+  description: '`production`: the app itself. `preview`: the previews of its branches.',
 });
 
 export const listEnv = {

@@ -29,13 +29,13 @@ export const deploymentFailureCodes = [
 ] as const;
 export const deploymentSteps = ['fetch', 'detect', 'build', 'release', 'start', 'health', 'switch'] as const;
 export const instanceStates = ['starting', 'ready', 'draining', 'asleep'] as const;
-/** Who said how many instances of a process run. */
+/** Origin of the number of instances of a process. */
 export const scaleSources = ['default', 'manifest', 'scale'] as const;
 export const logStreams = ['stdout', 'stderr', 'platform'] as const;
 
 /** A replica renews its lease on a deployment; another takes over when the lease expires. */
 export const deploymentLeaseSeconds = 15;
-export const artifactsKeptMax = 10;
+export const retainedArtifactsMax = 10;
 export const sourceBytesMax = 200 * 1024 * 1024;
 export const sourceUploadSeconds = 900;
 export const sourceUploadsPerHourMax = 60;
@@ -46,7 +46,7 @@ export const logLineBytesMax = 8 * 1024;
 export const logLinesPerPageMax = 1_000;
 export const logWaitSecondsMax = 20;
 export const buildLogLinesMax = 20_000;
-export const appLogLinesKept = 10_000;
+export const retainedAppLogLines = 10_000;
 export const healthTimeoutSecondsDefault = 60;
 export const buildMinutesMax = 15;
 

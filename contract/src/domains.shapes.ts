@@ -42,7 +42,7 @@ export const Domain = z.object({
   disconnected_at: timestamp.nullable(),
 });
 
-/** By id only: a host may belong to domains of several apps. */
+/** Domains are named by id only: a host may belong to domains of several apps. */
 export const domainParams = appParams.extend({ domain: uuid });
 
 export const listDomains = { params: appParams, query: pageQuery, answer: page(Domain) };

@@ -41,7 +41,7 @@ export interface Shape {
 export interface Authority {
   credential: 'login' | 'login_or_pat';
   role?: 'tenant_member' | 'tenant_admin';
-  /** What an outsider of the tenant gets, the same for a tenant that exists and one that does not. */
+  /** Error for outsiders of the tenant, the same whether the tenant exists or not. */
   outsider?: 'forbidden' | 'not_found';
   /** Absent where the path names no app. An app that is not visible to the caller always answers 404. */
   app?: AppRelation;

@@ -9,7 +9,7 @@ export const exitCodes = {
   7: 'rejected input or limit (400, 413, 422)',
   8: 'rate limited',
   9: 'the remote work ended in failure',
-  10: 'a wait ran out of time',
+  10: 'a wait timed out',
   11: 'a person must act first (approval pending, confirmation missing without a terminal)',
   12: 'no connection',
   13: 'server fault',

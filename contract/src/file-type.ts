@@ -22,16 +22,16 @@ export const fileUploadSeconds = 600;
 const typePattern = /^[a-z0-9][a-z0-9.+-]{0,63}\/(?:\*|[a-z0-9][a-z0-9.+-]{0,126})$/;
 
 export function fileType(args: readonly string[]): FileType | { detail: string } {
-  const given = new Map<string, string>();
+  const options = new Map<string, string>();
   for (const arg of args) {
     const [, key = '', value = ''] = /^(max|types)=(.*)$/s.exec(arg) ?? [];
-    if (key === '' || given.has(key))
+    if (key === '' || options.has(key))
       return {
         detail: 'file has the arguments max and types, as in file(max=5MB,types=image/*|application/pdf)',
       };
-    given.set(key, key === 'max' ? value.toUpperCase() : value.toLowerCase());
+    options.set(key, key === 'max' ? value.toUpperCase() : value.toLowerCase());
   }
-  const [max, types] = [given.get('max'), given.get('types')];
+  const [max, types] = [options.get('max'), options.get('types')];
   const bytes = max === undefined ? 1 : parseBytes(max);
   if (bytes === null || bytes < 1 || bytes > storageObjectBytesMax)
     return { detail: 'max is a size from 1B to 5GB, as in 500KB or 5MB' };

@@ -1,5 +1,5 @@
 /** Grammar: `region=eq.eu&or=(age.gt.9,and(vip.is.true,name.not.like.A*))` */
-import { isColumnName } from './columns.ts';
+import { isColumnName, isParameterName } from './columns.ts';
 import {
   conditionsMax,
   embedDepthMax,
@@ -59,9 +59,12 @@ export function parseRowFilter(text: string): Condition[] {
       const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals), 'query');
       // In a URL a bare name has an empty value; in a stored filter it is a mistake.
       if (equals < 0) throw new FilterError(name, pairSyntax);
-      const condition = parseCondition(name, decodeParameter(pair.slice(equals + 1), name), tally);
-      if (!condition) throw new FilterError(name, 'is not a column or a group', 'unknown_parameter');
-      return condition;
+      const value = decodeParameter(pair.slice(equals + 1), name);
+      const condition = parseCondition(name, value, tally);
+      if (condition) return condition;
+      // Columns of connectors have names of any form.
+      if (name !== '' && !isParameterName(name)) return parseTest(name, value, tally);
+      throw new FilterError(name, 'is not a column or a group', 'unknown_parameter');
     });
 }
 

@@ -116,7 +116,7 @@ export const completeGitConnection = {
     installation_id: installationId.optional(),
     repo: gitRepo
       .optional()
-      .meta({ description: 'Required if it was not given when the connection was started.' }),
+      .meta({ description: 'Required if it was not set when the connection was started.' }),
     branch: gitBranch.optional(),
   }),
   answer: GitConnection,

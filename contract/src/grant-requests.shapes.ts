@@ -78,7 +78,7 @@ export const requestGrant = {
   answer: GrantRequest,
 };
 
-/** What a policy does, for people who decide and may not be tenant admins. */
+/** The summary of a policy, for people who decide without being tenant admins. */
 export const RequestPolicy = AccessPolicy.pick({
   id: true,
   name: true,

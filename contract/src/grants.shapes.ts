@@ -85,7 +85,7 @@ export const getMyGrantTerms = {
       .meta({ description: 'Members who granted.' }),
     tables: z
       .array(z.object({ connector_id: uuid, path: z.string() }))
-      .meta({ description: 'Tables within reach, for connectors whose tables are known.' }),
+      .meta({ description: 'Accessible tables, for connectors whose tables are known.' }),
   }),
 };
 
@@ -181,7 +181,7 @@ export const AccessDecision = z.object({
   allowed: z.boolean(),
   grant_ids: z.array(z.string()),
   policy_ids: z.array(z.string()),
-  group_ids: z.array(z.string()).meta({ description: 'Groups that the grants were given to.' }),
+  group_ids: z.array(z.string()).meta({ description: 'Groups that have the grants.' }),
   reason: z.enum(accessReasons),
 });
 

@@ -3,6 +3,7 @@ import { groupDescriptionCharsMax, groupNameCharsMax, groupSources } from './gro
 import { memberStatuses } from './identity.ts';
 import {
   chars,
+  displayName,
   empty,
   page,
   pageQuery,
@@ -43,7 +44,7 @@ export const GroupMember = z.object({
 
 const settings = {
   name: slug.meta({ description: 'A short name for commands.' }),
-  display_name: chars(1, groupNameCharsMax),
+  display_name: displayName(1, groupNameCharsMax),
   description: chars(0, groupDescriptionCharsMax).meta({ description: 'Empty for none.' }),
 };
 

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts';
 import { headerRule, redirectRule } from './site-config.shapes.ts';
 import { redirectStatuses, type SiteConfig } from './site-config.ts';
 
@@ -14,7 +15,9 @@ export type HostingFiles = Partial<
 
 export interface HostingRules {
   config: SiteConfig;
-  /** What is not applied, with the reason: `line 3 of _redirects: …`. */
+  /** What the configuration contains: `line 3 of _redirects`. */
+  applied: string[];
+  /** Lines that are not applied, with the reason: `line 3 of _redirects: …`. */
   unsupported: string[];
 }
 
@@ -64,24 +67,32 @@ function createRules() {
   const config: SiteConfig = {};
   const redirects: NonNullable<SiteConfig['redirects']> = [];
   const headers: NonNullable<SiteConfig['headers']> = [];
+  const applied = new Set<string>();
   const unsupported: string[] = [];
   const refuse = (at: string, reason: string) => unsupported.push(`${at}: ${reason}`);
 
   function addRedirect(at: string, rule: (typeof redirects)[number]): void {
     const { success, data, error } = redirectRule.safeParse(rule);
-    if (success) redirects.push(data);
-    else refuse(at, error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '));
+    if (success) {
+      redirects.push(data);
+      applied.add(at);
+    } else refuse(at, error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; '));
+  }
+
+  function configure(at: string, more: SiteConfig): void {
+    Object.assign(config, more);
+    applied.add(at);
   }
 
   return {
-    config,
+    configure,
     refuse,
     redirect({ at, from, to, status, force, conditions }: RedirectLike): void {
       if (conditions.length > 0) return void refuse(at, `${conditions.join(', ')} is not supported`);
       if (status === 200 && from === '/*' && to === '/index.html' && !force) {
-        config.spa = true;
+        configure(at, { spa: true });
       } else if (status === 404 && from === '/*' && to.startsWith('/')) {
-        config.not_found = to.slice(1);
+        configure(at, { not_found: to.slice(1) });
       } else if (status === 200 && !to.startsWith('/')) {
         refuse(at, 'requests are not passed on to other hosts');
       } else if (status !== 200 && !redirectStatuses.some((known) => known === status)) {
@@ -89,18 +100,19 @@ function createRules() {
       } else {
         const rest = { status: status as (typeof redirectStatuses)[number], force };
         addRedirect(at, { from, to, ...rest });
-        // There, /blog/* is also /blog.
+        // In a _redirects file /blog/* matches /blog as well.
         const folder = /^(\/.+)\/\*$/.exec(from)?.[1];
         if (folder !== undefined)
           addRedirect(at, { from: folder, to: to.replace(/\/?:splat/, '') || '/', ...rest });
       }
     },
-    header(at: string, path: string, given: Readonly<Record<string, string>>): void {
-      // There, it is a password for visitors.
-      if (Object.keys(given).some((name) => name.toLowerCase() === 'basic-auth'))
+    header(at: string, path: string, values: Readonly<Record<string, string>>): void {
+      // In other hosts' files Basic-Auth is a password for visitors.
+      if (Object.keys(values).some((name) => name.toLowerCase() === 'basic-auth'))
         return void refuse(at, 'Basic-Auth is not supported');
-      const { success, data, error } = headerRule.safeParse({ path, headers: given });
+      const { success, data, error } = headerRule.safeParse({ path, headers: values });
       if (!success) return void refuse(at, error.issues.map(issueMessage).join('; '));
+      applied.add(at);
       const last = headers.at(-1);
       if (last?.path === data.path) last.headers = joined(last.headers, data.headers);
       else headers.push(data);
@@ -111,6 +123,7 @@ function createRules() {
         ...(redirects.length > 0 && { redirects }),
         ...(headers.length > 0 && { headers }),
       },
+      applied: [...applied],
       unsupported,
     }),
   };
@@ -189,14 +202,48 @@ function readNetlify(data: Readonly<Record<string, unknown>>, rules: Rules): voi
       conditions: Object.keys(others),
     });
   }
-  for (const [index, rule] of list(data.headers).entries()) {
-    for (const [name, value] of Object.entries(record(rule.values))) {
+  for (const [index, { for: path, values, ...others }] of list(data.headers).entries()) {
+    const at = `headers[${index}] of netlify.toml`;
+    for (const [name, value] of Object.entries(record(values))) {
       const text = Array.isArray(value) ? value.join(', ') : String(value);
-      rules.header(`headers[${index}] of netlify.toml`, String(rule.for ?? ''), { [name]: text });
+      rules.header(at, String(path ?? ''), { [name]: text });
     }
+    for (const key of Object.keys(others)) rules.refuse(at, `${key} is not supported`);
   }
-  for (const key of ['functions', 'edge_functions', 'plugins'])
-    if (data[key] !== undefined) rules.refuse(`${key} of netlify.toml`, 'is not supported');
+  refuseOthers('netlify.toml', data, rules);
+}
+
+interface KnownKeys {
+  /** Applied here or by the detection of build settings, or without an effect on what is deployed. */
+  known: readonly string[];
+  /** Their keys are named one by one. */
+  tables: readonly string[];
+}
+
+const knownKeys: Readonly<Record<(typeof projectHostingFiles)[number], KnownKeys>> = {
+  'netlify.toml': {
+    known: ['redirects', 'headers', 'build.command', 'build.publish', 'build.base', 'dev', 'template'],
+    tables: ['build', 'context'],
+  },
+  'vercel.json': {
+    known: [
+      'redirects rewrites headers cleanUrls trailingSlash installCommand buildCommand outputDirectory',
+      '$schema version name public framework devCommand',
+    ].flatMap((names) => names.split(' ')),
+    tables: ['build'],
+  },
+};
+
+function refuseOthers(
+  file: (typeof projectHostingFiles)[number],
+  data: Readonly<Record<string, unknown>>,
+  rules: Rules,
+): void {
+  const { known, tables } = knownKeys[file];
+  const keys = Object.entries(data).flatMap(([key, value]) =>
+    tables.includes(key) ? Object.keys(record(value)).map((name) => `${key}.${name}`) : [key],
+  );
+  for (const key of keys) if (!known.includes(key)) rules.refuse(`${key} of ${file}`, 'is not supported');
 }
 
 function readVercel(data: Readonly<Record<string, unknown>>, rules: Rules): void {
@@ -234,13 +281,14 @@ function readVercel(data: Readonly<Record<string, unknown>>, rules: Rules): void
       for (const { key, value } of list(headers))
         rules.header(at, path.from, { [String(key)]: String(value) });
   }
-  if (typeof data.cleanUrls === 'boolean') rules.config.clean_urls = data.cleanUrls;
-  if (typeof data.trailingSlash === 'boolean') rules.config.trailing_slash = data.trailingSlash;
-  for (const key of ['routes', 'functions', 'crons'])
-    if (data[key] !== undefined) rules.refuse(`${key} of vercel.json`, 'is not supported');
+  const { cleanUrls, trailingSlash } = data;
+  if (typeof cleanUrls === 'boolean') rules.configure('cleanUrls of vercel.json', { clean_urls: cleanUrls });
+  if (typeof trailingSlash === 'boolean')
+    rules.configure('trailingSlash of vercel.json', { trailing_slash: trailingSlash });
+  refuseOthers('vercel.json', data, rules);
 }
 
-/** Of the pattern language only what matches everything below a path. Null: something else. */
+/** Supports only patterns that match everything below a path; null for other patterns. */
 function vercelPath(source: string): { from: string; rest: string | null } | null {
   const [, before, rest] = /^(.*\/)(?:\(\.\*\)|:(\w+)(?:\*|\(\.\*\)))$/.exec(source) ?? [];
   const from = before === undefined ? source : `${before}*`;
@@ -249,9 +297,7 @@ function vercelPath(source: string): { from: string; rest: string | null } | nul
 }
 
 function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+  return isObject(value) ? value : {};
 }
 
 function list(value: unknown): Record<string, unknown>[] {

@@ -159,6 +159,79 @@ test('vercel.json: redirects, rewrites, headers and the form of URLs are applied
   });
 });
 
+test('every other key of netlify.toml and vercel.json is named, except those for development', () => {
+  const netlify = `
+[build]
+  command = "make"
+  publish = "out"
+  base = "web"
+  ignore = "exit 1"
+  functions = "lambda"
+[build.environment]
+  NODE_VERSION = "22"
+[context.production]
+  command = "make production"
+[context.deploy-preview.environment]
+  DEBUG = "1"
+[dev]
+  port = 3000
+[images]
+  remote_images = ["https://example.com/.*"]
+[[headers]]
+  for = "/*"
+  conditions = "none"
+  [headers.values]
+    X-One = "1"
+`;
+  const vercel = {
+    $schema: 'https://openapi.vercel.sh/vercel.json',
+    version: 2,
+    framework: null,
+    installCommand: 'npm ci',
+    buildCommand: 'make',
+    devCommand: 'make dev',
+    outputDirectory: 'out',
+    env: { A: '1' },
+    build: { env: { B: '2' } },
+    ignoreCommand: 'exit 1',
+    images: { sizes: [256] },
+    regions: ['fra1'],
+  };
+  const files = { 'netlify.toml': netlify, 'vercel.json': JSON.stringify(vercel) };
+  expect(rulesOf(files)).toEqual({
+    headers: [{ path: '/*', headers: { 'X-One': '1' } }],
+    unsupported: [
+      'headers[0] of netlify.toml: conditions is not supported',
+      'build.ignore of netlify.toml: is not supported',
+      'build.functions of netlify.toml: is not supported',
+      'build.environment of netlify.toml: is not supported',
+      'context.production of netlify.toml: is not supported',
+      'context.deploy-preview of netlify.toml: is not supported',
+      'images of netlify.toml: is not supported',
+      'env of vercel.json: is not supported',
+      'build.env of vercel.json: is not supported',
+      'ignoreCommand of vercel.json: is not supported',
+      'images of vercel.json: is not supported',
+      'regions of vercel.json: is not supported',
+    ],
+  });
+});
+
+test('each rule that is applied is named once', () => {
+  const files = {
+    _redirects: '/blog/* /news/:splat\n/* /index.html 200\n/bad\n',
+    _headers: '/*\n  X-One: 1\n',
+    'vercel.json': JSON.stringify({ cleanUrls: true, redirects: [{ source: '/a', destination: '/b' }] }),
+  };
+  expect(readHostingFiles(files, Bun.TOML.parse).applied).toEqual([
+    'line 1 of _redirects',
+    'line 2 of _redirects',
+    'line 2 of _headers',
+    'redirects[0] of vercel.json',
+    'cleanUrls of vercel.json',
+  ]);
+});
+
 test('settings of svc.yaml win over those of the files', () => {
   const own = { spa: false, redirects: [{ from: '/a', to: '/mine' }] };
   const found = readHostingFiles({ _redirects: '/a /theirs\n/* /index.html 200' }, Bun.TOML.parse);

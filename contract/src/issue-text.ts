@@ -3,7 +3,7 @@ import type { z } from 'zod';
 export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      if (issue.input === undefined) return 'must be given';
+      if (issue.input === undefined) return 'is required';
       return `must be ${kinds[issue.expected] ?? `of type ${issue.expected}`}`;
     case 'invalid_value':
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
@@ -17,7 +17,7 @@ export function issueText(issue: z.core.$ZodRawIssue): string | undefined {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`;
     case 'invalid_union':
-      return 'is of none of the forms that are taken';
+      return 'has none of the accepted forms';
     default:
       return undefined;
   }

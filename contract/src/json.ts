@@ -1,5 +1,9 @@
 /** A `jsonb` or `bigint` column holds numbers that a double cannot, so rows are handled as JSON text. */
 
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function parseLossless(text: string): unknown {
   return mayLoseDigits.test(text) ? rawJson.parse(text, keepDigits) : JSON.parse(text);
 }

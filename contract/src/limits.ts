@@ -1,4 +1,3 @@
-/** Where the server tells its version. */
 export const versionPath = '/api/v1/version';
 export const perPageDefault = 50;
 export const perPageMax = 200;
@@ -10,3 +9,4 @@ export const urlBytesMax = 8 * 1024;
 export const idempotencyKeyCharsMax = 255;
 export const idempotencyKeptHours = 24;
 export const resourceTiers = ['XS', 'S', 'M', 'L', 'XL'] as const;
+export type ResourceTier = (typeof resourceTiers)[number];

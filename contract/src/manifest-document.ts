@@ -13,7 +13,7 @@ export interface ManifestDocument {
 export interface ManifestForm {
   keys?: ManifestKeys;
   bytesMax?: number;
-  unknown?: 'refused' | 'told';
+  unknown?: 'reject' | 'report';
 }
 
 /** Passed in by the caller, so that the contract does not depend on the library `yaml`. */
@@ -25,7 +25,11 @@ export type Yaml = Pick<
 export function parseManifestDocument(
   yaml: Yaml,
   text: string,
-  { keys: known = manifestKeys, bytesMax = manifestBytesMax, unknown: wanted = 'refused' }: ManifestForm = {},
+  {
+    keys: known = manifestKeys,
+    bytesMax = manifestBytesMax,
+    unknown: unknownPolicy = 'reject',
+  }: ManifestForm = {},
 ): ManifestDocument {
   if (new TextEncoder().encode(text).length > bytesMax) throw manifestTooLarge(bytesMax);
   const lines = new yaml.LineCounter();
@@ -47,13 +51,13 @@ export function parseManifestDocument(
   const { contents } = document;
   if (contents !== null && !yaml.isMap(contents) && !(yaml.isScalar(contents) && contents.value === null)) {
     throw new ManifestFaults([
-      faultAtOffset(contents.range?.[0] ?? 0, [], 'invalid_type', 'must hold keys and values'),
+      faultAtOffset(contents.range?.[0] ?? 0, [], 'invalid_type', 'must contain keys and values'),
     ]);
   }
   const unknown = unknownKeys(yaml, document, { node: contents, known, above: [] }).map(
     ({ offset, keys, detail }) => faultAtOffset(offset, keys, 'unknown_key', detail),
   );
-  if (unknown.length > 0 && wanted === 'refused') throw new ManifestFaults(unknown);
+  if (unknown.length > 0 && unknownPolicy === 'reject') throw new ManifestFaults(unknown);
   return {
     unknown,
     data: toData(document, (detail) => new ManifestFaults([faultAtOffset(0, [], 'malformed_yaml', detail)])),

@@ -160,24 +160,23 @@ const schedule = z
     error: 'must have either run or path',
   });
 const ttlHours = (text: string) => durationMs(text) / 3_600_000;
+const branchPattern = z
+  .string()
+  .regex(branchPatternPattern, 'must be the name of a branch, with * and ** as placeholders');
 const previews = z
   .strictObject({
     branches: z
       .union(
         [
           z.literal(true),
-          z
-            .array(
-              z
-                .string()
-                .regex(branchPatternPattern, 'must be the name of a branch, with * and ** as placeholders'),
-            )
-            .min(1)
-            .max(branchPatternsMax),
+          branchPattern.transform((one) => [one]),
+          z.array(branchPattern).min(1).max(branchPatternsMax),
         ],
-        { error: 'must be true, or a list of patterns such as feature/* and !dependabot/**' },
+        { error: 'must be true, or one or more patterns such as feature/* and !dependabot/**' },
       )
-      .meta(says('Which branches get a preview: true for all, or patterns; a pattern with ! excludes.')),
+      .meta(
+        says('Which branches get a preview: true for all, or one or more patterns; one with ! excludes.'),
+      ),
     ttl: z
       .string()
       .regex(previewTtlPattern, 'must be a duration such as 12h or 7d')
@@ -290,8 +289,9 @@ export function manifestOf({ data, faultAt }: ManifestDocument): Manifest {
   throw new ManifestFaults(
     result.error.issues.map((issue) => {
       const ofText = issue.path[0] === 'env' && issue.code === 'invalid_type' ? '; put it in quotes' : '';
-      const told = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
-      return faultAt(issue.path, issue.code, `${told}${ofText}`);
+      const detail =
+        issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+      return faultAt(issue.path, issue.code, `${detail}${ofText}`);
     }),
   );
 }

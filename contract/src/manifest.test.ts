@@ -94,6 +94,12 @@ describe('svc.yaml', () => {
     expect(Manifest.parse(whole)).toEqual(whole as Manifest);
     expect(Manifest.parse({})).toEqual({});
     expect(Manifest.parse({ build: 'make', health: '/' })).toEqual({ build: 'make', health: '/' });
+    const branchesOf = (branches: unknown) => Manifest.parse({ previews: { branches } }).previews?.branches;
+    expect(['feature/*', ['feature/*', '!wip/**'], true].map(branchesOf)).toEqual([
+      ['feature/*'],
+      ['feature/*', '!wip/**'],
+      true,
+    ]);
   });
 
   test.each([
@@ -134,6 +140,8 @@ describe('svc.yaml', () => {
     [{ sleep: '900' }],
     [{ health: { path: '/', timeout: '999999m' } }],
     [{ release: true }],
+    [{ previews: { branches: 'a branch' } }],
+    [{ previews: { branches: [] } }],
     [{ schedules: [{ name: 'a', cron: '* * * * *' }] }],
     [{ schedules: [{ name: 'a', cron: '* * * * *', run: 'b', path: '/b' }] }],
     [{ schedules: [{ name: 'a', cron: '* * * * * *', run: 'b' }] }],

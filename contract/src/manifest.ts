@@ -12,11 +12,11 @@ export const manifestPathPattern =
 export const manifestUrlPathPattern = /^\/[!-~]{0,254}$/;
 export const manifestDurationPattern = /^[1-9]\d{0,5}(?:ms|s|m)$/;
 export const healthTimeoutMinutesMax = 10;
-/** For the first byte of an answer. */
+/** Longest time until the first byte of a response. */
 export const firstByteMinutesMax = 10;
-/** Of one process. */
+/** Instances of one process. */
 export const instancesMax = 10;
-/** Beside `web`. */
+/** Processes in addition to `web`. */
 export const processesMax = 10;
 /** `web` is the command `start`; `release` runs before a deployment goes live. */
 export const processNamePattern = /^(?!(?:web|release)$)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
@@ -47,7 +47,7 @@ export interface ManifestKeys {
   readonly [key: string]: ManifestKeys | null;
 }
 
-/** For programs that reject unknown keys without loading a schema. A test compares the keys with the shape. */
+/** Lets programs reject unknown keys without loading a schema. A test compares the keys with the shape. */
 export const manifestKeys: ManifestKeys = {
   ...freeForm('name tenant'),
   app: freeForm(

@@ -33,7 +33,7 @@ export const readNotifications = {
       all: z.literal(true).optional(),
     })
     .refine((body) => (body.ids === undefined) !== (body.all === undefined), {
-      error: 'either ids or all must be given',
+      error: 'either ids or all is required',
     }),
   answer: z.object({
     changed: z.int().meta({ description: 'Number of notifications that were unread.' }),

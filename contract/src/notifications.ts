@@ -32,7 +32,7 @@ export type NotificationKind = (typeof notificationKinds)[number];
 
 export const notificationTitleCharsMax = 200;
 export const notificationTextCharsMax = 2_000;
-export const notificationDaysKept = 90;
+export const notificationRetentionDays = 90;
 /** Older notifications are not sent by e-mail any more. */
 export const notificationMailHoursMax = 24;
 export const notificationIdsMax = 200;

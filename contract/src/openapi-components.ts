@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ContractEntry } from './all.ts';
-import { isPlainObject, type Json } from './openapi-parts.ts';
+import { isObject } from './json.ts';
+import type { Json } from './openapi-parts.ts';
 
 type Direction = 'input' | 'output';
 
@@ -23,7 +24,7 @@ export class SchemaComponents {
   }
 
   add(name: string, json: Json): Json {
-    if (!isPlainObject(json.properties) || Object.keys(json.properties).length === 0) return json;
+    if (!isObject(json.properties) || Object.keys(json.properties).length === 0) return json;
     const existing = this.schemas[name];
     if (existing && JSON.stringify(existing) !== JSON.stringify(json))
       throw new Error(`Two schemas have the name ${name}.`);
@@ -34,7 +35,7 @@ export class SchemaComponents {
   components(): Record<string, Json> {
     const resources = [...this.#names.values()].flatMap((name) => {
       const json = this.schemas[name];
-      return json && isPlainObject(json.properties) ? [{ name, json }] : [];
+      return json && isObject(json.properties) ? [{ name, json }] : [];
     });
     return Object.fromEntries(
       Object.entries(this.schemas)
@@ -127,7 +128,7 @@ const pascalCase = (name: string) => name.charAt(0).toUpperCase() + name.slice(1
 
 function withReferences(value: unknown, renamed: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => withReferences(item, renamed));
-  if (!isPlainObject(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, part]) => {
       if (key !== '$ref' || typeof part !== 'string') return [key, withReferences(part, renamed)];
@@ -163,7 +164,7 @@ export function shareComponents(paths: Record<string, Json>): SharedComponents {
     }
   }
   function withSharedHeaders(response: Json): Json {
-    if (!isPlainObject(response.headers)) return response;
+    if (!isObject(response.headers)) return response;
     const shared = entriesOf(response.headers).map(([name, header]) => [name, headers.replace(header, name)]);
     return { ...response, headers: Object.fromEntries(shared) };
   }

@@ -5,10 +5,6 @@ import { idempotencyKeyCharsMax } from './limits.ts';
 
 export type Json = Record<string, unknown>;
 
-export function isPlainObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function securitySchemes(baseUrl: string): Json {
   return {
     login: { type: 'http', scheme: 'bearer', description: 'An access token from /oauth.' },
@@ -98,7 +94,7 @@ export function problemResponses(codes: readonly ErrorCode[]): Record<string, Js
   return responses;
 }
 
-export function parametersIn(place: 'path' | 'query', shape: z.ZodType | undefined): Json[] {
+export function parametersIn(location: 'path' | 'query', shape: z.ZodType | undefined): Json[] {
   if (!shape) return [];
   const { properties = {}, required = [] } = schemaOf(shape, 'input') as {
     properties?: Json;
@@ -106,8 +102,8 @@ export function parametersIn(place: 'path' | 'query', shape: z.ZodType | undefin
   };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
-    in: place,
-    required: place === 'path' || required.includes(name),
+    in: location,
+    required: location === 'path' || required.includes(name),
     schema,
   }));
 }
@@ -122,9 +118,9 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
 }
 
 /** An optional parameter. */
-const optional = (place: 'query' | 'header') => (name: string, description?: string, schema?: Json) => ({
+const optional = (location: 'query' | 'header') => (name: string, description?: string, schema?: Json) => ({
   name,
-  in: place,
+  in: location,
   required: false,
   schema: schema ?? { type: 'string' },
   description,
@@ -145,9 +141,9 @@ export const idempotencyKeyParameter = header('Idempotency-Key', undefined, {
 export const ifMatchParameter = header('If-Match', 'The `ETag` of the version that was read.');
 
 /** A required parameter. */
-export const required = (place: 'path' | 'query', name: string, schema: Json = { type: 'string' }) => ({
+export const required = (location: 'path' | 'query', name: string, schema: Json = { type: 'string' }) => ({
   name,
-  in: place,
+  in: location,
   required: true,
   schema,
 });

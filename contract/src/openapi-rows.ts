@@ -279,8 +279,9 @@ function manyAnswers(terms: RowTerms, entry: ContractEntry): Described['answers'
     200: answer(
       'How many rows, and their ids; with dry_run the plan.',
       jsonContent({ anyOf: [schema, previewRef] }),
+      noteHeaderOf,
     ),
-    204: answer('Done, with `Prefer: return=minimal`.'),
+    204: answer('Done, with `Prefer: return=minimal`.', undefined, noteHeaderOf),
   };
 }
 

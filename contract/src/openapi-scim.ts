@@ -38,9 +38,14 @@ interface Described {
   parameters?: Json[];
   body?: string;
   success: [status: number, schema: string | null];
+  /** Further responses. */
+  more?: Json | undefined;
 }
 
-function operation(operationId: string, { summary, parameters = [], body, success }: Described): Json {
+function operation(
+  operationId: string,
+  { summary, parameters = [], body, success, more = {} }: Described,
+): Json {
   const [status, answer] = success;
   const failure = (description: string) => ({ description, content: content('ScimError') });
   return {
@@ -52,6 +57,7 @@ function operation(operationId: string, { summary, parameters = [], body, succes
     requestBody: body && { required: true, content: content(body) },
     responses: {
       [status]: { description: 'Done.', content: answer === null ? undefined : content(answer) },
+      ...more,
       400: failure('The filter, the path or a value is invalid; see `scimType`.'),
       401: failure('The token is missing, unknown or revoked.'),
       404: failure('There is no such resource in the tenant.'),
@@ -105,7 +111,11 @@ function resource(noun: 'User' | 'Group', plural: string): Record<string, Json> 
         summary: `Change a ${noun.toLowerCase()}`,
         ...changed,
         body: 'ScimPatch',
-        success: [200, named],
+        success: noun === 'User' ? [200, named] : [204, null],
+        more:
+          noun === 'User'
+            ? undefined
+            : { 200: { description: 'With `attributes`.', content: content(named) } },
       }),
       delete: operation(`scim.delete${noun}`, {
         summary:
@@ -171,7 +181,7 @@ export const scimSchemas: Record<string, Json> = {
       userName: text,
       name: object({ formatted: text, givenName: text, familyName: text }),
       displayName: text,
-      emails: list(object({ value: text, type: text, primary: { type: 'boolean' } })),
+      emails: list(object({ value: text, type: text, primary: { type: 'boolean' }, display: text })),
       active: { type: 'boolean' },
       groups: references,
     },

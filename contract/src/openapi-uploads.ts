@@ -57,7 +57,7 @@ export const uploadPaths: Record<string, Json> = {
         token,
         header(
           objectSumHeader,
-          'SHA-256 of the body; what arrives otherwise is not kept, and what was sent is known again.',
+          'SHA-256 of the body; a body with another digest is discarded, and a body that was sent before is recognized.',
           sum,
         ),
       ],

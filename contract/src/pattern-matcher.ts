@@ -20,7 +20,7 @@ const statesMax = 2_000;
 interface State {
   ranges: readonly Range[];
   next: number;
-  /** Of a state without ranges: the states that are reached without a character. */
+  /** For a state without ranges: the next states, which consume no character. */
   jumps: number[];
 }
 
@@ -95,7 +95,7 @@ function createAutomaton(
   const bounds = [...new Set(states.flatMap(({ ranges }) => ranges.flatMap(([from, to]) => [from, to + 1])))];
   bounds.sort((a, b) => a - b);
   const known = new Map<string, AutomatonState>();
-  const reach = (from: readonly number[]): AutomatonState => {
+  const stateFor = (from: readonly number[]): AutomatonState => {
     const members = new Set<number>();
     const pending = [...from];
     for (let state = pending.pop(); state !== undefined; state = pending.pop()) {
@@ -105,25 +105,25 @@ function createAutomaton(
     }
     const sorted = [...members].sort((a, b) => a - b);
     const key = sorted.join();
-    let reached = known.get(key);
-    if (!reached) {
+    let combined = known.get(key);
+    if (!combined) {
       if (known.size >= automatonStatesMax) known.clear();
       const isFound = members.has(found);
-      reached = { members: sorted, isFound, isFoundAtEnd: isFound || members.has(atEnd), next: [] };
-      known.set(key, reached);
+      combined = { members: sorted, isFound, isFoundAtEnd: isFound || members.has(atEnd), next: [] };
+      known.set(key, combined);
     }
-    return reached;
+    return combined;
   };
   const step = (from: AutomatonState, point: number): AutomatonState =>
-    reach(
+    stateFor(
       from.members.flatMap((member) => {
         const { ranges = [], next = -1 } = states[member] ?? {};
         return ranges.some(([low, high]) => point >= low && point <= high) ? [next] : [];
       }),
     );
-  let start = reach(starts);
+  let start = stateFor(starts);
   return (text) => {
-    if (!known.has(start.members.join())) start = reach(starts);
+    if (!known.has(start.members.join())) start = stateFor(starts);
     let state = start;
     for (let at = 0; at < text.length; at++) {
       if (state.isFound) return true;

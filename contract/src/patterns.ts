@@ -15,7 +15,7 @@ export const patternCharsMax = 500;
 const repeatMax = 255;
 
 export interface Pattern {
-  /** For PostgreSQL's operator `~`: ASCII only, without quotes. */
+  /** The pattern for PostgreSQL's operator `~`: ASCII only, without quotes. */
   sql: string;
   test(text: string): boolean;
 }

@@ -18,7 +18,7 @@ const one = `${collection}/{preview}`;
 export const listPreviews = read<typeof shapes.listPreviews>()({
   id: 'previews.list',
   path: collection,
-  summary: 'List the previews of branches, the latest push first',
+  summary: 'List the previews of branches, newest push first',
   ...deployersOrAdmin,
 });
 
@@ -90,7 +90,7 @@ export function matchesBranch(patterns: true | readonly string[], branch: string
   return included?.length === 0 || !!included?.some((pattern) => matchesBranchPattern(pattern, branch));
 }
 
-/** By position, and not by a regular expression, whose time a hostile pattern could make exponential. */
+/** Matches by position: a hostile pattern could make the time of a regular expression exponential. */
 function matchesBranchPattern(pattern: string, text: string): boolean {
   const tokens = pattern.match(/\*\*|./g) ?? [];
   let ends = new Set([0]);

@@ -8,7 +8,7 @@ export interface Problem {
   code: ErrorCode;
   request_id: string;
   errors?: ProblemItem[];
-  /** Of `grant_missing`: a page of the console where the caller can request the grant. */
+  /** Only with `grant_missing`: a page of the console where the caller can request the grant. */
   request_url?: string;
 }
 

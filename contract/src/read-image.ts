@@ -29,19 +29,19 @@ interface Format {
 const formats: readonly Format[] = [
   {
     type: 'image/png',
-    begins: (bytes) => holds(bytes, 0, '\x89PNG\r\n\x1a\n'),
+    begins: (bytes) => hasBytes(bytes, 0, '\x89PNG\r\n\x1a\n'),
     size: (view) =>
       view.byteLength >= 24 && text(view, 12) === 'IHDR' ? [view.getUint32(16), view.getUint32(20)] : unknown,
   },
-  { type: 'image/jpeg', begins: (bytes) => holds(bytes, 0, '\xff\xd8\xff'), size: sizeOfJpeg },
+  { type: 'image/jpeg', begins: (bytes) => hasBytes(bytes, 0, '\xff\xd8\xff'), size: sizeOfJpeg },
   {
     type: 'image/webp',
-    begins: (bytes) => holds(bytes, 0, 'RIFF') && holds(bytes, 8, 'WEBP'),
+    begins: (bytes) => hasBytes(bytes, 0, 'RIFF') && hasBytes(bytes, 8, 'WEBP'),
     size: sizeOfWebp,
   },
   {
     type: 'image/gif',
-    begins: (bytes) => holds(bytes, 0, 'GIF87a') || holds(bytes, 0, 'GIF89a'),
+    begins: (bytes) => hasBytes(bytes, 0, 'GIF87a') || hasBytes(bytes, 0, 'GIF89a'),
     size: (view) =>
       view.byteLength >= 10 ? [view.getUint16(6, littleEndian), view.getUint16(8, littleEndian)] : unknown,
   },
@@ -99,6 +99,6 @@ function text(view: DataView, at: number): string {
   return String.fromCharCode(...[0, 1, 2, 3].map((offset) => view.getUint8(at + offset)));
 }
 
-function holds(bytes: Uint8Array, at: number, wanted: string): boolean {
-  return [...wanted].every((char, offset) => bytes[at + offset] === char.charCodeAt(0));
+function hasBytes(bytes: Uint8Array, at: number, expected: string): boolean {
+  return [...expected].every((char, offset) => bytes[at + offset] === char.charCodeAt(0));
 }

@@ -109,7 +109,9 @@ const ReviewedVersion = z.object({
 });
 
 export const ReviewDiff = z.object({
-  before: ReviewedVersion.nullable().meta({ description: 'What visitors see now; null: nothing.' }),
+  before: ReviewedVersion.nullable().meta({
+    description: 'The version that visitors see now; null if there is none.',
+  }),
   after: ReviewedVersion.nullable().meta({
     description: 'What is reviewed; null if it is no longer stored.',
   }),

@@ -238,7 +238,7 @@ export const updateRows = {
 };
 export const deleteRows = { params: tableParams, query: z.looseObject(affected), answer: DeletedRows };
 
-/** Not as a property `$ref`, which validators of OpenAPI would resolve. */
+/** A record, because OpenAPI validators would resolve a property `$ref`. */
 const Reference = z
   .record(z.string().regex(/^\$ref$/), z.string())
   .meta({ description: '`{"$ref":"order.id"}`: a value of the row of an earlier operation.' });

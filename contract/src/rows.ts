@@ -69,7 +69,7 @@ export const connectorStatementMsMax = 10_000;
 /** How long a change feed can be resumed after its last event. */
 export const changesKeptHours = 24;
 export const changesHeartbeatSeconds = 15;
-/** For the history of rows, and for deleted rows. */
+/** Limit for the history of rows and for deleted rows. */
 export const historyDaysMax = 3650;
 export const historyPerPageMax = 100;
 export const eventStreamMediaType = 'text/event-stream';
@@ -80,7 +80,7 @@ export const csvMediaType = 'text/csv';
 /** Response header: what may be a mistake in a query that was answered. */
 export const noteHeader = 'svc-note';
 
-/** Whose names one request may ask for. */
+/** People whose names one request can read. */
 export const peopleIdsMax = 100;
 
 /** A value in a row. */

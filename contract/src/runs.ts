@@ -7,9 +7,9 @@ export const runStates = [
   'succeeded',
   'failed',
   'canceled',
-  /** Of a schedule: no server could start it in time. */
+  /** A scheduled run that no server could start in time. */
   'missed',
-  /** Of a schedule: the run before it had not ended. */
+  /** A scheduled run whose predecessor had not ended. */
   'skipped',
 ] as const;
 export const runEndStates = ['succeeded', 'failed', 'canceled', 'missed', 'skipped'] as const;
@@ -17,13 +17,13 @@ export const runEndStates = ['succeeded', 'failed', 'canceled', 'missed', 'skipp
 export const runCommandCharsMax = 8_000;
 export const runTimeoutSecondsDefault = 3_600;
 export const runTimeoutSecondsMax = 24 * 3_600;
-/** Of one app; others wait. */
+/** Limit for one app; further runs wait. */
 export const runsAtOnceMax = 5;
 /** Open runs of one app that people have started. */
 export const runsOpenMax = 5;
-export const runDaysKept = 30;
-/** Of each app: older runs have no log any more. */
-export const runLogsKept = 200;
+export const runRetentionDays = 30;
+/** Limit for each app; the logs of older runs are deleted. */
+export const retainedRunLogs = 200;
 
 const app = '/api/v1/tenants/{tenantID}/apps/{app}';
 const collection = `${app}/runs`;
@@ -87,7 +87,7 @@ export const listScheduleRuns = read<typeof shapes.listScheduleRuns>()({
 export const runSchedule = change<typeof shapes.runSchedule>()({
   id: 'schedules.run',
   path: `${schedules}/{name}/run`,
-  summary: 'Run a schedule now, beside its times',
+  summary: 'Run a schedule now, in addition to its times',
   ...deployers,
   errors: ['app_not_active', 'app_suspended', 'nothing_deployed', 'runtime_unsupported', 'limit_reached'],
   perMinuteMax: 120,

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { contract } from './all.ts';
 import { cleanName, isSafeName, safeNameExpected } from './safe-names.ts';
+import { displayName } from './shapes.ts';
 
 /** Each class of characters that a name must not contain, by its first and last code point. */
 const ranges = [
@@ -51,7 +52,7 @@ test('a cleaned name is safe and not longer than allowed, and a safe name stays 
 });
 
 test('every endpoint that takes a name refuses such characters, and the error names the field', () => {
-  const nameFields = ['name', 'cost_center', 'version', 'data_scopes'];
+  const nameFields = ['name', 'display_name', 'cost_center', 'version', 'data_scopes'];
   const tested: string[] = [];
   for (const { endpoint, shape } of contract) {
     const { body } = shape;
@@ -88,6 +89,8 @@ test('every endpoint that takes a name refuses such characters, and the error na
     'factors.addPasskey name',
     'factors.addTotp name',
     'factors.rename name',
+    'groups.create display_name',
+    'groups.update display_name',
     'pats.create name',
     'policies.create name',
     'policies.replace name',
@@ -97,4 +100,12 @@ test('every endpoint that takes a name refuses such characters, and the error na
     'templates.create name',
     'tenants.update name',
   ]);
+});
+
+test('a name has at least one visible character', () => {
+  const name = displayName(1, 80);
+  for (const invisible of ['\u3164', '\u115f', '\uffa0', '\u2800', '\u034f', '\ufe0f', '\u00a0 ', '\u180e'])
+    expect([invisible, name.safeParse(invisible).success]).toEqual([invisible, false]);
+  for (const text of ['❤️', 'नमस्ते', 'a\u2800', '·'])
+    expect([text, name.safeParse(text).success]).toEqual([text, true]);
 });

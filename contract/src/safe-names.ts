@@ -11,7 +11,7 @@ export function isSafeName(text: string): boolean {
   return !unsafe.test(text);
 }
 
-/** For names that the caller cannot correct, such as those of an outside identity provider. */
+/** Cleans names that the caller cannot correct, such as those of an outside identity provider. */
 export function cleanName(text: string, charsMax: number): string {
   const cleaned = text
     .toWellFormed()

@@ -18,7 +18,7 @@ export const uploadGrantSeconds = 900;
 export const draftHoursMax = 12;
 export const releaseTextBytesMax = 200 * 1024;
 export const draftsMax = 50;
-export const releasesKeptMax = 10;
+export const retainedReleasesMax = 10;
 export const uploadsPrefix = '/uploads/';
 export const sitePlatformPrefix = '/.svc/';
 /** The SDK as one ES module, at the host of every app. */
@@ -206,3 +206,7 @@ export const startSiteAuth = act<typeof shapes.startSiteAuth>()({
   errors: ['not_found'],
   perMinuteMax: 60,
 });
+
+export function releaseName({ number, version }: { number: number; version: string }): string {
+  return version === '' ? `#${number}` : `#${number} ${version}`;
+}

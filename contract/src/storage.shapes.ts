@@ -9,6 +9,7 @@ import {
   objectKeyBytesMax,
   objectListLimitDefault,
   objectListLimitMax,
+  rowFilesPrefix,
   signedUrlSecondsMax,
   storageObjectBytesMax,
   uploadUrlSecondsDefault,
@@ -29,6 +30,11 @@ export const objectKey = keyPart
     error: 'must not begin or end with / nor have the parts //, . or ..',
   })
   .meta({ description: 'A key such as `reports/2027/january.pdf`.' });
+
+/** Of an object that is written. */
+const newObjectKey = objectKey.refine((value) => !value.startsWith(rowFilesPrefix), {
+  error: `must not begin with ${rowFilesPrefix}, where files of rows are`,
+});
 
 export const contentType = z
   .string()
@@ -87,7 +93,7 @@ export const getObjectUrl = {
 export const signUpload = {
   params: appParams,
   body: z.strictObject({
-    key: objectKey,
+    key: newObjectKey,
     content_type: contentType.default(contentTypeDefault),
     size: z
       .int()
@@ -106,7 +112,7 @@ export const signUpload = {
 };
 export const copyObject = {
   params: appParams,
-  body: z.strictObject({ from: objectKey, to: objectKey }),
+  body: z.strictObject({ from: objectKey, to: newObjectKey }),
   answer: StorageObject.extend({ changed: unchanged }),
 };
 export const deleteObject = {

@@ -16,6 +16,8 @@ export const contentTypeCharsMax = 255;
 /** SHA-256 of the body; a body with another digest is rejected. */
 export const objectSumHeader = 'x-svc-sha256';
 export const objectsPrefix = '/objects/';
+/** Of the keys of files that belong to rows: the rules of the tables say who gets them, and no call on objects. */
+export const rowFilesPrefix = '_rows/';
 
 const storage = '/api/v1/tenants/{tenantID}/apps/{app}/storage';
 const writeErrors = ['storage_not_enabled', 'app_not_active'] as const;

@@ -1,4 +1,4 @@
-/** Who may do what with the rows of an app's table, for the people who come through the app and for the app itself. */
+/** Who may do what with the rows of an app's table, for the people who use the app and for the app itself. */
 import { type Condition, FilterError, parseRowFilter } from './filter.ts';
 
 export const rowChanges = ['insert', 'update', 'delete'] as const;

@@ -86,7 +86,7 @@ export const columnFields = z.strictObject({
 });
 
 export function parsedColumn<C extends z.output<typeof columnFields>>(
-  { checks: given = {}, on_delete, ...column }: C,
+  { checks: inputChecks = {}, on_delete, ...column }: C,
   ctx: z.RefinementCtx,
 ) {
   const type = parseColumnType(column.type);
@@ -106,7 +106,7 @@ export function parsedColumn<C extends z.output<typeof columnFields>>(
   }
   const literal = literalText(type, column.default);
   if (!literal.ok) ctx.addIssue({ code: 'custom', path: ['default'], message: literal.detail });
-  const parsed = parseChecks(type, given);
+  const parsed = parseChecks(type, inputChecks);
   if (!parsed.ok) ctx.addIssue({ code: 'custom', path: ['checks', parsed.check], message: parsed.detail });
   if (!literal.ok || !parsed.ok) return z.NEVER;
   const hasChecks = checkNames.some((name) => parsed.checks[name] !== undefined);
@@ -145,7 +145,7 @@ export const Column = z.object({
   on_delete: onDelete.optional(),
   value_type: storedType
     .optional()
-    .meta({ description: 'Of a reference: the type of its values, which is that of the ids of the table.' }),
+    .meta({ description: 'For references: the type of the ids of the table.' }),
   /** True for undeclared `created_at` and `updated_at`, and for a generated `id`. */
   generated: z.boolean(),
 });

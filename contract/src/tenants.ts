@@ -6,7 +6,7 @@ export const tenantNameCharsMax = 200;
 /** Visibilities of running apps whose new deployments need a review: `internet`, all beyond `private`, or none. */
 export const deploymentReviews = ['internet', 'all', 'off'] as const;
 
-/** At most this many invited people without a review; an app has at most as many members (`appMembersMax`). */
+/** Limit of the tenant setting for invitations without a review; an app has at most as many members (`appMembersMax`). */
 export const inviteOnlyPeopleMax = 1_000;
 
 export const memberAttributesMax = 32;
@@ -14,7 +14,7 @@ export const memberAttributeCharsMax = 256;
 /** `@me.<name>` of a filter has these meanings already. */
 export const memberAttributesReserved: readonly string[] = ['id', 'email', 'roles', 'groups'];
 
-/** What is wrong with the name of an attribute, or null. */
+/** The fault of an attribute name, or null. */
 export function attributeNameFault(name: string): string | null {
   if (!namePattern.test(name)) return 'must be 1 to 63 of a-z, 0-9 and _, and begin with a letter';
   return memberAttributesReserved.includes(name) ? `is reserved: @me.${name} has another meaning` : null;

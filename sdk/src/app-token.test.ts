@@ -53,6 +53,15 @@ test('a renewed token is replaced before it expires', async () => {
   expect(await token?.getToken()).toBe('token 2');
 });
 
+test('a command, which gets no URL for further tokens, uses its own until the server refuses it', async () => {
+  delete process.env.SVC_APP_TOKEN_URL;
+  server.answerWith(emptyPage);
+  await createClient().table('pets').list();
+  expect(server.seen.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer first']);
+  server.answerWith(() => problem(401, 'unauthenticated'));
+  expect(createClient().table('pets').list()).rejects.toThrow();
+});
+
 test('without the platform, the missing option is named', () => {
   delete process.env.SVC_APP_TOKEN;
   expect(() => createClient()).toThrow('createClient needs auth');

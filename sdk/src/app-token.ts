@@ -11,18 +11,19 @@ interface AppTokenOptions {
 
 /**
  * The token with which the app acts as itself on a server of the platform. The platform gives every instance a first one
- * (`SVC_APP_TOKEN`) and a URL for the next ones (`SVC_APP_TOKEN_URL`). Null outside of the platform.
+ * (`SVC_APP_TOKEN`) and a URL for the next ones (`SVC_APP_TOKEN_URL`); commands get the token alone. Null outside of the
+ * platform.
  */
 export function createAppToken(options: AppTokenOptions = {}) {
   const { SVC_APP_TOKEN: first, SVC_APP_TOKEN_URL: url } = environment();
-  if (!first || !url) return null;
+  if (!first) return null;
   const { fetch: ask = (target, init) => fetch(target, init), now = Date.now } = options;
   // When the first token was issued is unknown: it may be older than this process. The server says when it has expired.
   let current = { token: first, renewAt: Number.POSITIVE_INFINITY };
   let renewing: Promise<void> | null = null;
 
   async function renew(): Promise<void> {
-    const response = await ask(url as string, { method: 'POST' }).catch((cause: unknown) => {
+    const response = await ask(url ?? '', { method: 'POST' }).catch((cause: unknown) => {
       throw new SvcNetworkError('The token of the app could not be renewed.', { cause });
     });
     if (!response.ok) throw responseError(response, await response.text());
@@ -37,7 +38,7 @@ export function createAppToken(options: AppTokenOptions = {}) {
   return {
     /** `insteadOf`: a token that the server has refused. */
     async getToken({ insteadOf }: { insteadOf?: string } = {}): Promise<string> {
-      if (current.token === insteadOf || now() >= current.renewAt) {
+      if (url && (current.token === insteadOf || now() >= current.renewAt)) {
         renewing ??= renew().finally(() => {
           renewing = null;
         });

@@ -29,7 +29,7 @@ const batchSizeMax = 10_000;
 const batchBytesMax = 8 * 1024 * 1024;
 
 export async function insertBatches(
-  place: TableTarget,
+  target: TableTarget,
   rows: Iterable<object> | AsyncIterable<object>,
   options: BatchOptions,
 ): Promise<BatchResult> {
@@ -40,7 +40,7 @@ export async function insertBatches(
       inserted,
       updated = 0,
       ids,
-    } = await send(place, body, options).catch((error: unknown) => {
+    } = await send(target, body, options).catch((error: unknown) => {
       if (!(error instanceof SvcError)) throw error;
       throw new SvcBatchError(error, { inserted: done.inserted, linesBefore });
     });
@@ -72,14 +72,14 @@ async function* cutBatches(rows: Iterable<object> | AsyncIterable<object>, batch
   if (lines.length > 0) yield { lines: lines.length, body: concatBytes(lines, bytes) };
 }
 
-function send(place: TableTarget, body: Uint8Array<ArrayBuffer>, options: BatchOptions) {
+function send(target: TableTarget, body: Uint8Array<ArrayBuffer>, options: BatchOptions) {
   const { onConflict, resolution, signal } = options;
   const call = batchCall({ body, key: randomText() });
   const headers = { ...call.headers };
   if (resolution !== undefined) headers.prefer = `resolution=${resolution}-duplicates`;
   const query: QueryPair[] = onConflict === undefined ? [] : [['on_conflict', [onConflict].flat().join(',')]];
-  return place.transport.exchange(
-    { method: 'POST', path: place.path, query, headers, body, onFault: 'repeat', signal },
+  return target.transport.exchange(
+    { method: 'POST', path: target.path, query, headers, body, onFault: 'repeat', signal },
     readJson<Omit<BatchResult, 'updated'> & { updated?: number }>,
   );
 }

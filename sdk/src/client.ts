@@ -99,7 +99,7 @@ interface AnyClient {
  * have the code `grant_missing`, with a `requestUrl`, or `data_scope_missing`.
  */
 export interface Connector {
-  /** By `schema/table`. */
+  /** Tables are named `schema/table`. */
   table: ConnectorTables;
 }
 

@@ -8,7 +8,7 @@ export type { FileValue } from '@svc/contract/rows.ts';
 export interface UploadOptions extends CallOptions {
   /** The name of a `File` by default. */
   name?: string;
-  /** By default the one of the blob. */
+  /** The type of the blob by default. */
   type?: string;
 }
 

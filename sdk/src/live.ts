@@ -53,7 +53,7 @@ export class LiveRows<Row extends object> implements AsyncIterable<LiveChange<Ro
       this.#becomeReady = resolve;
       this.#failReady = reject;
     });
-    // Who only listens to events does not wait for it.
+    // A caller that only listens to events does not await this promise.
     this.ready.catch(() => {});
     query.signal?.addEventListener('abort', () => this.close());
     void this.#run().then(

@@ -21,7 +21,7 @@ export interface ManyOptions extends CallOptions {
 
 export interface ManyChanged<Row> {
   ids: (string | number | null)[];
-  /** With `returning: 'rows'`. */
+  /** Present with `returning: 'rows'`. */
   rows?: Row[];
 }
 

@@ -14,7 +14,7 @@ export interface StoredObject {
 
 export interface ObjectList {
   items: StoredObject[];
-  /** What `delimiter` groups, like folders. */
+  /** Prefixes that `delimiter` groups, like folders. */
   prefixes: string[];
   nextCursor: string | null;
 }

@@ -5,7 +5,7 @@ export interface RowChange<Row> {
   version: string;
   action: 'insert' | 'update' | 'delete';
   at: string;
-  /** Who made it, and in which request: for owners of the app, and of one's own changes. */
+  /** The person and request of the change: visible to owners of the app, and for one's own changes. */
   by: string | null;
   requestId: string | null;
   before: Row | null;

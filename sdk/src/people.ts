@@ -25,9 +25,9 @@ export function createPeople({ transport, path }: { transport: Transport; path: 
   let queue: { ids: string[]; answer: Promise<Map<string, NamedPerson>> } | null = null;
 
   return async (ids) => {
-    const wanted = new Set<string>();
-    for (const id of ids) if (id) wanted.add(id.toLowerCase());
-    const found = await Promise.all([...wanted].map(find));
+    const distinctIds = new Set<string>();
+    for (const id of ids) if (id) distinctIds.add(id.toLowerCase());
+    const found = await Promise.all([...distinctIds].map(find));
     return new Map(found.flatMap((person) => (person ? [[person.id, person] as const] : [])));
   };
 

@@ -85,23 +85,23 @@ const perPageMax = 200;
 
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
 export class Query<Row extends object, Out = Row, Relations = unknown> {
-  protected readonly place: TableTarget;
-  readonly #asked: QueryParams;
+  protected readonly target: TableTarget;
+  readonly #params: QueryParams;
 
-  constructor(place: TableTarget, asked: QueryParams = emptyParams) {
-    this.place = place;
-    this.#asked = asked;
+  constructor(target: TableTarget, params: QueryParams = emptyParams) {
+    this.target = target;
+    this.#params = params;
   }
 
   select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(
     ...columns: S
   ): Query<Row, Selected<Row, Relations, S[number]>, Relations> {
-    return new Query(this.place, { ...this.#asked, select: selectItems(columns) });
+    return new Query(this.target, { ...this.#params, select: selectItems(columns) });
   }
   /** The order and the number of rows that are selected by the name of a relation: `.related('comments', { limit: 5 })`. */
   related(name: string, options: RelatedOptions): Query<Row, Out, Relations> {
-    const related = [...this.#asked.related, ...relatedParameters(name, options)];
-    return new Query(this.place, { ...this.#asked, related });
+    const related = [...this.#params.related, ...relatedParameters(name, options)];
+    return new Query(this.target, { ...this.#params, related });
   }
 
   eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
@@ -181,35 +181,35 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   and(conditions: readonly Condition<Row>[]) {
     return this.#and({ and: conditions as readonly AnyCondition[] });
   }
-  /** Also by a column of a related row: `.where('author.name', 'eq', 'Ada')`. */
+  /** Accepts columns of related rows too: `.where('author.name', 'eq', 'Ada')`. */
   where<C extends Column<Row> | RelatedColumn>(column: C, op: Operator | `not.${Operator}`, value: unknown) {
     return this.#and([column, op, value]);
   }
 
   /** `.sort('-created_at', 'title')`; the id is always the last key. */
   sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations> {
-    return new Query(this.place, { ...this.#asked, sort: keys });
+    return new Query(this.target, { ...this.#params, sort: keys });
   }
   /** Only the first row, in the order of `sort`, of each combination of values. */
   distinct(...columns: Column<Row>[]): Query<Row, Out, Relations> {
-    return new Query(this.place, { ...this.#asked, distinct: columns });
+    return new Query(this.target, { ...this.#params, distinct: columns });
   }
   /**
    * Rows with all of the words, in the columns of the table's search index: `tea pot`, `"tea pot"` as a phrase, `-green` without
    * it, `tea or coffee`. Without `sort` the best matches come first. `_snippet` is HTML: the escaped text with `<mark>`.
    */
   search(text: string): Query<Row, Out & { _snippet: string }, Relations> {
-    return new Query(this.place, { ...this.#asked, search: text });
+    return new Query(this.target, { ...this.#params, search: text });
   }
   page(page: number): Query<Row, Out, Relations> {
-    return new Query(this.place, { ...this.#asked, page, cursor: null });
+    return new Query(this.target, { ...this.#params, page, cursor: null });
   }
   perPage(perPage: number): Query<Row, Out, Relations> {
-    return new Query(this.place, { ...this.#asked, perPage });
+    return new Query(this.target, { ...this.#params, perPage });
   }
   /** Continues after a page, even if rows before it were added or removed. */
   after(cursor: string): Query<Row, Out, Relations> {
-    return new Query(this.place, { ...this.#asked, cursor, page: null });
+    return new Query(this.target, { ...this.#params, cursor, page: null });
   }
 
   async list(options: CallOptions = {}): Promise<Page<Out>> {
@@ -221,7 +221,7 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   }
 
   async *all(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
-    let query = this.#asked.perPage === null ? this.perPage(perPageMax) : this;
+    let query = this.#params.perPage === null ? this.perPage(perPageMax) : this;
     for (;;) {
       const { data, nextCursor } = await query.list(options);
       yield* data;
@@ -232,10 +232,10 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
 
   /** Streams every row from one snapshot; throws if the stream is truncated. */
   async *export(options: CallOptions = {}): AsyncGenerator<Out, void, undefined> {
-    const { page, perPage, cursor } = this.#asked;
+    const { page, perPage, cursor } = this.#params;
     if (page !== null || perPage !== null || cursor !== null)
       throw new TypeError('An export cannot be paginated.');
-    const { body, release } = await this.place.transport.exchange(
+    const { body, release } = await this.target.transport.exchange(
       {
         ...this.#call('', this.#filters(), options),
         headers: { accept: 'application/x-ndjson' },
@@ -254,7 +254,7 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   }
 
   async count({ mode, ...options }: CountOptions = {}): Promise<number> {
-    const { select, where } = this.#asked;
+    const { select, where } = this.#params;
     const query: [string, string][] = [...where.map(toParameter), ...this.#distinct(), ...this.#search()];
     // Related rows may decide which rows there are.
     if (select.some((item) => item.includes('('))) query.push(['select', select.join(',')]);
@@ -269,7 +269,11 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
   async aggregate<const S extends AggregateSelect<Row>>(
     options: AggregateOptions<Row, S>,
   ): Promise<Page<Aggregated<Row, S>>> {
-    const query = [...this.#asked.where.map(toParameter), ...this.#search(), ...aggregateParameters(options)];
+    const query = [
+      ...this.#params.where.map(toParameter),
+      ...this.#search(),
+      ...aggregateParameters(options),
+    ];
     return toPage(await this.#get<ListAnswer<Aggregated<Row, S>>>('/_aggregate', query, options));
   }
 
@@ -278,7 +282,7 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
    * memory, so a large table needs a filter. The table needs a change feed (`svc tables update … --changes true`).
    */
   live({ filter, sort, signal }: LiveOptions<Row> = {}): LiveRows<Out & object> {
-    const { select, where, distinct, page, perPage, cursor } = this.#asked;
+    const { select, where, distinct, page, perPage, cursor } = this.#params;
     if (page !== null || perPage !== null || cursor !== null || distinct.length > 0)
       throw new TypeError('Live rows have no pages and no distinct.');
     const all = [...where, ...(filter === undefined ? [] : conditionsOf(filter as AnyCondition))];
@@ -286,48 +290,48 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
     if (select.length > 0) query.push(['select', select.join(',')]);
     const idItem = select.find((item) => item === 'id' || item.endsWith(':id')) ?? 'id';
     return new LiveRows({
-      target: this.place,
+      target: this.target,
       query,
-      sort: sort ?? this.#asked.sort,
+      sort: sort ?? this.#params.sort,
       idKey: idItem.split(':')[0] ?? 'id',
       signal,
     });
   }
 
   #and(condition: AnyCondition): Query<Row, Out, Relations> {
-    return new Query(this.place, { ...this.#asked, where: [...this.#asked.where, condition] });
+    return new Query(this.target, { ...this.#params, where: [...this.#params.where, condition] });
   }
 
   #filters(): [string, string][] {
-    const { select, where, sort } = this.#asked;
+    const { select, where, sort } = this.#params;
     const query = where.map(toParameter);
     if (select.length > 0) query.push(['select', select.join(',')]);
     if (sort.length > 0) query.push(['sort', sort.join(',')]);
-    return [...query, ...this.#asked.related, ...this.#distinct(), ...this.#search()];
+    return [...query, ...this.#params.related, ...this.#distinct(), ...this.#search()];
   }
 
   #distinct(): [string, string][] {
-    const { distinct } = this.#asked;
+    const { distinct } = this.#params;
     return distinct.length === 0 ? [] : [['_distinct', distinct.join(',')]];
   }
 
   #search(): [string, string][] {
-    const { search } = this.#asked;
+    const { search } = this.#params;
     return search === null ? [] : [['_search', search]];
   }
 
   #window(): [string, string][] {
-    const { page, perPage, cursor } = this.#asked;
-    const given = { page, per_page: perPage, cursor };
-    return Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]));
+    const { page, perPage, cursor } = this.#params;
+    const paging = { page, per_page: perPage, cursor };
+    return Object.entries(paging).flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]]));
   }
 
   #call(path: string, query: Call['query'], { signal }: CallOptions): Call {
-    return { method: 'GET', path: this.place.path + path, query: query ?? [], onFault: 'repeat', signal };
+    return { method: 'GET', path: this.target.path + path, query: query ?? [], onFault: 'repeat', signal };
   }
 
   #get<T>(path: string, query: Call['query'], options: CallOptions): Promise<T> {
-    return this.place.transport.exchange(this.#call(path, query, options), readJson<T>);
+    return this.target.transport.exchange(this.#call(path, query, options), readJson<T>);
   }
 }
 

@@ -34,15 +34,15 @@ const header = 'x-svc-user';
 const keysPath = '/.well-known/svc-user-keys.json';
 const leewaySeconds = 10;
 /** Minimum time between fetches caused by an unknown key id. */
-const askedMsMin = 10_000;
+const requestMsMin = 10_000;
 /** Pause after a failed fetch, so that not every request repeats it. */
 const pausedMs = 2_000;
 const answerMsMax = 5_000;
 
 interface KnownKeys {
   keys: ReadonlyMap<string, CryptoKey>;
-  askedAt: number;
-  asking: Promise<void> | null;
+  requestedAt: number;
+  loading: Promise<void> | null;
   failure: Error | null;
 }
 const known = new Map<string, KnownKeys>();
@@ -102,26 +102,26 @@ function isHeaders(headers: HeadersLike): headers is Pick<Headers, 'get'> {
 async function keyOf(url: string, kid: string, options: UserOptions): Promise<CryptoKey | null> {
   const found = known.get(url) ?? {
     keys: new Map(),
-    askedAt: Number.NEGATIVE_INFINITY,
-    asking: null,
+    requestedAt: Number.NEGATIVE_INFINITY,
+    loading: null,
     failure: null,
   };
   known.set(url, found);
   const key = found.keys.get(kid);
   if (key) return key;
   const now = (options.now ?? Date.now)();
-  const isTime = now - found.askedAt >= (found.failure ? pausedMs : askedMsMin);
-  if (isTime && !found.asking) {
-    found.askedAt = now;
-    found.asking = ask(found, url, options);
+  const isTime = now - found.requestedAt >= (found.failure ? pausedMs : requestMsMin);
+  if (isTime && !found.loading) {
+    found.requestedAt = now;
+    found.loading = loadKeys(found, url, options);
   }
-  await found.asking;
-  const asked = found.keys.get(kid);
-  if (!asked && found.failure) throw found.failure;
-  return asked ?? null;
+  await found.loading;
+  const loaded = found.keys.get(kid);
+  if (!loaded && found.failure) throw found.failure;
+  return loaded ?? null;
 }
 
-async function ask(found: KnownKeys, url: string, options: UserOptions): Promise<void> {
+async function loadKeys(found: KnownKeys, url: string, options: UserOptions): Promise<void> {
   try {
     found.keys = await readKeys(url, options);
     found.failure = null;
@@ -129,7 +129,7 @@ async function ask(found: KnownKeys, url: string, options: UserOptions): Promise
     const why = cause instanceof Error ? cause.message : String(cause);
     found.failure = new Error(`The keys of the platform could not be read: ${why}`, { cause });
   } finally {
-    found.asking = null;
+    found.loading = null;
   }
 }
 

@@ -39,7 +39,7 @@ export interface SignIn {
   onChange(listener: (user: User | null) => void): () => void;
 }
 
-interface Kept extends Tokens {
+interface StoredSignIn extends Tokens {
   user: User;
 }
 
@@ -68,21 +68,21 @@ export function createSignIn(options: SignInOptions): SignIn {
   const listeners = new Set<(user: User | null) => void>();
   let handling: Promise<SignedIn | null> | null = null;
 
-  const kept = () => parsed<Kept>(storage.getItem(key));
-  const getUser = () => kept()?.user ?? null;
-  let told = getUser()?.id;
-  const tell = (user: User | null) => {
-    if (user?.id === told) return;
-    told = user?.id;
+  const readStored = () => parsed<StoredSignIn>(storage.getItem(key));
+  const getUser = () => readStored()?.user ?? null;
+  let notifiedUserId = getUser()?.id;
+  const notify = (user: User | null) => {
+    if (user?.id === notifiedUserId) return;
+    notifiedUserId = user?.id;
     for (const listener of listeners) listener(user);
   };
-  const keep = (next: Kept | null) => {
+  const store = (next: StoredSignIn | null) => {
     if (next) storage.setItem(key, JSON.stringify(next));
     else storage.removeItem(key);
   };
   // The `storage` event fires only in other tabs.
   globalThis.addEventListener?.('storage', (event) => {
-    if ('key' in event && (event.key === key || event.key === null)) tell(getUser());
+    if ('key' in event && (event.key === key || event.key === null)) notify(getUser());
   });
 
   async function redeem(url: URL): Promise<SignedIn> {
@@ -90,9 +90,15 @@ export function createSignIn(options: SignInOptions): SignIn {
     const pending = parsed<Pending>(pendingStorage.getItem(pendingKey));
     pendingStorage.removeItem(pendingKey);
     if (!pending || pending.state !== answer.state)
-      throw new SignInError('state_mismatch', 'This sign-in was not begun here. Begin again.');
+      throw new SignInError(
+        'state_mismatch',
+        'This sign-in did not start in this browser tab. Sign in again.',
+      );
     if (answer.iss !== undefined && answer.iss !== provider.issuer)
-      throw new SignInError('issuer_mismatch', `The answer is of ${answer.iss}, not of ${provider.issuer}.`);
+      throw new SignInError(
+        'issuer_mismatch',
+        `The response comes from ${answer.iss}, not from ${provider.issuer}.`,
+      );
     if (answer.error !== undefined)
       throw new SignInError(answer.error, answer.error_description ?? answer.error);
     const { verifier, nonce, returnTo } = pending;
@@ -103,25 +109,26 @@ export function createSignIn(options: SignInOptions): SignIn {
       nonce,
     });
     const user = await provider.userOf(tokens.accessToken);
-    if (user.id !== subject) throw new SignInError('subject_mismatch', 'The answers name different people.');
-    await exclusive(async () => keep({ ...tokens, user }));
-    tell(user);
+    if (user.id !== subject)
+      throw new SignInError('subject_mismatch', 'The ID token and the user info are of different people.');
+    await exclusive(async () => store({ ...tokens, user }));
+    notify(user);
     return { user, returnTo };
   }
 
   async function renewed(stale: string, mayUseOld: boolean): Promise<string> {
     return exclusive(async () => {
-      const now = kept();
+      const now = readStored();
       if (!now) throw notSignedInError();
       if (now.accessToken !== stale) return now.accessToken;
       try {
         const tokens = await provider.renew(now.refreshToken);
-        keep({ ...now, ...tokens });
+        store({ ...now, ...tokens });
         return tokens.accessToken;
       } catch (error) {
         if (error instanceof SignInError) {
-          keep(null);
-          tell(null);
+          store(null);
+          notify(null);
           throw notSignedInError();
         }
         if (mayUseOld && now.expiresAt > Date.now()) return now.accessToken;
@@ -164,7 +171,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     },
 
     async getToken({ insteadOf } = {}) {
-      const now = kept();
+      const now = readStored();
       if (!now) throw notSignedInError();
       const isFresh = now.expiresAt - Date.now() > renewedBeforeMs;
       if (now.accessToken !== insteadOf && isFresh) return now.accessToken;
@@ -173,12 +180,12 @@ export function createSignIn(options: SignInOptions): SignIn {
 
     async signOut() {
       const ended = await exclusive(async () => {
-        const now = kept();
-        keep(null);
+        const now = readStored();
+        store(null);
         return now;
       });
       if (!ended) return;
-      tell(null);
+      notify(null);
       await provider.revoke(ended.refreshToken);
     },
 

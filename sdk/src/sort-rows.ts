@@ -39,7 +39,7 @@ function compareNumbers(one: unknown, other: unknown): number {
   return left < right ? -1 : Number(left > right);
 }
 
-/** Not by UTF-16 units: characters beyond U+FFFF come last. */
+/** Compares code points, not UTF-16 units: characters beyond U+FFFF come last. */
 function compareTexts(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at++) {

@@ -36,16 +36,16 @@ export interface UpdateOptions extends CallOptions {
   ifMatch?: string;
 }
 
-/** What the caller may do with a table, and why. */
+/** Rights of the caller on a table, and their reason. */
 export interface OwnAccess {
   actions: ('read' | 'insert' | 'update' | 'delete' | 'export')[];
   columns: { name: string; access: 'clear' | 'masked'; mask: string | null }[];
-  /** Which rows are visible, in words. */
+  /** The visible rows, in words. */
   filter: string;
   because: { kind: string; id: string; name: string }[];
   /** Why nothing is visible; null if something is. */
   reason: string | null;
-  /** What to do about it. */
+  /** Next step for the caller. */
   next: string | null;
 }
 
@@ -61,7 +61,7 @@ export class Table<
 > extends Query<Row, Row, Relations> {
   /** The caller's own access: also where the table shows nothing, with the reason. */
   access(options: CallOptions = {}): Promise<OwnAccess> {
-    const path = `${this.place.path}/_access`;
+    const path = `${this.target.path}/_access`;
     return this.#exchange(
       { method: 'GET', path, onFault: 'repeat', signal: options.signal },
       readJson<OwnAccess>,
@@ -95,7 +95,7 @@ export class Table<
   async insert(row: Insert, options: InsertOptions & Partial<DryRun> = {}) {
     const { idempotencyKey, returning } = options;
     const call: Call = {
-      ...this.#write('POST', this.place.path, row, options),
+      ...this.#write('POST', this.target.path, row, options),
       onFault: idempotencyKey === undefined ? 'give_up' : 'repeat',
     };
     if (idempotencyKey !== undefined) call.headers = { ...call.headers, 'idempotency-key': idempotencyKey };
@@ -113,7 +113,7 @@ export class Table<
     rows: Iterable<Insert> | AsyncIterable<Insert>,
     options: BatchOptions = {},
   ): Promise<BatchResult> {
-    return insertBatches(this.place, rows, options);
+    return insertBatches(this.target, rows, options);
   }
 
   update(id: Id, changes: Update, options: UpdateOptions & DryRun): Promise<{ plan: Plan }>;
@@ -140,7 +140,7 @@ export class Table<
     options?: ManyOptions,
   ): Promise<ManyChanged<Row> & { updated: number }>;
   async updateMany(filter: Filter<Row>, changes: Update, options: ManyOptions & Partial<DryRun> = {}) {
-    const result = await changeMany<Row>(this.place, 'PATCH', filter, changes, options);
+    const result = await changeMany<Row>(this.target, 'PATCH', filter, changes, options);
     if ('plan' in result) return result;
     const { count: updated, ...rest } = result;
     return { updated, ...rest };
@@ -150,7 +150,7 @@ export class Table<
   deleteMany(filter: Filter<Row>, options: ManyOptions & DryRun): Promise<{ plan: Plan }>;
   deleteMany(filter: Filter<Row>, options?: ManyOptions): Promise<ManyChanged<Row> & { deleted: number }>;
   async deleteMany(filter: Filter<Row>, options: ManyOptions & Partial<DryRun> = {}) {
-    const result = await changeMany<Row>(this.place, 'DELETE', filter, undefined, options);
+    const result = await changeMany<Row>(this.target, 'DELETE', filter, undefined, options);
     if ('plan' in result) return result;
     const { count: deleted, ...rest } = result;
     return { deleted, ...rest };
@@ -158,7 +158,7 @@ export class Table<
 
   /** Uploads a file for a column: `pets.insert({ name: 'Rex', photo: await pets.upload('photo', blob) })`. */
   upload(column: keyof Row & string, blob: Blob, options: UploadOptions = {}): Promise<FileValue> {
-    return uploadFile(this.place, column, blob, options);
+    return uploadFile(this.target, column, blob, options);
   }
 
   /** The file of a row, for those who may read the value. */
@@ -176,7 +176,7 @@ export class Table<
 
   /** Deleted rows that can be restored, last deleted first: each is `before` of its entry. */
   trash(options: PageOptions = {}): Promise<RowChanges<Row>> {
-    return this.#listChanges(`${this.place.path}/_trash`, options);
+    return this.#listChanges(`${this.target.path}/_trash`, options);
   }
 
   /** Restores a deleted row, or all rows that a request has deleted or updated. */
@@ -184,7 +184,7 @@ export class Table<
   restore(what: Id | RestoredRequest, options?: CallOptions): Promise<Restored>;
   async restore(what: Id | RestoredRequest, options: CallOptions & Partial<DryRun> = {}) {
     const isRequest = typeof what === 'object' && 'requestId' in what;
-    const path = `${isRequest ? this.place.path : this.#pathOf(what)}/_restore`;
+    const path = `${isRequest ? this.target.path : this.#pathOf(what)}/_restore`;
     const body = isRequest
       ? { request_id: what.requestId, ...(what.by === undefined ? {} : { by: what.by }) }
       : {};
@@ -214,11 +214,11 @@ export class Table<
   }
 
   #exchange<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
-    return this.place.transport.exchange(call, read);
+    return this.target.transport.exchange(call, read);
   }
 
   #pathOf(id: Id): string {
-    return `${this.place.path}/${toPathStep(id)}`;
+    return `${this.target.path}/${toPathStep(id)}`;
   }
 }
 

@@ -50,20 +50,12 @@ export function problem(
   code: string,
   more: { errors?: unknown[]; request_url?: string; headers?: Record<string, string> } = {},
 ): Response {
-  const body = {
-    type: 'about:blank',
-    title: code,
-    status,
-    detail: `It is ${code}.`,
-    code,
-    request_id: 'r-1',
-    ...(more.errors ? { errors: more.errors } : {}),
-    ...(more.request_url ? { request_url: more.request_url } : {}),
-  };
-  return Response.json(body, {
-    status,
-    headers: { 'content-type': 'application/problem+json', ...more.headers },
-  });
+  const { headers, ...fields } = more;
+  const named = { type: 'about:blank', title: code, status, detail: `It is ${code}.`, code };
+  return Response.json(
+    { ...named, request_id: 'r-1', ...fields },
+    { status, headers: { 'content-type': 'application/problem+json', ...headers } },
+  );
 }
 
 export const emptyPage = () =>

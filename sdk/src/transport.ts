@@ -73,12 +73,12 @@ async function pauseAfter(
     // `idempotency_in_progress`: the previous attempt still runs, and a retry returns its result.
     (error.status === 429 || error.status === 503 || error.code === 'idempotency_in_progress');
   if ((!isFault && !isBusy) || state.triesLeft === 0) return null;
-  const asked = isBusy ? (error.retryAfter ?? 0) : 0;
-  if (asked > waitSecondsMax) return null;
+  const retryAfterSeconds = isBusy ? (error.retryAfter ?? 0) : 0;
+  if (retryAfterSeconds > waitSecondsMax) return null;
   state.triesLeft--;
   // Jitter, so that many rejected clients do not retry at the same moment.
   return (
-    Math.max(asked * 1000, backoffMs(state.tries++, firstPauseMs, waitSecondsMax * 1000)) +
+    Math.max(retryAfterSeconds * 1000, backoffMs(state.tries++, firstPauseMs, waitSecondsMax * 1000)) +
     Math.random() * firstPauseMs
   );
 }

@@ -16,4 +16,4 @@ export interface BatchResult {
     updated: number;
     ids: (string | number | null)[];
 }
-export declare function insertBatches(place: TableTarget, rows: Iterable<object> | AsyncIterable<object>, options: BatchOptions): Promise<BatchResult>;
+export declare function insertBatches(target: TableTarget, rows: Iterable<object> | AsyncIterable<object>, options: BatchOptions): Promise<BatchResult>;

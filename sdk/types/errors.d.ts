@@ -9,7 +9,7 @@ export interface SvcErrorFacts {
     errors: readonly ProblemItem[];
     requestId: string | null;
     retryAfter: number | null;
-    /** Of `grant_missing`: a page where the person can request access. */
+    /** Only with `grant_missing`: a page where the person can request access. */
     requestUrl: string | null;
 }
 export declare class SvcError extends Error implements SvcErrorFacts {

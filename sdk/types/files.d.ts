@@ -4,7 +4,7 @@ export type { FileValue } from './contract/rows.js';
 export interface UploadOptions extends CallOptions {
     /** The name of a `File` by default. */
     name?: string;
-    /** By default the one of the blob. */
+    /** The type of the blob by default. */
     type?: string;
 }
 /** The value for the column. */

@@ -15,7 +15,7 @@ export interface ManyOptions extends CallOptions {
 }
 export interface ManyChanged<Row> {
     ids: (string | number | null)[];
-    /** With `returning: 'rows'`. */
+    /** Present with `returning: 'rows'`. */
     rows?: Row[];
 }
 export declare function changeMany<Row>({ transport, path }: TableTarget, method: 'PATCH' | 'DELETE', filter: Filter<Row>, values: object | undefined, options: ManyOptions & {

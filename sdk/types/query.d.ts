@@ -42,8 +42,8 @@ interface QueryParams {
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
 export declare class Query<Row extends object, Out = Row, Relations = unknown> {
     #private;
-    protected readonly place: TableTarget;
-    constructor(place: TableTarget, asked?: QueryParams);
+    protected readonly target: TableTarget;
+    constructor(target: TableTarget, params?: QueryParams);
     select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(...columns: S): Query<Row, Selected<Row, Relations, S[number]>, Relations>;
     /** The order and the number of rows that are selected by the name of a relation: `.related('comments', { limit: 5 })`. */
     related(name: string, options: RelatedOptions): Query<Row, Out, Relations>;
@@ -73,7 +73,7 @@ export declare class Query<Row extends object, Out = Row, Relations = unknown> {
     not(condition: Condition<Row>): Query<Row, Out, Relations>;
     or(conditions: readonly Condition<Row>[]): Query<Row, Out, Relations>;
     and(conditions: readonly Condition<Row>[]): Query<Row, Out, Relations>;
-    /** Also by a column of a related row: `.where('author.name', 'eq', 'Ada')`. */
+    /** Accepts columns of related rows too: `.where('author.name', 'eq', 'Ada')`. */
     where<C extends Column<Row> | RelatedColumn>(column: C, op: Operator | `not.${Operator}`, value: unknown): Query<Row, Out, Relations>;
     /** `.sort('-created_at', 'title')`; the id is always the last key. */
     sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations>;

@@ -1,4 +1,4 @@
-/** What a table is related to, by the names in `select`; `svc tables types` prints it. */
+/** Relations of a table by their names in `select`; `svc tables types` prints them. */
 export interface RelationTypes {
     [name: string]: {
         kind: 'one' | 'many';

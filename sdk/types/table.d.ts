@@ -21,7 +21,7 @@ export interface UpdateOptions extends CallOptions {
     /** Fails with `precondition_failed` if the row has changed since it was read. */
     ifMatch?: string;
 }
-/** What the caller may do with a table, and why. */
+/** Rights of the caller on a table, and their reason. */
 export interface OwnAccess {
     actions: ('read' | 'insert' | 'update' | 'delete' | 'export')[];
     columns: {
@@ -29,7 +29,7 @@ export interface OwnAccess {
         access: 'clear' | 'masked';
         mask: string | null;
     }[];
-    /** Which rows are visible, in words. */
+    /** The visible rows, in words. */
     filter: string;
     because: {
         kind: string;
@@ -38,7 +38,7 @@ export interface OwnAccess {
     }[];
     /** Why nothing is visible; null if something is. */
     reason: string | null;
-    /** What to do about it. */
+    /** Next step for the caller. */
     next: string | null;
 }
 interface DryRun {

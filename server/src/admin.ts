@@ -3,7 +3,6 @@ import { runAdmin } from './admin/run.ts';
 import { readConfig } from './config.ts';
 import { noProxyEnvironment } from './core/no-proxy.ts';
 
-/** The operator's tool, on the machine that has the database: `./svc-admin`. */
 const interrupts = new Set<() => void>();
 const signalExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -1,8 +1,8 @@
-import { afterAll, expect, test } from 'bun:test';
-import { copyFileSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { copyFileSync, mkdtempSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { useFolder } from '../../scripts/use-fixture.ts';
 import { encrypt } from './core/cipher.ts';
 import { platformTenantId } from './core/context.ts';
 import { type Db, openControlDatabase } from './core/db.ts';
@@ -22,23 +22,16 @@ import {
 import { createMasterKeyFile, withMasterKey } from './core/master-key.ts';
 import { migrate, migrationsDirectory } from './core/migrate.ts';
 import { runAsOperator } from './core/mutation.ts';
-import { rowsOnlyOutbox } from './core/outbox-worker.ts';
 import { seal, sealingKey, unseal } from './core/seal.ts';
 import { freshDatabase } from './drivers/database/testing.ts';
 import { keys } from './modules.ts';
-import { silentLog, testEvents, useTestDatabase } from './testing.ts';
+import { silentLog, testDeps, useTestDatabase } from './testing.ts';
 
 const database = useTestDatabase();
-const folder = mkdtempSync(join(tmpdir(), 'svc-keys-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 const minute = 60_000;
-const operator = (db: Db = database.db) => ({
-  db,
-  outbox: rowsOnlyOutbox,
-  log: silentLog,
-  events: testEvents,
-});
+const operator = (db: Db = database.db) => ({ db, ...testDeps });
 const rotate = (key: Key, db?: Db) =>
   runAsOperator(operator(db), { name: 'keys.rotate', auditTenantId: platformTenantId }, (ctx) =>
     rotateKey(ctx, key),

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../scripts/free-port.ts';
 import { readConfig } from './config.ts';
 import { createLog } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
 import { acceptedRequests, refusedRequests } from './http/raw-http/smuggling-fixture.ts';
-import { exchange, readBody, readStatuses } from './http/raw-http/testing.ts';
+import { exchange, readBody, readStatuses, type Target } from './http/raw-http/testing.ts';
 import { openListeners } from './listeners.ts';
 import type { Platform } from './platform.ts';
 
@@ -15,6 +15,12 @@ import type { Platform } from './platform.ts';
 const folder = mkdtempSync(join(tmpdir(), 'svc-listeners-'));
 const socket = join(folder, 'svc.sock');
 const received: string[] = [];
+const slow = {
+  count: 0,
+  max: 500,
+  arrived: Promise.withResolvers<void>(),
+  end: Promise.withResolvers<void>(),
+};
 const platform = {
   edge: { serves: () => false },
   sites: null,
@@ -22,11 +28,15 @@ const platform = {
   handle: async (request: Request, url: URL, info: { clientAddress: string }) => {
     await request.arrayBuffer();
     received.push(url.pathname);
+    if (url.pathname !== '/api/v1/slow') return new Response(info.clientAddress);
+    slow.count++;
+    if (slow.count === slow.max) slow.arrived.resolve();
+    await slow.end.promise;
     return new Response(info.clientAddress);
   },
 } as unknown as Platform;
 const opened: Awaited<ReturnType<typeof openListeners>>[] = [];
-const targets: Record<string, number | string> = { 'the Unix socket': socket };
+const targets: Record<string, Target> = { 'the Unix socket': socket };
 
 async function open(env: Record<string, string>) {
   const config = readConfig({ SVC_DATA_DIR: join(folder, 'data'), ...env });
@@ -43,12 +53,14 @@ async function open(env: Record<string, string>) {
 }
 
 beforeAll(async () => {
-  const [main, metrics] = [await freePort(), await freePort()];
+  const [main, metrics, https] = [freePort(), freePort(), freePort()];
   targets['the port'] = main;
   targets['the metrics listener'] = metrics;
+  targets['the HTTPS listener'] = { tls: https };
   targets['the gateway of apps'] = await open({
     SVC_PORT: String(main),
     SVC_METRICS_PORT: String(metrics),
+    SVC_HTTPS_PORT: String(https),
     SVC_TRUSTED_PROXIES: '127.0.0.5,10.0.0.0/8',
   });
   await open({ SVC_LISTEN: `unix:${socket}`, SVC_BASE_URL: 'http://localhost:4400' });
@@ -61,7 +73,7 @@ afterAll(async () => {
 const last = 'GET /last HTTP/1.1\r\nHost: corpus.test\r\nConnection: close\r\n\r\n';
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 
-describe.each(['the port', 'the Unix socket', 'the gateway of apps'])('%s', (name) => {
+describe.each(['the port', 'the HTTPS listener', 'the Unix socket', 'the gateway of apps'])('%s', (name) => {
   test('refuses every request of the corpus with 400, and nothing behind it is answered', async () => {
     received.length = 0;
     for (const [request, text] of Object.entries(refusedRequests)) {
@@ -92,11 +104,32 @@ test('the metrics listener answers one request at most of the corpus, and then c
   // An error ends the connection, so that nothing behind it is read.
   for (const [request, text] of Object.entries(acceptedRequests)) {
     const statuses = readStatuses(await exchange(targets['the metrics listener']!, bytes(text + scrape)));
-    const isRead = text.startsWith('GET') && !text.includes('Content-Length');
+    const isRead = text.startsWith('GET') && !/Content-Length|Expect/.test(text);
     expect([request, statuses]).toEqual([request, [isRead ? '404' : '405']]);
   }
   const twice = scrape.replace('Connection: close\r\n', '') + scrape;
   expect(readStatuses(await exchange(targets['the metrics listener']!, twice))).toEqual(['200', '200']);
+});
+
+test('slow requests with one credential leave apps with others their share of the gateway', async () => {
+  const ask = (credential: string, path: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: svc.test\r\n${credential}Connection: close\r\n\r\n`;
+  const [one, two] = ['Authorization: Bearer one\r\n', 'X-Api-Key: two\r\n'];
+  const gateway = targets['the gateway of apps']!;
+  const waiting = Array.from({ length: slow.max }, () => exchange(gateway, ask(one, '/api/v1/slow')));
+  await slow.arrived.promise;
+  const statusOf = async (credential: string, path: string) =>
+    readStatuses(await exchange(gateway, ask(credential, path)));
+  expect(await statusOf(one, '/api/v1/more')).toEqual(['503']);
+  for (const [credential, path] of [
+    [two, '/api/v1/more'],
+    ['', '/api/v1/more'],
+    [one, '/oauth/token'],
+  ] as const)
+    expect([credential, path, await statusOf(credential, path)]).toEqual([credential, path, ['200']]);
+  slow.end.resolve();
+  expect(new Set((await Promise.all(waiting)).flatMap(readStatuses))).toEqual(new Set(['200']));
+  expect(await statusOf(one, '/api/v1/more')).toEqual(['200']);
 });
 
 describe('X-Forwarded-For', () => {
@@ -140,14 +173,3 @@ describe('X-Forwarded-For', () => {
     expect(await addressOf('the Unix socket', '198.51.100.1, 203.0.113.7')).toBe('203.0.113.7');
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
-}

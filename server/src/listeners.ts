@@ -8,6 +8,7 @@ import { fail } from './core/problem.ts';
 import { gitPrefix } from './delivery/git-host/paths.ts';
 import { type HttpsServer, openHttpsServer } from './drivers/certificates/https-server.ts';
 import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
+import { appAddress } from './http/client-address.ts';
 import { strictTransportFor } from './http/headers.ts';
 import { listenForMetrics, publishedMetrics } from './http/metrics.ts';
 import { createPassThroughClients } from './http/raw-http/pass-through.ts';
@@ -29,16 +30,12 @@ type Endpoint = Pick<
 /** For connections that are idle when their listener has stopped. */
 const generalGraceMs = 100;
 
-/**
- * The general server on the loopback address, and the listeners that clients connect to: those check every
- * request, answer sites and rows themselves, and pass the rest on.
- */
+/** The listeners check every request, answer sites and rows, and pass the rest on to the general server. */
 export function openFrontDoor(options: ServeOptions) {
   const clients = createPassThroughClients();
   const general = serve({ ...options, host: clients.fallback.hostname, port: 0, clients });
   clients.fallback.port = general.port;
   const { trustedProxies, strictTransport, log } = options;
-  /** Of each listener. */
   const common = { passThroughClients: clients, rows: general.rows, trustedProxies, strictTransport, log };
   return {
     common,
@@ -54,8 +51,6 @@ export function openFrontDoor(options: ServeOptions) {
   };
 }
 
-/** From the range for tests of networks, which no client has. */
-const appAddress = '198.18.0.2';
 /** For an answer to the program that collects metrics. */
 const metricsGraceMs = 2_000;
 
@@ -66,10 +61,7 @@ interface Listeners {
   stop(graceMs: number, how: StopMode): Promise<void>;
 }
 
-/**
- * All ports of the server. One that opens them itself does so at once, so that nothing is set up when a port is in use, and
- * answers 503 until `platform` is there.
- */
+/** Ports open at once, so that nothing is set up when one is in use; they answer 503 until `platform` is there. */
 export async function openListeners(
   config: Config,
   {
@@ -99,7 +91,11 @@ export async function openListeners(
   // Apps in a sandbox use the platform here. They are not local clients, and no proxy speaks for them.
   const gatewayDoor =
     config.runtime.kind === 'process'
-      ? openFrontDoor({ ...handlers, trustedProxies: { includes: () => false } })
+      ? openFrontDoor({
+          ...handlers,
+          trustedProxies: { includes: () => false },
+          inFlightPerCredentialMax: 500,
+        })
       : null;
   const opened: { main?: RawListener; gateway?: RawListener | undefined; metrics?: RawListener | null } = {};
 

@@ -23,8 +23,8 @@ export async function startServer(): Promise<void> {
   const log = worker ? wholeLog.child({ worker: worker.number }) : wholeLog;
   const metrics = createMetrics();
   let signalledAt: number | null = null;
-  /** Null: nothing has asked for it. */
-  let asked: StopMode | null = null;
+  /** Null: no stop was requested. */
+  let stopMode: StopMode | null = null;
   let stop: ((how: StopMode) => Promise<void>) | null = null;
   let stopNow = () => {};
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
@@ -48,7 +48,7 @@ export async function startServer(): Promise<void> {
     const started = await startPlatform(config, log, metrics, listeners.https, {
       supervisor,
       // While another worker takes over, the server as a whole is ready.
-      isEnding: () => asked === 'soon',
+      isEnding: () => stopMode === 'soon',
     });
     platform = started;
     listeners.accept();
@@ -73,11 +73,11 @@ export async function startServer(): Promise<void> {
     // So that the first visitor does not wait for the bundle.
     started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
     // A stop signal arrived during the start.
-    if (asked !== null) await stopAndExit(asked);
+    if (stopMode !== null) await stopAndExit(stopMode);
   } catch (error) {
     if (!(error instanceof ReportedError))
       console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
-    log.debug({ err: error }, 'start');
+    log.debug({ err: error }, 'the server could not start');
     process.exit(1);
   }
 
@@ -94,8 +94,8 @@ export async function startServer(): Promise<void> {
   }
 
   function askToStop(how: StopMode): void {
-    const isFirst = asked === null;
-    asked ??= how;
+    const isFirst = stopMode === null;
+    stopMode ??= how;
     if (isFirst && stop) void stopAndExit(how);
   }
 

@@ -22,7 +22,7 @@ import { openObjectStore } from './drivers/object-store/open-object-store.ts';
 import { openRowDatabase } from './drivers/row-database/row-pool.ts';
 import type { EdgeServices } from './edge/module.ts';
 import { createApi } from './http/api.ts';
-import { createFront, platformHandlers } from './http/front.ts';
+import { createFront, type PathHandler, platformHandlers, under } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
 import { metricsHandlers, publishedMetrics } from './http/metrics.ts';
 import { createCallerLimit } from './http/rate-limit.ts';
@@ -56,11 +56,11 @@ export async function startPlatform(
   const { onStop, onStopping, stopWaiting, stop } = createShutdown(log);
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
-    const database = await (supervisor?.openDatabase() ??
-      openDatabase({ ...config, log: (line) => log.info(line) }));
+    const logDatabase = (detail: string) => log.info({ detail }, 'platform database');
+    const database = await (supervisor?.openDatabase() ?? openDatabase({ ...config, log: logDatabase }));
     onStop(() => database.stop());
     const url = database.controlUrl;
-    await migrate({ url, directory: migrationsDirectory, log: (line) => log.info(line) });
+    await migrate({ url, directory: migrationsDirectory, log: logDatabase });
     const control = openControlDatabase(url, {
       connectionsMax: 20,
       isStarting: true,
@@ -116,12 +116,13 @@ export async function startPlatform(
     const routes = modules.flatMap((module) => module.routes?.(services) ?? []);
     const api = createApi({ ...services, checkAnswers: config.checkAnswers }, routes);
     const isReady = createReadiness(async () => void (await sql`select 1`.execute(db)), isEnding);
-    const handle = createFront([
+    const handlers: PathHandler[] = [
       ...platformHandlers({ baseUrl: config.baseUrl, isReady }),
       ...metricsHandlers(publishedMetrics(metrics, supervisor), config.metrics),
-      { matches: (path) => path.startsWith('/api/v1/'), handle: api },
+      { matches: under('/api/v1/'), limit: 'own', handle: api },
       ...modules.flatMap((module) => module.handlers?.(services) ?? []),
-    ]);
+    ];
+    const handle = createFront(handlers, services);
     control.endStartup();
     const { edge, sites, console, rowsFastPath, rawDatabases } = services;
     return {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { sql } from 'kysely';
 import pino from 'pino';
 import { patientMs } from '../../scripts/patience.ts';
+import { useFixture } from '../../scripts/use-fixture.ts';
 import { type Caller, type MutationCtx, platformTenantId, type TenantAccess } from './core/context.ts';
 import { type Db, openControlDatabase } from './core/db.ts';
 import { migrate, migrationsDirectory } from './core/migrate.ts';
@@ -35,17 +35,15 @@ export async function testDatabase() {
 }
 
 /** A database for one test file: opened before its tests, dropped after them. */
-export function useTestDatabase(): TestDatabase {
-  const database = {} as TestDatabase;
-  beforeAll(async () => void Object.assign(database, await testDatabase()));
-  afterAll(() => database.close());
-  return database;
-}
+export const useTestDatabase = (): TestDatabase => useFixture(testDatabase, (database) => database.close());
 
 /** The subscribers of every module. */
 export const testEvents = collectEvents({ runtime: { kind: 'process' } });
 
 export const silentLog = pino({ level: 'silent' });
+
+/** What use cases need beside a database: effects are queued, not run. */
+export const testDeps = { outbox: rowsOnlyOutbox, log: silentLog, events: testEvents };
 
 export const testRequestInfo: RequestInfo = {
   requestId: 'test',
@@ -112,7 +110,7 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
 ): Promise<{ value: T; result: MutationResult }> {
   let value: T | undefined;
   const { context = {} as C, mode = 'execute', auditTenantId, rows } = options;
-  const base = { db, outbox: rowsOnlyOutbox, caller, requestId: 'test', log: silentLog, events: testEvents };
+  const base = { ...testDeps, db, caller, requestId: 'test' };
   const result = await runMutation(
     { ...base, rows },
     {
@@ -126,6 +124,16 @@ export async function testMutation<T, C extends { tenant?: TenantAccess } = obje
     },
   );
   return { value: value as T, result };
+}
+
+/** Resolves once a statement in this database waits for a lock. */
+export async function untilBlocked(db: Db): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+    if (rows.length > 0) return;
+    await Bun.sleep(2);
+  }
 }
 
 /** `done`, or the code of the Failure; other errors are rethrown. */

@@ -1,24 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BrowserContext, Locator, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page, Request } from 'playwright-core';
+import { TestBrowser } from '../../../server/src/identity/provider/browser-testing.ts';
 import { openChromium } from '../chromium.ts';
 import { type RunningServer, root } from '../server.ts';
 import type { Visitor } from './world.ts';
 
-/** A browser that has signed in through the sign-in page. */
+/** A browser that is signed in. Its cookies come from the sign-in page without the console, which takes long to load. */
 export async function browserOf(
   server: RunningServer,
   visitor: Pick<Visitor, 'email' | 'password'>,
   look: Parameters<typeof openChromium>[0] = { width: 1280, height: 900 },
 ): Promise<BrowserContext> {
+  const signIn = new TestBrowser(server.baseUrl);
+  const { email, password } = visitor;
+  const { status } = await signIn.press(await signIn.open('/login'), 'Sign in', { email, password });
+  if (status !== 200) throw new Error(`${email} could not sign in: ${status}`);
   const browser = await openChromium(look);
-  const page = await browser.newPage();
-  await page.goto(`${server.baseUrl}/login`);
-  await page.getByLabel(/e-mail/i).fill(visitor.email);
-  await page.getByLabel('Password').fill(visitor.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.close();
+  const domain = new URL(server.baseUrl).hostname;
+  const cookies = signIn.cookies.map(({ name, value, path }) => ({ name, value, path, domain }));
+  await browser.addCookies(cookies);
   return browser;
 }
 
@@ -28,6 +29,27 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
   // A page that follows a log never becomes idle.
   await page.waitForLoadState('networkidle', { timeout: 2_500 }).catch(() => {});
+}
+
+/** Whether requests of the page are under way. */
+export function loadingOf(page: Page): () => boolean {
+  const open = new Set<Request>();
+  page.on('request', (request) => open.add(request));
+  page.on('requestfinished', (request) => open.delete(request));
+  page.on('requestfailed', (request) => open.delete(request));
+  return () => open.size > 0;
+}
+
+/** Waits until nothing is loaded and the page has shown what it loaded. */
+export async function idle(page: Page, isLoading: () => boolean): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
+  let isQuiet = false;
+  // A page that follows a log never becomes idle.
+  for (let tries = 0; tries < 50 && !isQuiet; tries++) {
+    const wasQuiet = !isLoading();
+    await page.evaluate(() => new Promise((done) => requestIdleCallback(done, { timeout: 500 })));
+    isQuiet = wasQuiet && !isLoading();
+  }
 }
 
 /** Collects errors and warnings of the page. */
@@ -45,7 +67,7 @@ const source = readFileSync(join(root, 'node_modules', 'axe-core', 'axe.min.js')
 /** The violations of WCAG 2.2 AA and of good practice on the page. */
 export async function violationsOf(page: Page, only?: 'color-contrast'): Promise<string[]> {
   // Evaluated, not loaded: the page's content security policy allows no other script.
-  await page.evaluate(source);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(source);
   return page.evaluate(async (rule) => {
     interface Found {
       id: string;

@@ -14,7 +14,6 @@ import { insertLines } from '../rows.ts';
 import type { Files, RunningServer } from '../server.ts';
 import { newRelease } from '../sites.ts';
 import { until } from '../until.ts';
-import { fillData } from './fill-data.ts';
 
 /** Somebody who can sign in with a browser. */
 export interface Visitor extends Person, PasswordUser {}
@@ -46,39 +45,30 @@ export async function newConsoleTenant(server: RunningServer, name: string): Pro
   return { server, id: id!, slug, admin: ada, member: olga, outsider: max, base: `/api/v1/tenants/${id}` };
 }
 
-/** An organisation with something on every page of the console. */
-export interface ConsoleWorld {
-  server: RunningServer;
-  tenant: Tenant;
-  admin: Visitor;
-  owner: Visitor;
-  member: Visitor;
-  /** A program that runs, with tables, storage and all the rest. */
-  booking: NodeApp;
-  /** Deployments of that program, and the slug of an app of which nothing is deployed yet. */
-  ran: { failedDeployment: string; liveDeployment: string; run: string; draft: string };
-  /** Static files: one release is active, one staged. */
-  handbook: { id: string; slug: string; base: string; activeRelease: string; stagedRelease: string };
-  governed: Governed;
-  published: Published;
-}
+export type ConsoleWorld = Awaited<ReturnType<typeof newConsoleWorld>>;
 
 const post = (by: Person, path: string, body?: unknown) => done(by.call('POST', path, body));
 
-export async function newConsoleWorld(server: RunningServer): Promise<ConsoleWorld> {
-  const tenant = await newConsoleTenant(server, 'Northwind');
-  const { admin, member: owner, outsider: member } = tenant;
+/** The app alone, with its deployments, variables and requests. */
+export async function newBookingApp(tenant: Tenant) {
   const booking = await newNodeApp(tenant, nodeApp('one'));
   await done(
-    owner.call('PATCH', booking.base, {
+    booking.owner.call('PATCH', booking.base, {
       name: 'Room booking',
       summary: 'Rooms, desks and who has them today',
       description: 'Find a free room, take it, give it back. Your calendar is updated.',
     }),
   );
+  return { booking, ran: await fillRun(tenant, booking) };
+}
+
+/** An organisation with something on every page of the console. */
+export async function newConsoleWorld(server: RunningServer) {
+  const tenant = await newConsoleTenant(server, 'Northwind');
+  const { admin, member: owner, outsider: member } = tenant;
+  const { booking, ran } = await newBookingApp(tenant);
   await fillTables(tenant, booking);
   await fillServiceAccounts(booking);
-  const ran = await fillRun(tenant, booking);
   const handbook = await newHandbook(tenant);
   await fillSites(booking);
   const governed = await fillAdmin(tenant);
@@ -163,17 +153,14 @@ async function fillSites({ base, owner }: NodeApp): Promise<void> {
 const page = (title: string, text = title) =>
   `<!doctype html><html lang="en"><title>${title}</title><h1>${text}</h1></html>`;
 
-async function newHandbook(tenant: Tenant): Promise<ConsoleWorld['handbook']> {
+/** Static files: one release is active, one staged. */
+async function newHandbook(tenant: Tenant) {
   const owner = tenant.member;
   const fields = { name: 'Handbook', summary: 'How we work, in one place', deploy_method: 'static' };
   const { id, slug, base: app } = await newApp(tenant, { owner }, fields);
   const base = `${app}/static`;
   const css = 'h1 { color: teal }';
-  const first = {
-    'index.html': page('Handbook'),
-    'style.css': css,
-    'old.html': page('Handbook', 'Old'),
-  };
+  const first = { 'index.html': page('Handbook'), 'style.css': css, 'old.html': page('Handbook', 'Old') };
   const active = await newRelease({ owner, base }, first, { version: '1.0.0', on_finalize: 'deploy' });
   await post(owner, `${base}/site/staging/enable`);
   const second = {
@@ -187,12 +174,7 @@ async function newHandbook(tenant: Tenant): Promise<ConsoleWorld['handbook']> {
 }
 
 /** The ids of what tenant admins manage, one of each. */
-export type Governed = Record<
-  'group' | 'category' | 'connector' | 'preset' | 'policy' | 'grant' | 'request',
-  string
->;
-
-async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
+async function fillAdmin({ base, admin, member }: Tenant) {
   const create = async (path: string, body: object): Promise<string> =>
     (await post(admin, `${base}/${path}`, body)).id;
   const category = await create('categories', {
@@ -245,30 +227,42 @@ async function fillAdmin({ base, admin, member }: Tenant): Promise<Governed> {
     description: 'Everybody who talks to customers',
   });
   await post(admin, `${base}/groups/${group}/members`, { user_id: member.id });
-  await create('grants', {
-    subject_kind: 'group',
-    subject_id: group,
-    connector_id: connector,
-    preset_id: 'reader',
-  });
+  const reader = { connector_id: connector, preset_id: 'reader' };
+  await create('grants', { ...reader, subject_kind: 'group', subject_id: group });
   const request = await post(member, `${base}/grant-requests`, {
-    connector_id: connector,
-    preset_id: 'reader',
+    ...reader,
     scope_resource_paths: ['hr/people'],
     duration_seconds: 8 * 3600,
     reason: 'Check the list of new colleagues',
   });
-  return { group, category, connector, preset, policy, grant, request: request.id };
+  return { group, category, connector, preset, policy, grant, request: request.id as string };
 }
 
-/** The slugs of two published apps, and the ids of requests to publish them. */
-export type Published = Record<
-  'lunch' | 'travel' | 'openReview' | 'approvedReview' | 'rejectedReview',
-  string
->;
+/** A connector whose rows a member can open, some of them masked: the tables of an app of the admin. */
+async function fillData({ base, slug, admin, member }: Tenant): Promise<void> {
+  const app = await post(admin, `${base}/apps`, { name: 'Stock', slug: 'stock' });
+  const columns = ['name:text', 'pieces:int', 'note:text:nullable'];
+  await post(admin, `${base}/apps/${app.id}/tables`, { name: 'items', columns });
+  const items = ['Chair', 'Desk', 'Lamp'].map((name, at) => ({ name, pieces: at * 7, note: 'from Ada' }));
+  await insertLines(admin, `/data/${slug}/stock/items`, items);
+  const source = { name: 'Stock', slug: 'stock', kind: 'tables', app: 'stock' };
+  const connector = await post(admin, `${base}/connectors`, source);
+  const policy = await post(admin, `${base}/access-policies`, {
+    name: 'No notes',
+    connector_id: connector.id,
+    masks: [{ column: 'note', kind: 'redact' }],
+  });
+  await post(admin, `${base}/grants`, {
+    subject_id: member.id,
+    connector_id: connector.id,
+    preset_id: 'reader',
+    policy_ids: [policy.id],
+    expires_at: '2099-01-01T00:00:00Z',
+  });
+}
 
-/** Needs the categories of the tenant. */
-async function fillPeople(tenant: Tenant): Promise<Published> {
+/** The slugs of two published apps, and the ids of requests to publish them. Needs the categories of the tenant. */
+async function fillPeople(tenant: Tenant) {
   const { admin, member: owner, outsider: member } = tenant;
   const newSite = async (fields: { name: string; summary: string; category?: string }) => {
     const app = await newApp(tenant, { owner }, { ...fields, deploy_method: 'static' });
@@ -325,14 +319,13 @@ server.on('request', (request) => console.log(request.method + ' ' + request.url
   };
 }
 
-/** Deployments that failed, are superseded and live; log lines, metrics and variables. */
-async function fillRun(tenant: Tenant, app: NodeApp): Promise<ConsoleWorld['ran']> {
+/**
+ * Deployments that failed, are superseded and live; log lines, metrics and variables; the slug of an app of which nothing is
+ * deployed yet.
+ */
+async function fillRun(tenant: Tenant, app: NodeApp) {
   const { owner } = app;
-  const set = {
-    CALENDAR_URL: 'https://calendar.example.test',
-    SMTP_PASSWORD: 'kept sealed',
-    MODE: 'office',
-  };
+  const set = { CALENDAR_URL: 'https://calendar.example.test', SMTP_PASSWORD: 'kept sealed', MODE: 'office' };
   await done(owner.call('PATCH', `${app.base}/env`, { set }));
   const failedDeployment = await deploy(app, {
     ...talkingApp('one'),
@@ -345,12 +338,10 @@ async function fillRun(tenant: Tenant, app: NodeApp): Promise<ConsoleWorld['ran'
   for (const path of ['/', '/rooms', '/rooms/7', '/desks?day=monday']) await app.ask(path);
   await fillMetrics(tenant, app);
   await done(owner.call('POST', `${app.base}/schedules/clean-up/run`));
-  const { id: run } = await done(
-    owner.call('POST', `${app.base}/runs`, { command: 'node build.js; exit 3' }),
-  );
+  const { id: run } = await post(owner, `${app.base}/runs`, { command: 'node build.js; exit 3' });
   await insertPreview(tenant.server, app.id);
   const draft = await newApp(tenant, { owner }, { name: 'Lunch votes', summary: 'Where to today?' });
-  return { failedDeployment, liveDeployment, run, draft: draft.slug };
+  return { failedDeployment, liveDeployment, run: run as string, draft: draft.slug };
 }
 
 /** Pushes the files, waits until their deployment has ended, and returns its id. */

@@ -53,7 +53,6 @@ export async function nameConnectors<T>(ctx: Ctx, answer: T): Promise<T> {
   });
 }
 
-/** Of one record, a list or a page. */
 async function withNames<T>(
   ctx: Ctx,
   answer: T,

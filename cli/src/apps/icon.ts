@@ -30,22 +30,22 @@ export async function uploadIcon(
   const params = { tenantID: await resolveTenant(ctx), app };
   const body = { content_type: image.type, variant };
   const sign = async () => (await ctx.client()).call(signIcon, { params, body });
-  return withUploadAddress((seen) =>
+  return withUploadUrl((seen) =>
     carryOut(ctx, {
       preview: async () => ({ dry_run: true, ...seen(await sign()) }),
       execute: async (plan) => {
-        const { plan: announced, ...address } = await sign();
+        const { plan: announced, ...upload } = await sign();
         if (plan !== undefined && plan !== announced.fingerprint) throw planStaleError();
-        const icon = await sendIcon(ctx, { address, bytes, plan });
-        return { value: uploadResult(address, announced.target.name, icon) };
+        const icon = await sendIcon(ctx, { upload, bytes, plan });
+        return { value: uploadResult(upload, announced.target.name, icon) };
       },
     }),
   );
 }
 
-function uploadResult(address: Omit<SignedUpload, 'plan'>, app: string, icon: z.output<typeof Icon>) {
+function uploadResult(upload: Omit<SignedUpload, 'plan'>, app: string, icon: z.output<typeof Icon>) {
   const { app_id, size, width, height, sha256 } = icon;
-  return { ...address, uploaded: true, app, app_id, size, width, height, sha256 };
+  return { ...upload, uploaded: true, app, app_id, size, width, height, sha256 };
 }
 
 export async function preCreateIcon(
@@ -57,25 +57,25 @@ export async function preCreateIcon(
   if (tenantID === undefined) throw usageError('--pre-create requires --tenant.');
   const input = { params: { tenantID }, body: { slug, content_type: type, variant } };
   const sign = async () => (await ctx.client()).call(endpoint, input);
-  return withUploadAddress((seen) =>
+  return withUploadUrl((seen) =>
     carryOut(ctx, {
       preview: async () => ({ dry_run: true, ...seen(await sign()) }),
       execute: async (plan) => {
-        const { plan: announced, ...address } = await sign();
+        const { plan: announced, ...upload } = await sign();
         if (plan !== undefined && plan !== announced.fingerprint) throw planStaleError();
-        return { value: { ...address, uploaded: false, slug } };
+        return { value: { ...upload, uploaded: false, slug } };
       },
     }),
   );
 }
 
-export async function withUploadAddress(
+export async function withUploadUrl(
   carryOut: (seen: (signed: SignedUpload) => SignedUpload) => Promise<Result>,
 ): Promise<Result> {
   let signed: SignedUpload | undefined;
-  const result = await carryOut((given) => {
-    signed = given;
-    return given;
+  const result = await carryOut((answer) => {
+    signed = answer;
+    return answer;
   });
   const { text } = result;
   if (signed === undefined || text === undefined) return result;
@@ -90,21 +90,21 @@ export async function withUploadAddress(
 export async function sendIcon(
   ctx: Ctx,
   {
-    address,
+    upload,
     bytes,
     plan,
   }: {
-    address: { put_url: string; icon_url: string; content_type: string };
+    upload: { put_url: string; icon_url: string; content_type: string };
     bytes: Uint8Array<ArrayBuffer>;
     plan: string | undefined;
   },
 ): Promise<z.output<typeof Icon>> {
-  const headers = { 'content-type': address.content_type, ...(plan !== undefined && { 'if-plan': plan }) };
-  const response = await request(ctx, address.put_url, { method: 'PUT', headers, body: bytes });
+  const headers = { 'content-type': upload.content_type, ...(plan !== undefined && { 'if-plan': plan }) };
+  const response = await request(ctx, upload.put_url, { method: 'PUT', headers, body: bytes });
   const body: unknown = await response.json().catch(() => {
-    throw new UnexpectedAnswerError(response.status, address.icon_url, response.headers.get('x-request-id'));
+    throw new UnexpectedAnswerError(response.status, upload.icon_url, response.headers.get('x-request-id'));
   });
-  if (!response.ok) throw answerError(response, address.icon_url, body);
+  if (!response.ok) throw answerError(response, upload.icon_url, body);
   return body as z.output<typeof Icon>;
 }
 

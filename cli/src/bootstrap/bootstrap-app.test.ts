@@ -6,7 +6,7 @@ import { bootstrapSteps } from '@svc/contract/bootstrap.ts';
 import { answerOf, problem, type Seen } from '../../testing/answers.ts';
 import { type FakeGitHost, issueCodes, issuedCode, secretCode } from '../../testing/fake-git-host.ts';
 import { useFakeServer } from '../../testing/fake-server.ts';
-import { newFolder, type RunOptions } from '../../testing/run-svc.ts';
+import { interruptWhen, newFolder, type RunOptions } from '../../testing/run-svc.ts';
 import type { RunRecord } from './watch-run.ts';
 
 const server = useFakeServer();
@@ -229,20 +229,20 @@ describe('svc apps bootstrap', () => {
     askable();
     const ran = await run(['bootstrap', '--resume-last', '--execute', '--json']);
     expect([ran.exit, JSON.parse(ran.out)]).toMatchObject([11, { status: 'pending', run_id: id }]);
-    expect(host.asked).toHaveLength(1);
+    expect(host.polledCodes).toHaveLength(1);
   });
 
   test('on a terminal waits for the approval, then for the run', async () => {
     needsApproval = true;
     host.polls = ['pending', 'linked'];
     const ran = await bootstrap(['--execute', '--watch'], { terminal: true });
-    expect([ran.exit, host.asked.length]).toEqual([0, 2]);
+    expect([ran.exit, host.polledCodes.length]).toEqual([0, 2]);
   });
 
   test('starts with an approved code from another machine', async () => {
     needsApproval = true;
     const ran = await bootstrap(['--execute', '--device-code', 'mine', '--json']);
-    expect([ran.exit, JSON.parse(ran.out).approval, host.asked]).toEqual([0, null, ['mine']]);
+    expect([ran.exit, JSON.parse(ran.out).approval, host.polledCodes]).toEqual([0, null, ['mine']]);
     const only = await run(['bootstrap', '--device-code', 'mine', '--execute', '--json']);
     expect([only.exit, JSON.parse(only.out).status]).toEqual([0, 'linked']);
   });
@@ -251,7 +251,7 @@ describe('svc apps bootstrap', () => {
     needsApproval = true;
     expect((await bootstrap([])).exit).toBe(0);
     const ran = await run(['bootstrap', '--device-code', secretCode]);
-    expect([ran.exit, (ran.out + ran.err).includes(secretCode), host.asked]).toEqual([0, false, []]);
+    expect([ran.exit, (ran.out + ran.err).includes(secretCode), host.polledCodes]).toEqual([0, false, []]);
     expect([host.issued, kept()]).toEqual([0, null]);
   });
 });
@@ -287,7 +287,7 @@ describe('watching a run', () => {
 
   test('exits with 130 at Ctrl-C, and reports that the run continues', async () => {
     looks = [runAt('running', 2)];
-    const ran = await watch([], { interrupt: (stop) => setTimeout(stop, 100) });
+    const ran = await watch([], { interrupt: interruptWhen(({ err }) => err.includes(bootstrapSteps[2])) });
     expect(ran.exit).toBe(130);
     expect(ran.err).toContain('The run continues on the server.');
     expect(ran.err).toContain(`svc apps bootstrap-cancel ${id} --execute`);

@@ -106,10 +106,10 @@ export async function approveRun(
   const scope = await codeScope(ctx);
   const code = await storeIssuedCode(ctx, scope, approval, { purpose: 'bootstrap', runId: run.id });
   if (!(await ctx.io.isTerminal('stderr'))) {
-    const goOn = `After the approval: ${resumeLine(ctx, code)}`;
+    const resumeHint = `After the approval: ${resumeLine(ctx, code)}`;
     // The table output prints the line itself; the JSON output contains the code for --device-code.
-    if (ctx.globals.format !== 'table') ctx.say(goOn);
-    const text = `Run ${run.id} needs your approval at the git host.\n${goOn}\n`;
+    if (ctx.globals.format !== 'table') ctx.say(resumeHint);
+    const text = `Run ${run.id} needs your approval at the git host.\n${resumeHint}\n`;
     return { waits: { text: () => text, exit: 11 } };
   }
   await waitForApproval(ctx, scope, code, null);

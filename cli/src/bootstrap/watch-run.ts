@@ -152,7 +152,7 @@ function stepLine(step: Step, now: Date, style: Style & { width: number }): stri
   return `${stepMark(step, style)} ${truncate(text, Math.max(1, style.width - 4), style)}`;
 }
 
-/** Not negative, because the clocks may differ. */
+/** Negative spans count as 0, because the clocks of server and client may differ. */
 function secondsText({ started_at, ended_at }: Step, now: Date): string {
   const end = ended_at === null ? now.getTime() : Date.parse(ended_at);
   return `${Math.max(0, Math.round((end - Date.parse(started_at ?? '')) / 1000))}s`;

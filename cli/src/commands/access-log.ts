@@ -1,4 +1,4 @@
-import { accessLogDaysKept, accessLogPerPageMax, listAccessLog } from '@svc/contract/access-log.ts';
+import { accessLogPerPageMax, accessLogRetentionDays, listAccessLog } from '@svc/contract/access-log.ts';
 import { defineCommand } from '../command.ts';
 import { accessLogView } from '../views/access.ts';
 
@@ -7,7 +7,7 @@ export const accessLog = defineCommand({
   summary: 'List reads of governed data, newest first: who read what',
   description:
     'For tenant admins; owners of a connector see the entries of their connector with --connector. Entries name columns and ' +
-    `count rows, and never contain values. They are kept for ${accessLogDaysKept} days.`,
+    `count rows, and never contain values. They are stored for ${accessLogRetentionDays} days.`,
   kind: 'read',
   flags: {
     user: { type: 'string', placeholder: 'user', summary: 'Only this reader, by id or e-mail address' },

@@ -8,8 +8,8 @@ export const accessPreview = defineCommand({
   words: 'access preview',
   summary: 'Show what a person sees of a table, and why',
   description:
-    'Each column as clear, masked or hidden with the policy that says so, the filter in words, visible of all rows, and ' +
-    'five rows as the person sees them, as far as you may see them yourself. For admins; owners preview the tables of ' +
+    'Shows which columns are clear, masked or hidden and by which policy, the filter in words, how many of all rows are visible, ' +
+    'and five rows as the person sees them, as far as you may see them yourself. For admins; owners preview the tables of ' +
     'their app or connector, and everybody their own access. --policy-file tries a policy without saving it: one with the ' +
     'id or name of a stored policy in its place, a new one as if the grants of the person named it.',
   kind: 'read',
@@ -33,7 +33,7 @@ export const accessPreview = defineCommand({
     via: {
       type: 'enum',
       values: previewVia,
-      summary: 'For a table of an app: inside the app, or in the console and here (app)',
+      summary: 'For a table of an app: as seen in the app, or in the console and on the command line (app)',
     },
     'policy-file': {
       type: 'string',

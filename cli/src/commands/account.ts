@@ -169,7 +169,7 @@ export const sessionsRevoke = defineCommand({
   kind: 'mutate',
   positionals: [{ name: 'session', summary: 'Session id, from svc sessions list' }],
   endpoint: revokeSession,
-  examples: { '7Hq2mXc0 --execute': 'Sign out a lost laptop' },
+  examples: { '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --execute': 'Sign out a lost laptop' },
 });
 
 export const patsList = defineCommand({

@@ -77,12 +77,12 @@ export const tablesColumnsUpdate = defineCommand({
     'on-delete': {
       type: 'enum',
       values: deleteActions,
-      summary: 'Of a reference: what happens when the row that it refers to is deleted',
+      summary: 'For references: what happens when the row that is referred to is deleted',
     },
-    min: { type: 'string', placeholder: 'value', summary: 'Least value of numbers, dates and times' },
-    max: { type: 'string', placeholder: 'value', summary: 'Greatest value' },
-    'min-length': { type: 'string', placeholder: 'n', summary: 'Least number of characters or items' },
-    'max-length': { type: 'string', placeholder: 'n', summary: 'Greatest number of characters or items' },
+    min: { type: 'string', placeholder: 'value', summary: 'Minimum of numbers, dates and times' },
+    max: { type: 'string', placeholder: 'value', summary: 'Maximum of numbers, dates and times' },
+    'min-length': { type: 'string', placeholder: 'n', summary: 'Minimum number of characters or items' },
+    'max-length': { type: 'string', placeholder: 'n', summary: 'Maximum number of characters or items' },
     pattern: { type: 'string', placeholder: 'regex', summary: 'Regular expression that texts must match' },
   },
   check: ({ flags }) => {

@@ -8,7 +8,7 @@ const settingOutput = objectSchema({
 });
 const keyPositional = { name: 'key', summary: 'Name of the setting', values: configKeys } as const;
 const about =
-  'profile: the one in use; base-url and tenant: of that profile; output: how tables look (table, wide).';
+  'The settings are profile (the active profile), base-url and tenant (of the active profile) and output (table or wide).';
 const view = { columns: ['key', 'value', 'from'] };
 
 export const configList = defineCommand({

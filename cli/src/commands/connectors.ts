@@ -18,12 +18,12 @@ import { connectorTableView, connectorView } from '../views/access.ts';
 
 const connectorPositional = { name: 'connector', summary: 'Connector id or slug' } as const;
 
-/** Where the data are, and how to log in there. */
+/** Address of the database server and its login. */
 const connectionFlags = {
   host: { type: 'string', placeholder: 'host', summary: 'Host name or IP address of the database server' },
   port: { type: 'integer', min: 1, max: 65_535, summary: 'Its port (5432 for postgres, 3306 for mysql)' },
   database: { type: 'string', placeholder: 'name', summary: 'Database to open' },
-  username: { type: 'string', placeholder: 'name', summary: 'Login; one that can only read is best' },
+  username: { type: 'string', placeholder: 'name', summary: 'Login, preferably with read access only' },
   'password-stdin': {
     type: 'boolean',
     summary: 'Read the password from standard input; it is stored encrypted and never shown',
@@ -36,7 +36,7 @@ const connectionFlags = {
   'ca-file': {
     type: 'string',
     placeholder: 'path',
-    summary: 'Certificate authority of the server, in PEM format; an empty value: those of the system',
+    summary: 'Certificate authority of the server, in PEM format; empty for those of the system',
   },
   app: { type: 'string', placeholder: 'app', summary: 'App whose tables a connector of kind tables opens' },
 } as const satisfies Flags;
@@ -94,7 +94,7 @@ export const connectorsCreate = defineCommand({
   words: 'connectors create',
   summary: 'Register a data connector',
   description:
-    'Without --host the connector is only a name that grants refer to. People read its tables by grants; being an admin is not enough.',
+    'Without --host the connector is only a name that grants refer to. Reading its tables needs a grant, for admins too.',
   kind: 'mutate',
   positionals: [{ name: 'slug', optional: true, summary: 'Short name for commands; same as --slug' }],
   flags: {
@@ -156,7 +156,7 @@ export const connectorsUpdate = defineCommand({
       excludes: ['read-only'],
       summary: 'Let grants with insert, update or delete change rows',
     },
-    'read-only': { type: 'boolean', summary: 'Let nobody change rows' },
+    'read-only': { type: 'boolean', summary: 'Reject all changes of rows' },
   },
   check: ({ flags }) => checkAnyField(flags),
   endpoint: updateConnector,

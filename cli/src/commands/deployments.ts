@@ -124,7 +124,7 @@ export const deploymentsWait = defineCommand({
   description:
     'Exits with 0 when it is live (or was, and has been superseded), with 9 if it failed, was canceled or skipped, ' +
     'or was rejected in its review, with 11 if a person must review it first, and with 10 if --timeout passes. The deployment continues then, and ' +
-    'after Ctrl-C. Of a failed one the last lines of the build log are shown. ' +
+    'after Ctrl-C. If it failed, the last lines of the build log are shown. ' +
     deployCredential,
   kind: 'read',
   credential: 'login_or_pat',

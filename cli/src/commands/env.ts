@@ -7,7 +7,7 @@ const environmentFlag = {
   environment: {
     type: 'enum',
     values: envEnvironments,
-    summary: 'Of the app itself, or of the previews of its branches (production)',
+    summary: 'production: the app itself; preview: the previews of its branches (production)',
   },
 } as const;
 

@@ -68,8 +68,8 @@ export const gitHostReposDelete = defineCommand({
   words: 'git-host repos delete',
   summary: 'Delete a repository of the built-in git host',
   description:
-    'For those who created it or own an app that is connected to it. Commits and branches are lost; apps stay as they ' +
-    'are live. Repositories of other git hosts are deleted there.',
+    'Allowed for its creator and for owners of a connected app. Commits and branches are lost; live apps are not ' +
+    'affected. Repositories of other git hosts are deleted there.',
   kind: 'mutate',
   positionals: [{ name: 'repository', summary: 'Repository, as owner/name' }],
   check: ({ positionals }) =>

@@ -60,7 +60,7 @@ export const grantsRequest = defineCommand({
     },
   }),
   view: grantRequestView,
-  settle: async (ctx, result) => {
+  finish: async (ctx, result) => {
     if (ctx.mutation.mode !== 'execute') return result;
     const { id, status, decision_reason } = Object(result.value) as Record<string, unknown>;
     ctx.note(

@@ -41,7 +41,7 @@ export const grantsTables = defineCommand({
   input: ({ flags }) => ({ query: { connector: flags.connector } }),
   view: grantedTableView,
   examples: {
-    '--all': 'List every table within reach',
+    '--all': 'List every table that your grants open',
     '--connector warehouse --json': 'List the tables of one connector with their columns, as JSON',
   },
 });
@@ -143,7 +143,7 @@ export const grantsCreate = defineCommand({
       placeholder: 'path',
       summary: `schema or schema/table, at most ${scopeEntriesMax}`,
     },
-    reason: { type: 'string', summary: 'Reason, for later readers' },
+    reason: { type: 'string', summary: 'Reason, stored in the audit log' },
     'expires-at': { type: 'time', summary: 'Expiry time, RFC 3339', excludes: ['expires-in'] },
     'expires-in': { type: 'duration', min: '1s', summary: 'Lifetime, such as 12h or 30d' },
   },
@@ -194,7 +194,7 @@ export const grantsRevoke = defineCommand({
   summary: 'Permanently revoke a grant',
   kind: 'mutate',
   positionals: [{ name: 'grant', summary: 'Grant id' }],
-  flags: { reason: { type: 'string', summary: 'Reason, for later readers' } },
+  flags: { reason: { type: 'string', summary: 'Reason, stored in the audit log' } },
   endpoint: revokeGrant,
   input: ({ flags }) => ({ body: flags.reason === undefined ? undefined : { reason: flags.reason } }),
   examples: {

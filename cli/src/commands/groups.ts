@@ -43,7 +43,7 @@ export const groupsCreate = defineCommand({
   words: 'groups create',
   summary: 'Create a group (tenant admins)',
   description:
-    'Members of a group have the grants, table grants and invitations to apps that were given to it. Groups of an ' +
+    'Members of a group get its grants, table grants and invitations to apps. Groups of an ' +
     'identity provider are created by SCIM or at sign-in, not here.',
   kind: 'mutate',
   positionals: [{ name: 'name', summary: 'Short name: 2 to 63 of a-z, 0-9 and -' }],

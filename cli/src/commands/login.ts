@@ -52,9 +52,9 @@ export const whoamiCommand = defineCommand({
   output: async () => (await import('../session/login.ts')).whoamiOutput,
   present: (ctx, { credential, tenants, ...user }) =>
     ctx.session().then(async ({ baseUrl, profile, tenant }) => {
-      const said = ctx.globals.tenant ?? (await tenantOfFolder(ctx));
-      const asked = said ?? tenant?.id ?? (tenants.length === 1 ? tenants[0]?.id : undefined);
-      const active = tenants.find(({ id, slug }) => id === asked || slug === asked);
+      const selected = ctx.globals.tenant ?? (await tenantOfFolder(ctx));
+      const requested = selected ?? tenant?.id ?? (tenants.length === 1 ? tenants[0]?.id : undefined);
+      const active = tenants.find(({ id, slug }) => id === requested || slug === requested);
       return {
         user,
         tenant: active === undefined ? null : { id: active.id, slug: active.slug, name: active.name },

@@ -5,7 +5,7 @@ export const openCommand = defineCommand({
   words: 'open',
   summary: 'Open an app, or a page of the console, in the browser',
   description:
-    'Without words opens the app, or its page in the console if it is not running. A word names a page of the app ' +
+    'Without an argument it opens the app, or its page in the console if it is not running. A word names a page of the app ' +
     `(${wordsOf('app')}), a page of the tenant (${wordsOf('tenant')}), or console, git, staging; tables, deployments, ` +
     'releases and review may be followed by a name or an id. Any other word is an app, and may precede the words of ' +
     'its page; app <app> names an app whose slug is such a word. The URL is printed, and opened only if standard ' +

@@ -88,15 +88,15 @@ export const policiesDelete = defineCommand({
 
 export const policiesWarnings = defineCommand({
   words: 'policies warnings',
-  summary: 'List enabled policies that close a table they do not fit, cover no table, or narrow nothing',
+  summary: 'List enabled policies that block a table they do not fit, cover no table, or limit nothing',
   kind: 'read',
   flags: {
     connector: {
       type: 'string',
       placeholder: 'connector',
-      summary: 'Only of policies for this connector, by id or slug',
+      summary: 'Only policies for this connector, by id or slug',
     },
-    policy: { type: 'string', placeholder: 'policy', summary: 'Only of this policy, by id or name' },
+    policy: { type: 'string', placeholder: 'policy', summary: 'Only this policy, by id or name' },
     ...pageFlags,
   },
   endpoint: listPolicyWarnings,

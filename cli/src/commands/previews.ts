@@ -10,7 +10,7 @@ const previewPositional = {
 
 export const previewsList = defineCommand({
   words: 'previews list',
-  summary: 'List the previews of branches, the latest push first',
+  summary: 'List the previews of branches, newest push first',
   description:
     'A push to a branch that matches previews.branches in the svc.yaml of the connected branch creates a preview: its own ' +
     'host, rows and variables. It is removed with the branch, or when there was no push for previews.ttl.',
@@ -24,8 +24,7 @@ export const previewsList = defineCommand({
 export const previewsShow = defineCommand({
   words: 'previews show',
   summary: 'Show the preview of a branch',
-  description:
-    'Its id stands for it in other commands: svc logs --app <id>, svc deployments list --app <id>.',
+  description: 'Use its id as --app in other commands: svc logs --app <id>, svc deployments list --app <id>.',
   kind: 'read',
   positionals: [previewPositional],
   flags: appFlag,
@@ -65,13 +64,25 @@ export const previewsOpen = defineCommand({
 export const previewsRedeploy = defineCommand({
   words: 'previews redeploy',
   summary: 'Build and deploy the newest commit of the branch again',
-  description: `For example after svc env set --environment preview. ${deployCredential}`,
+  description:
+    'For example after svc env set --environment preview. The command waits like svc deploy, with the same exit codes: 9 ' +
+    `if it failed, 10 if --timeout passes. ${deployCredential}`,
   kind: 'mutate',
+  credential: 'login_or_pat',
+  timeoutDefault: '20m',
   positionals: [previewPositional],
-  flags: appFlag,
-  endpoint: redeployPreview,
-  view: previewView,
-  examples: { 'feature-login --app pet-shop --execute': 'Deploy it again' },
+  flags: { ...appFlag, detach: { type: 'boolean', summary: 'Do not wait for the deployment' } },
+  calls: `${redeployPreview.method} ${redeployPreview.path}`,
+  run: async (ctx, { positionals, flags }) => {
+    const { redeploy } = await import('../deploy/deploy-app.ts');
+    const { preview } = positionals;
+    return redeploy(ctx, { app: flags.app, preview, until: flags.detach ? 'started' : 'ended' });
+  },
+  output: async () => (await import('@svc/contract/previews.shapes.ts')).Preview,
+  examples: {
+    'feature-login --app pet-shop --execute': 'Deploy it again, and wait',
+    'feature-login --app pet-shop --execute --detach': 'Only start it',
+  },
 });
 
 export const previewsDelete = defineCommand({

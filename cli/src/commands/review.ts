@@ -66,7 +66,7 @@ export const publishCommand = defineCommand({
     body: flagFields(flags, 'visibility', 'deployment-id', 'note'),
   }),
   view: publicationView,
-  settle: async (ctx, result) => {
+  finish: async (ctx, result) => {
     if (ctx.mutation.mode !== 'execute') return result;
     const { id, changed, status, reason } = Object(result.value) as Record<string, unknown>;
     if (status === 'approved') {
@@ -89,7 +89,7 @@ export const publishCommand = defineCommand({
 
 export const reviewList = defineCommand({
   words: 'review list',
-  summary: 'List what waits for a review: publications, promotions and deployments',
+  summary: 'List publications, promotions and deployments that wait for a review',
   description: 'For tenant admins. Newest first.',
   kind: 'read',
   flags: {
@@ -116,7 +116,7 @@ export const reviewList = defineCommand({
 
 const reviewRead = {
   description:
-    'The request, what visitors see now, what they would see, the changed files, and the URL where owners and reviewers ' +
+    'Shows the request, what visitors see now, what they would see, the changed files, and the URL where owners and reviewers ' +
     'can open it. For the owners of the app and tenant admins.',
   kind: 'read',
   ...requestTarget,

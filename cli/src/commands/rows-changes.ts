@@ -139,7 +139,7 @@ export const rowsRestore = defineCommand({
   words: 'rows restore',
   summary: 'Restore a deleted row, or all rows that a request has deleted or updated',
   description:
-    'A row gets its id and its owner again. With --request-id, everything that this request did is undone, or nothing if a row has ' +
+    'The row keeps its id and its owner. With --request-id, everything that this request did is undone, or nothing if a row has ' +
     `changed since. svc rows history and svc rows trash show request ids. ${rowsCredential}`,
   kind: 'mutate',
   credential: 'login_or_pat',

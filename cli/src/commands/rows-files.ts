@@ -22,11 +22,15 @@ export const rowsUpload = defineCommand({
   flags: {
     ...appFlag,
     'from-file': { type: 'string', required: true, placeholder: 'path', summary: 'The file' },
-    name: { type: 'string', placeholder: 'name', summary: 'Name of the file in the row (its own)' },
+    name: {
+      type: 'string',
+      placeholder: 'name',
+      summary: 'Name of the file in the row (name of the local file)',
+    },
     'content-type': {
       type: 'string',
       placeholder: 'type',
-      summary: 'Media type (by the name of the file)',
+      summary: 'Media type (by file extension)',
     },
   },
   run: async (ctx, { flags, positionals: { table, id, column } }) => {

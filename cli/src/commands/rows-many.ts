@@ -52,7 +52,7 @@ const rowIds = { type: 'array', items: {} } as const;
 export const rowsUpdateMany = defineCommand({
   words: 'rows update-many',
   summary: 'Update columns of all rows that match a filter',
-  description: `All rows change or none. Rows that you may not change are left out. ${rowsCredential}`,
+  description: `All rows change or none. Rows that you may not change are skipped. ${rowsCredential}`,
   kind: 'mutate',
   credential: 'login_or_pat',
   calls: `${updateRows.method} ${updateRows.path}`,
@@ -115,7 +115,7 @@ function isJson(text: string): boolean {
 export const rowsDeleteMany = defineCommand({
   words: 'rows delete-many',
   summary: 'Permanently delete all rows that match a filter',
-  description: `All rows are deleted or none. Rows that you may not delete are left out. ${rowsCredential}`,
+  description: `All rows are deleted or none. Rows that you may not delete are skipped. ${rowsCredential}`,
   kind: 'mutate',
   credential: 'login_or_pat',
   calls: `${deleteRows.method} ${deleteRows.path}`,

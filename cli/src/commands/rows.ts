@@ -59,11 +59,7 @@ export const rowsList = defineCommand({
   },
   check: ({ flags }) => checkFilters(flags),
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const begin: QueryPair[] = flags.cursor === undefined ? [] : [['cursor', flags.cursor]];
     const query = [...rowQuery(flags), ...begin];
     const limit = flags.limit ?? (flags.all ? Number.POSITIVE_INFINITY : undefined);
@@ -102,11 +98,7 @@ export const rowsGet = defineCommand({
     },
   },
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const { body, headers } = await rows.call({ of: { id: positionals.id }, query: rowQuery(flags) });
     const row = body as Record<string, unknown>;
     const value = flags['with-etag'] ? { etag: headers.get('etag'), row } : row;
@@ -131,11 +123,7 @@ export const rowsInsert = defineCommand({
   oneRequired: [['data', 'from-file']],
   run: async (ctx, { flags, positionals }) => {
     const body = await readRowData(ctx, flags);
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     return changeRow(ctx, rows, { method: 'POST', body }, (answer) => rowsResult(ctx, answer.body, []));
   },
   output: rowOutput,
@@ -165,11 +153,7 @@ export const rowsUpdate = defineCommand({
   oneRequired: [['data', 'from-file']],
   run: async (ctx, { flags, positionals }) => {
     const body = await readRowData(ctx, flags);
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const etag = flags['if-match'];
     const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': quoted(etag) };
     const call = { method: 'PATCH', of: { id: positionals.id }, body, headers } as const;
@@ -197,11 +181,7 @@ export const rowsDelete = defineCommand({
   positionals: [tablePositional, idPositional],
   flags: sourceFlags,
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const call = { method: 'DELETE', of: { id: positionals.id } } as const;
     return changeRow(ctx, rows, call, () => ({ value: { deleted: true, id: positionals.id } }));
   },
@@ -229,11 +209,7 @@ export const rowsCount = defineCommand({
   },
   check: ({ flags }) => checkFilters(flags),
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const mode: QueryPair[] = flags.mode === undefined ? [] : [['count', flags.mode]];
     const { body } = await rows.call({ of: 'count', query: [...rowQuery(flags), ...mode] });
     return { value: body, text: () => `${(body as { count: number }).count}\n` };
@@ -282,11 +258,7 @@ export const rowsAggregate = defineCommand({
   },
   check: ({ flags }) => checkFilters(flags),
   run: async (ctx, { flags, positionals }) => {
-    const rows = await openRows(ctx, {
-      app: flags.app,
-      connector: flags.connector,
-      table: positionals.table,
-    });
+    const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const pairs = Object.entries({ cursor: flags.cursor, page: flags.page, per_page: flags['per-page'] });
     const paging = pairs.flatMap(([name, value]): QueryPair[] =>
       value === undefined || (flags.all && name === 'per_page') ? [] : [[name, String(value)]],

@@ -123,7 +123,7 @@ export const schedulesRuns = defineCommand({
 
 export const schedulesRun = defineCommand({
   words: 'schedules run',
-  summary: 'Run a schedule now, beside its times',
+  summary: 'Run a schedule now, in addition to its times',
   description:
     'The output is shown as it comes, and the exit code of its command is the exit code of this one; 9 if a POST request of the ' +
     'schedule fails. Ctrl-C (exit 130) does not stop the run.',

@@ -30,7 +30,7 @@ export const tablesAccessGet = defineCommand({
 const who = (summary: string) => ({ type: 'string', placeholder: 'who,…', summary }) as const;
 
 const ruleFlags = {
-  preset: { type: 'enum', values: accessPresets, summary: 'Rules to start from; otherwise the present ones' },
+  preset: { type: 'enum', values: accessPresets, summary: 'Rules to start from (the current rules)' },
   read: who('Who may read rows'),
   insert: who('Who may insert rows'),
   update: who('Who may update rows'),
@@ -49,7 +49,7 @@ export const tablesAccessSet = defineCommand({
   description:
     'Each rule is a list of alternatives: any (whoever may use the app), own (the row belongs to the caller), ' +
     "role:<name>, app (the app's own identity), none, or a filter such as region=eq.@me.region. The rules hold for " +
-    'people who come through the app and for the app itself; owners see and change all rows here and in the console.',
+    'people who use the app and for the app itself; owners see and change all rows here and in the console.',
   kind: 'mutate',
   positionals: [tablePositional],
   flags: { ...appFlag, ...ruleFlags },

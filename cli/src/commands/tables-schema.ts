@@ -14,13 +14,13 @@ import { inputName } from '../inputs/files.ts';
 import { resolveTenant } from '../session/tenant.ts';
 import { appliedTablesView } from '../views/tables.ts';
 
-const summary = 'Make the tables of an app as svc.yaml says';
+const summary = 'Change the tables of an app to match svc.yaml';
 const applyOptions = {
   description:
     'The file has tables (columns, indexes, owner_column, description and access of each) and roles. The change is one ' +
-    'transaction. `was` of a table or a column renames it. What the file does not name stays, unless --prune drops it. ' +
+    'transaction. A table or a column with `was` is renamed. What the file does not name is not changed, unless --prune drops it. ' +
     'Steps that lose values are marked in the plan and need --allow-destructive. With --check nothing changes, and the ' +
-    'exit code is 6 if the tables are not as the file says.',
+    'exit code is 6 if the tables differ from the file.',
   kind: 'mutate',
   calls: `${describeCall(applyTables)}, with --check ${describeCall(checkTables)}`,
   flags: {
@@ -123,7 +123,7 @@ async function nearestManifest(ctx: Ctx): Promise<string> {
 
 export const tablesExport = defineCommand({
   words: 'tables export',
-  summary: 'Print the tables of an app with their columns and rules, as svc.yaml has them',
+  summary: 'Print the tables of an app with their columns and rules, in the format of svc.yaml',
   kind: 'read',
   flags: appFlag,
   calls: `${exportTables.method} ${exportTables.path}`,

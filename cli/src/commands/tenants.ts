@@ -38,7 +38,7 @@ export const tenantsUpdate = defineCommand({
   summary: "Change the tenant's name, the tier limit, required reviews or the second factor",
   description:
     'Apps with a larger tier keep it until another is chosen; the preview shows how many there are. ' +
-    '--review-deployments says which running apps need a review of each new deployment before it goes live: ' +
+    '--review-deployments sets which running apps need a review of each new deployment before it goes live: ' +
     'those with visibility internet, all that are not private, or none (off). --invite-only-people-max lets apps with few ' +
     'invited people become invite_only without a review.',
   kind: 'mutate',

@@ -23,7 +23,7 @@ export const schemaCommand = defineCommand({
   words: 'schema',
   summary: "List all commands, or print the JSON Schema of a command's input and output",
   description:
-    'Without words: every command with its kind (read; change, which previews without --execute; local), arguments ' +
+    'Without words: every command, as JSON unless stdout is a terminal, with its kind (read; change, which previews without --execute; local), arguments ' +
     'and the fields of its output, and the grammars of values as patterns of JSON Schema.',
   kind: 'local',
   positionals: [{ name: 'words', summary: 'Words of the command', optional: true, repeated: true }],
@@ -48,9 +48,8 @@ export const schemaCommand = defineCommand({
   run: async (ctx, { positionals }) => {
     if (positionals.words.length === 0) {
       const value = await (await import('../output/command-list.ts')).commandList();
-      if (ctx.globals.format === 'table' || ctx.globals.format === 'csv')
-        return { value: value.commands, view: { columns: ['command', 'kind', 'summary'] } };
-      return { value };
+      if (!(await isForPeople(ctx))) return { value, text: () => `${JSON.stringify(value, null, 2)}\n` };
+      return { value: value.commands, view: { columns: ['command', 'kind', 'summary'] } };
     }
     const found = await ctx.findCommand(positionals.words);
     const { commandSchema } = await import('../output/command-schema.ts');
@@ -58,10 +57,17 @@ export const schemaCommand = defineCommand({
     return { value, text: () => `${JSON.stringify(value, null, 2)}\n` };
   },
   examples: {
-    '--json': 'List all commands, for programs',
+    '': 'List all commands: a table on a terminal, otherwise JSON',
     'grants create': 'Print the schema of grants create',
   },
 });
+
+/** A table on a terminal, or where one is asked for. */
+async function isForPeople({ io, globals }: Ctx): Promise<boolean> {
+  const { format, wide, columns } = globals;
+  if (format !== 'table') return format === 'csv';
+  return wide !== undefined || columns !== undefined || io.isTerminal('stdout');
+}
 
 export const exitCodesCommand = defineCommand({
   words: 'exit-codes',
@@ -81,7 +87,7 @@ export const exitCodesCommand = defineCommand({
 export const versionCommand = defineCommand({
   words: 'version',
   summary: 'Print the versions of svc and of the server',
-  description: 'The server is asked for at most 2 s. svc --version is short for svc version --client.',
+  description: 'Waits at most 2 s for the server to answer. svc --version is short for svc version --client.',
   kind: 'local',
   output: objectSchema(
     {
@@ -127,7 +133,7 @@ async function serverVersion(ctx: Ctx): Promise<{ base_url: string; version: str
     const found: unknown = answer.ok ? Reflect.get(Object(await answer.json()), 'version') : null;
     const theirs = typeof found === 'string' ? sanitize(found) : null;
     if (theirs === null)
-      ctx.note(`The server at ${base_url} does not tell its version; it may be older than svc.`);
+      ctx.note(`The server at ${base_url} does not report its version; it may be older than svc.`);
     else if (theirs !== version)
       ctx.note(
         `svc ${version} and the server ${theirs} differ. Install that of the server: curl -fsSL ${base_url}/install | sh`,

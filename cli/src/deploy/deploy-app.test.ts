@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { patientMs } from '../../../scripts/patience.ts';
 import { problem } from '../../testing/answers.ts';
 import { useFakeServer } from '../../testing/fake-server.ts';
-import { folderWith, type RunOptions } from '../../testing/run-svc.ts';
+import { folderWith, interruptWhen, type RunOptions } from '../../testing/run-svc.ts';
 
 const server = useFakeServer();
 const id = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c';
@@ -243,6 +243,28 @@ describe('svc deploy', () => {
   });
 });
 
+describe('svc previews redeploy', () => {
+  const redeploy = (...args: string[]) =>
+    svc(['previews', 'redeploy', 'feature', '--app', 'shop', '--execute', ...args]);
+
+  test('shows the build log and prints the preview once its deployment is live', async () => {
+    const ran = await redeploy('--json');
+    expect([ran.exit, ran.err]).toEqual([0, expect.stringMatching(/one\n.*two\n/s)]);
+    expect(JSON.parse(ran.out)).toMatchObject({ deployment: { id, state: 'live' }, live: true });
+    const followed = server.seen.find(({ path }) => path.endsWith(`/deployments/${id}/logs`));
+    expect(followed?.path).toContain(`/apps/${id}/`);
+  });
+
+  test('exits with 9 if the build fails, and does not wait with --detach', async () => {
+    const failure = { code: 'build_failed', step: 'build', detail: 'npm run build ended with exit code 1' };
+    faked.ended = { state: 'failed', failure };
+    const ran = await redeploy();
+    expect([ran.exit, ran.err]).toEqual([9, expect.stringContaining('exit code 1')]);
+    server.seen = [];
+    expect([(await redeploy('--detach')).exit, requests()]).toEqual([0, ['POST redeploy']]);
+  });
+});
+
 describe('svc logs --follow', () => {
   test('prints lines as they arrive, as JSON Lines, until the log ends', async () => {
     faked.pages = [{ texts: ['one'] }, { texts: [] }, { texts: ['two'], ended: true }];
@@ -257,7 +279,7 @@ describe('svc logs --follow', () => {
 
   test('ends silently at Ctrl-C', async () => {
     faked.pages = [{ texts: ['one'] }, 'silent'];
-    const interrupt = (stop: () => void) => void setTimeout(stop, 200);
+    const interrupt = interruptWhen(({ out }) => out.includes('one'));
     const ran = await svc(['logs', '--app', 'shop', '--follow'], { interrupt });
     expect([ran.exit, ran.err, ran.out]).toEqual([130, '', expect.stringContaining('one')]);
   });

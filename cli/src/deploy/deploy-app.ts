@@ -1,11 +1,15 @@
 import {
   createDeployment,
+  getDeployment,
   grantSourceUpload,
   restartApp,
   rollbackDeployment,
 } from '@svc/contract/deployments.ts';
 import type { Preview } from '@svc/contract/plan.ts';
+import type { Preview as BranchPreview } from '@svc/contract/previews.shapes.ts';
+import { redeployPreview } from '@svc/contract/previews.ts';
 import { objectSumHeader } from '@svc/contract/storage.ts';
+import type { z } from 'zod';
 import type { Result } from '../command.ts';
 import type { Ctx } from '../context.ts';
 import { CliError } from '../framework/errors.ts';
@@ -15,7 +19,7 @@ import { planStaleError } from '../session/problems.ts';
 import { request, signedUrlError } from '../session/request.ts';
 import { resolveTenant } from '../session/tenant.ts';
 import { isTransient, pause } from '../session/waiting.ts';
-import { deploymentView } from '../views/delivery.ts';
+import { deploymentView, previewView } from '../views/delivery.ts';
 import { findDeploymentId } from './find-deployment.ts';
 import { type DeploymentRecord, followDeployment } from './follow-deployment.ts';
 import { type PackedFolder, packFolder } from './pack-folder.ts';
@@ -130,6 +134,27 @@ async function followed(
 ): Promise<Result> {
   if (ctx.mutation.mode === 'preview' || until === 'started') return result;
   return followDeployment(ctx, { tenantID, app, deployment: result.value as DeploymentRecord, log: 'shown' });
+}
+
+/** The result is the preview, also when its deployment failed. */
+export async function redeploy(
+  ctx: Ctx,
+  { app, preview, until }: { app: string; preview: string; until: Until },
+): Promise<Result> {
+  const tenantID = await resolveTenant(ctx);
+  const params = { tenantID, app, preview };
+  const result = await mutate(ctx, redeployPreview, { params }, { view: previewView });
+  if (ctx.mutation.mode === 'preview' || until === 'started') return result;
+  const queued = result.value as z.output<typeof BranchPreview>;
+  if (queued.deployment === null) return result;
+  const of = { tenantID, app: queued.id };
+  const deployment = await (await ctx.client()).call(getDeployment, {
+    params: { ...of, deployment: queued.deployment.id },
+  });
+  const ended = await followDeployment(ctx, { ...of, deployment, log: 'shown' });
+  const { id, seq, state } = ended.value as DeploymentRecord;
+  const value = { ...queued, deployment: { id, seq, state }, live: queued.live || state === 'live' };
+  return { ...ended, value, view: previewView };
 }
 
 const retriesMax = 6;

@@ -156,14 +156,18 @@ export interface DeploymentOutcome {
   note: string | null;
 }
 
-type FailureCode = NonNullable<DeploymentRecord['failure']>['code'];
+type Failure = NonNullable<DeploymentRecord['failure']>;
 
-const failureAdvice: Partial<Record<FailureCode, (id: string, of: string) => string>> = {
+const failureAdvice: Partial<Record<Failure['code'], (id: string, of: string, failed: Failure) => string>> = {
   source_unavailable: (_, of) => `Check --ref and the repository; svc apps git status ${of} shows it.`,
   health_check_failed: (id, of) => `svc logs ${of} --deployment ${id} shows the log of the app.`,
   release_timeout: (id, of) => `svc logs ${of} --deployment ${id} shows the log of the app.`,
-  runtime_unsupported: () =>
-    'Ask the operator which runtime is in use (SVC_RUNTIME), or use another deploy method.',
+  runtime_unsupported: (_, of, { step, detail }) => {
+    if (step !== 'detect') return `Deploy it again: svc deploy ${of} --execute`;
+    return detail.includes('Dockerfile')
+      ? 'Add a start command to svc.yaml, such as start: node server.js, and deploy again; then no Dockerfile is needed. Containers need SVC_RUNTIME=docker, which only the operator can set.'
+      : 'Change what the message names and deploy again; only the operator can choose another runtime (SVC_RUNTIME).';
+  },
   lost: (_, of) => `Deploy it again: svc deploy ${of} --execute`,
   internal: (id) => `Report the deployment id ${id} to the operator.`,
 };
@@ -182,7 +186,7 @@ export function deploymentOutcome(
       const why = failure === null ? 'unknown reason' : failure.detail.replace(/\.$/, '') || failure.code;
       const at = failure === null ? '' : ` at ${failure.step}`;
       const still = before === 'live' ? ' The previous deployment is still live.' : '';
-      const next = failure === null ? undefined : failureAdvice[failure.code]?.(id, of);
+      const next = failure === null ? undefined : failureAdvice[failure.code]?.(id, of, failure);
       const failed = new WorkFailedError(
         failure?.code ?? 'internal',
         `${name} failed${at}: ${why}.${still}`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { useFakeServer } from '../../testing/fake-server.ts';
-import { newFolder } from '../../testing/run-svc.ts';
+import { interruptWhen, newFolder } from '../../testing/run-svc.ts';
 
 const server = useFakeServer();
 
@@ -25,7 +25,7 @@ test('following a log that stays empty explains that first', async () => {
   answerWith({ deploy_method: 'static', deployment_status: 'deployed' });
   const ran = await server.svc(['logs', '--app', 'shop', '--follow'], {
     cwd: newFolder(),
-    interrupt: (stop) => setTimeout(stop, 100),
+    interrupt: interruptWhen(({ err }) => err.includes('static site')),
   });
   expect([ran.exit, ran.err]).toEqual([130, expect.stringContaining('static site')]);
 });

@@ -28,6 +28,7 @@ describe('the source in a folder', () => {
       '.env': 's',
       '.env.local': 's',
       '.env.example': 'x',
+      'b/.env.schema': 'x',
       'b/.env.production': 's',
       '.git/config': '',
       'node_modules/x/y.js': '',
@@ -35,7 +36,13 @@ describe('the source in a folder', () => {
       'b/c.js': '',
     });
     const { entries, leftOut } = walkSource(folder);
-    expect(entries.map(({ path }) => path)).toEqual(['.env.example', '.npmrc', 'a.js', 'b/c.js']);
+    expect(entries.map(({ path }) => path)).toEqual([
+      '.env.example',
+      '.npmrc',
+      'a.js',
+      'b/.env.schema',
+      'b/c.js',
+    ]);
     expect(leftOut).toEqual([
       '.env',
       '.env.local',

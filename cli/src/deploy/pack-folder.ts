@@ -7,12 +7,11 @@ import { sourceBytesMax, sourceUnpackedBytesMax } from '@svc/contract/deployment
 import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
 import type { Ctx } from '../context.ts';
 import { usageError } from '../framework/errors.ts';
-import { sanitize } from '../framework/text.ts';
 import { fileUnreadableError } from '../inputs/files.ts';
 import { findManifestIn } from '../manifest/defaults.ts';
 import { formatBytes } from '../output/progress.ts';
 import { rejectionError } from '../session/problems.ts';
-import { fileIdentity } from '../static/site-files.ts';
+import { fileIdentity, noteExcluded } from '../static/site-files.ts';
 import { type SourceEntry, walkSource } from './walk-source.ts';
 
 export interface PackedFolder {
@@ -20,8 +19,6 @@ export interface PackedFolder {
   sha256: string;
   files: number;
 }
-
-const leftOutShownMax = 10;
 
 export async function packFolder(ctx: Ctx, folder: string): Promise<PackedFolder> {
   const absolutePath = resolve(ctx.io.cwd(), folder);
@@ -31,7 +28,7 @@ export async function packFolder(ctx: Ctx, folder: string): Promise<PackedFolder
   if (!entry.isDirectory())
     throw usageError(`${folder} is not a folder.`, 'Pass the folder with the source.');
   const { entries, leftOut } = walkSource(absolutePath, { named: await buildFileNames(absolutePath) });
-  if (leftOut.length > 0) ctx.note(leftOutNote(leftOut));
+  noteExcluded(ctx, leftOut);
   if (entries.length === 0)
     throw rejectionError('validation_failed', {
       detail: `${folder} contains no source.`,
@@ -71,12 +68,6 @@ function tooLargeError(folder: string, size: number, most: number): Error {
     detail: `${folder} contains at least ${formatBytes(size)} of source; the limit is ${formatBytes(most)}.`,
     next: 'Exclude other files with .svcignore.',
   });
-}
-
-function leftOutNote(leftOut: readonly string[]): string {
-  const more = leftOut.length - leftOutShownMax;
-  const shown = leftOut.slice(0, leftOutShownMax).map(sanitize).join(', ');
-  return `Excluded: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
 const chunkBytes = 256 * 1024;

@@ -41,7 +41,12 @@ export async function runCommand(
   const params = { tenantID: await resolveTenant(ctx), app };
   const client = await ctx.client();
   const body = { command: commandLine(words), timeout_seconds };
-  const run = await client.call(createRun, { params, body }, { idempotencyKey: crypto.randomUUID() });
+  ctx.io.allowAfterInterrupt(createMsMax + 2 * stopMsMax);
+  ctx.signal.throwIfAborted();
+  // Ctrl-C and --timeout do not end this request: without its answer, a running command could not be stopped.
+  const signal = AbortSignal.timeout(createMsMax);
+  const idempotencyKey = crypto.randomUUID();
+  const run = await client.call(createRun, { params, body }, { idempotencyKey, signal });
   return followRun(ctx, params, run).catch((cause: unknown) => stopRun(ctx, { params, run, cause }));
 }
 
@@ -99,6 +104,7 @@ function runOutcome(run: RunRecord, { app }: AppParams): Pick<Result, 'exit' | '
   }
 }
 
+const createMsMax = 60_000;
 const stopMsMax = 20_000;
 
 /** At Ctrl-C the command is canceled. At the end of --timeout the server ends it, which has the same limit. */

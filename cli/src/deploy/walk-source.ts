@@ -25,7 +25,7 @@ export function walkSource(
 ): WalkedSource {
   const entries: SourceEntry[] = [];
   const leftOut: string[] = [];
-  const odd: ProblemItem[] = [];
+  const invalid: ProblemItem[] = [];
   const walk = (absolutePath: string, at: string, above: readonly FolderRules[]): void => {
     const names = readNames(absolutePath);
     const lists = [...above, ...readRules(absolutePath, at, names)];
@@ -50,7 +50,7 @@ export function walkSource(
       else if (entry.isSymbolicLink() && staysInside(path, readlinkSync(here)))
         entries.push({ kind: 'link', path, target: readlinkSync(here) });
       else if (entry.isSymbolicLink())
-        odd.push({
+        invalid.push({
           field: path,
           code: 'invalid_path',
           detail: 'is a link to a target outside of the folder',
@@ -59,11 +59,15 @@ export function walkSource(
     }
   };
   walk(folder, '', []);
-  if (odd.length > 0)
+  if (invalid.length > 0)
     throw rejectionError('invalid_path', {
-      detail: countText(odd.length, 'link points outside of the folder', 'links point outside of the folder'),
+      detail: countText(
+        invalid.length,
+        'link points outside of the folder',
+        'links point outside of the folder',
+      ),
       next: 'Replace the links with files, or exclude them with .svcignore.',
-      items: odd,
+      items: invalid,
     });
   return { entries, leftOut };
 }
@@ -84,7 +88,8 @@ function tooManyFilesError(folder: string): Error {
 }
 
 const neverSent = /^(?:\.git|\.hg|\.svn|node_modules|\.env(?:\..*)?|\.envrc|\.DS_Store)$/i;
-const envSamples = /^\.env\.(?:example|sample|template|dist)$/i;
+/** Made to be shared: they name variables and contain no secrets. */
+const envSamples = /^\.env\.(?:example|sample|template|dist|schema|defaults)$/i;
 /** Files that the build reads are sent even if .dockerignore excludes them. */
 const readByBuild = new Set<string>([
   ...manifestFileNames,

@@ -13,9 +13,9 @@ const pauseMsMax = 10_000;
 
 export async function checkDomain(
   ctx: Ctx,
-  { app, domain, until }: { app: string; domain: string; until: 'answered' | 'settled' },
+  { app, domain, until }: { app: string; domain: string; until: 'checked-once' | 'decided' },
 ): Promise<Result> {
-  if (until === 'answered') {
+  if (until === 'checked-once') {
     const params = { tenantID: await resolveTenant(ctx), app, domain };
     const found = await (await ctx.client()).call(verifyDomain, { params });
     if (found.status === 'pending')

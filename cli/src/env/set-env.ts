@@ -20,14 +20,14 @@ export async function setEnv(
   {
     app,
     environment,
-    ...asked
+    ...input
   }: EnvInput & { app: string; environment: (typeof envEnvironments)[number] | undefined },
 ): Promise<Result> {
-  const set = await readVariables(ctx, asked);
+  const set = await readVariables(ctx, input);
   if (Object.keys(set).length === 0) throw usageError('No variable to set.');
   const params = { tenantID: await resolveTenant(ctx), app };
   return mutate(
-    redactValues(ctx, asked.pairs),
+    redactValues(ctx, input.pairs),
     changeEnv,
     { params, body: { set, environment } },
     {
@@ -83,8 +83,8 @@ export function checkName(name: string): string {
 /** Ignores names that the platform provides, which are common in such files. */
 async function readEnvFile(ctx: Ctx, path: string): Promise<Record<string, string>> {
   const all = Object.entries(parseEnv(await readInputText(ctx, path, { bytesMax: fileBytesMax })));
-  const given = all.filter(([name]) => envNamesReserved.test(name)).map(([name]) => name);
-  if (given.length > 0) ctx.note(`Ignored, because the platform provides them: ${given.join(', ')}.`);
+  const reserved = all.filter(([name]) => envNamesReserved.test(name)).map(([name]) => name);
+  if (reserved.length > 0) ctx.note(`Ignored, because the platform provides them: ${reserved.join(', ')}.`);
   return Object.fromEntries(
     all
       .filter(([name]) => !envNamesReserved.test(name))

@@ -127,12 +127,13 @@ async function positionalValues(
   find: (name: string) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   const names = flagNames(flags);
-  const places = rest.filter((word, at) => {
+  const typedCount = rest.filter((word, at) => {
     const before = rest[at - 1];
     return !looksLikeFlag(word) && (before === undefined || !takesValue(flags, names, before));
   }).length;
   const positionals = command.positionals ?? [];
-  const positional = positionals[places] ?? (positionals.at(-1)?.repeated ? positionals.at(-1) : undefined);
+  const positional =
+    positionals[typedCount] ?? (positionals.at(-1)?.repeated ? positionals.at(-1) : undefined);
   if (positional === undefined) return [];
   if (positional.values === undefined) return find(positional.name);
   return positional.values.map((value) => [value, positional.summary]);

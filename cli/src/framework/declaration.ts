@@ -16,7 +16,7 @@ export interface Declaration<
   oneRequired?: readonly (readonly string[])[];
   check?(args: Args<F, P>): string | undefined;
   timeoutDefault?: string;
-  /** What follows the words on the line typed, and what that does. */
+  /** Keys are arguments to type after the words of the command; values describe what that line does. */
   examples?: Readonly<Record<string, string>>;
 }
 

@@ -43,7 +43,7 @@ export const clientCodes = {
   config_unreadable: { exit: 1, title: 'Invalid configuration file' },
   config_not_writable: { exit: 1, title: 'The configuration file cannot be written' },
   profile_not_found: { exit: 5, title: 'No such profile' },
-  schema_differs: { exit: 6, title: 'The tables are not as the file says' },
+  schema_differs: { exit: 6, title: 'The tables differ from the file' },
   profile_exists: { exit: 6, title: 'The profile already exists' },
   file_unreadable: { exit: 2, title: 'The file cannot be read' },
   file_exists: { exit: 6, title: 'The file already exists' },

@@ -21,18 +21,24 @@ export interface Io {
   /** Asks without showing what is typed. */
   password(question: string, signal: AbortSignal): Promise<string>;
   onInterrupt(stop: () => void): void;
+  /** How long a command may still work after Ctrl-C. A second one always ends it. */
+  allowAfterInterrupt(ms: number): void;
 }
 
 /**
  * Avoids modules that start slowly: loading node:fs takes as long as the rest of a command, process.stdout or node:tty
  * three times as long. So output goes through Bun.write, and node:tty is loaded only for character devices.
  */
-export function realIo(argv: readonly string[], env: Env, onInterrupt: Io['onInterrupt']): Io {
+export function realIo(
+  argv: readonly string[],
+  env: Env,
+  interrupts: Pick<Io, 'onInterrupt' | 'allowAfterInterrupt'>,
+): Io {
   bypassProxyForLoopback(env);
   return {
     argv,
     env,
-    onInterrupt,
+    ...interrupts,
     out: writeOut,
     err: writeErr,
     cwd: () => process.cwd(),

@@ -75,14 +75,14 @@ export function pad(text: string, width: number): string {
 export function truncate(text: string, width: number, style: Style): string {
   if (textWidth(text) <= width) return text;
   const mark = style.unicode ? '…' : '...';
-  let taken = '';
+  let fitting = '';
   let room = Math.max(0, width - mark.length);
   for (const { segment } of segmenter().segment(text)) {
     room -= textWidth(segment);
     if (room < 0) break;
-    taken += segment;
+    fitting += segment;
   }
-  return taken + mark;
+  return fitting + mark;
 }
 
 export function wrap(text: string, width: number): string[] {

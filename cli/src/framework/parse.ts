@@ -188,13 +188,13 @@ function readPositionals(
   const values: Record<string, string | string[] | undefined> = {};
   let next = 0;
   for (const positional of command.positionals ?? []) {
-    const taken = positional.repeated ? tokens.slice(next) : tokens.slice(next, next + 1);
-    next += taken.length;
-    if (taken.length === 0 && !positional.optional) {
+    const texts = positional.repeated ? tokens.slice(next) : tokens.slice(next, next + 1);
+    next += texts.length;
+    if (texts.length === 0 && !positional.optional) {
       throw usageError(`<${positional.name}> is missing: ${positional.summary}.`);
     }
-    for (const text of taken) checkPositional(positional, text);
-    values[positional.name] = positional.repeated ? taken : taken[0];
+    for (const text of texts) checkPositional(positional, text);
+    values[positional.name] = positional.repeated ? texts : texts[0];
   }
   const extra = tokens[next];
   if (extra !== undefined) throw usageError(`${JSON.stringify(extra)} is one argument too many.`);

@@ -12,7 +12,7 @@ export interface Report {
   };
 }
 
-/** With `json` one line, so that a reader finds it after any progress lines. */
+/** JSON is a single line, so that programs find it after any progress lines. */
 export function renderReport({ problem }: Report, format: 'json' | 'text'): string {
   return format === 'json' ? `${JSON.stringify(problem)}\n` : reportText(problem);
 }

@@ -94,7 +94,7 @@ describe('svc apps git connect', () => {
       expect([host.issued, server.seen.some(isBegin), stored()]).toEqual([0, false, null]);
       isInstalled = true;
       const env = { SVC_GIT_HOST_DEVICE_CODE: 'left over' };
-      expect([(await connect(['--execute', flag], { env })).exit, host.asked]).toEqual([0, []]);
+      expect([(await connect(['--execute', flag], { env })).exit, host.polledCodes]).toEqual([0, []]);
     },
   );
 
@@ -132,7 +132,7 @@ describe('svc apps git connect', () => {
     expect([codes.exit, (codes.out + codes.err).includes(secretCode)]).toEqual([0, false]);
     for (const { path, query } of server.seen.filter(({ method }) => method === 'POST'))
       expect([path, query.get('dry_run')]).toEqual([path, 'true']);
-    expect([host.asked, stored()]).toEqual([[], null]);
+    expect([host.polledCodes, stored()]).toEqual([[], null]);
   });
 
   test('that changes nothing reports that', async () => {
@@ -158,7 +158,7 @@ describe('svc apps git connect', () => {
         [0, true, false],
       );
     }
-    expect([host.issued, host.asked, stored()]).toEqual([0, [], null]);
+    expect([host.issued, host.polledCodes, stored()]).toEqual([0, [], null]);
   });
 });
 

@@ -62,14 +62,14 @@ describe('svc git-host link', () => {
       expires_at: '2031-05-01T12:15:00.000Z',
     });
     const modes = [file(), folder()].map((path) => statSync(path).mode & 0o777);
-    expect([modes, host.asked]).toEqual([[0o600, 0o700], []]);
+    expect([modes, host.polledCodes]).toEqual([[0o600, 0o700], []]);
   });
 
   test('on a terminal waits for the approval', async () => {
     host.polls = ['pending', 'html', 'pending', 'linked'];
     const ran = await link([], { terminal: true });
     expect([ran.exit, ran.out]).toEqual([0, 'Your account ann at https://git.example is linked.\n']);
-    expect([ran.err, host.asked.length, files()]).toEqual([shown, 4, []]);
+    expect([ran.err, host.polledCodes.length, files()]).toEqual([shown, 4, []]);
   });
 
   test('never prints the device code on standard error, even with --verbose', async () => {
@@ -87,7 +87,7 @@ describe('svc git-host link', () => {
     host.polls = ['pending'];
     const ran = await link([], {
       terminal: true,
-      interrupt: interruptWhen(() => host.asked.length > 0),
+      interrupt: interruptWhen(() => host.polledCodes.length > 0),
     });
     expect(ran.exit).toBe(130);
     expect(ran.err).toContain('can still be approved');
@@ -116,12 +116,16 @@ describe('svc git-host link --resume-last', () => {
     await link();
     askable();
     const pending = await link(['--resume-last']);
-    expect([pending.exit, pending.err.startsWith(shown), host.asked]).toEqual([11, true, [secretCode]]);
+    expect([pending.exit, pending.err.startsWith(shown), host.polledCodes]).toEqual([11, true, [secretCode]]);
     askable();
     const linked = await link(['--resume-last', '--json']);
-    expect([linked.exit, JSON.parse(linked.out).account.login, host.asked.length]).toEqual([0, 'ann', 2]);
+    expect([linked.exit, JSON.parse(linked.out).account.login, host.polledCodes.length]).toEqual([
+      0,
+      'ann',
+      2,
+    ]);
     const none = await link(['--resume-last']);
-    expect([none.exit, host.asked.length, host.issued]).toEqual([5, 2, 1]);
+    expect([none.exit, host.polledCodes.length, host.issued]).toEqual([5, 2, 1]);
     expect(none.err).toContain('no_device_code');
   });
 
@@ -130,7 +134,7 @@ describe('svc git-host link --resume-last', () => {
     await link();
     const until = Date.parse(stored().next_poll_at);
     const ran = await link(['--resume-last', '--json']);
-    expect([ran.exit, JSON.parse(ran.out).status, host.asked.length]).toEqual([0, 'linked', 1]);
+    expect([ran.exit, JSON.parse(ran.out).status, host.polledCodes.length]).toEqual([0, 'linked', 1]);
     expect(Date.now()).toBeGreaterThanOrEqual(until);
     expect(ran.err).toBe('Waiting 1s for the polling interval of the git host.\n');
   });
@@ -144,7 +148,7 @@ describe('svc git-host link --resume-last', () => {
       host.intervalSeconds = 60;
       await link();
       const ran = await link(['--resume-last', ...flags], options);
-      expect([ran.exit, host.asked, files().length]).toEqual([exit, [], 1]);
+      expect([ran.exit, host.polledCodes, files().length]).toEqual([exit, [], 1]);
       expect(ran.err).toContain('Resume with svc git-host link --resume-last');
     },
   );
@@ -152,7 +156,7 @@ describe('svc git-host link --resume-last', () => {
   test('polls at once if the clock was set back', async () => {
     await link();
     change({ next_poll_at: '2999-01-01T00:00:00.000Z' });
-    expect([(await link(['--resume-last'])).exit, host.asked.length]).toEqual([0, 1]);
+    expect([(await link(['--resume-last'])).exit, host.polledCodes.length]).toEqual([0, 1]);
   });
 
   test('stores a longer polling interval', async () => {
@@ -196,7 +200,7 @@ describe('svc git-host link --resume-last', () => {
     host.also = ({ path }) =>
       path.endsWith('/tenants/other') ? Response.json({ id: 'another-id', slug: 'other' }) : undefined;
     expect((await link(['--resume-last', '--profile', 'one', '--tenant', 'other'])).exit).toBe(5);
-    expect(host.asked).toEqual([]);
+    expect(host.polledCodes).toEqual([]);
     expect((await link(['--resume-last', '--profile', 'one'])).exit).toBe(0);
   });
 });
@@ -206,7 +210,7 @@ describe('--wait-approval', () => {
     host.polls = ['pending', 'html', 'linked'];
     await link();
     const ran = await link(['--resume-last', '--wait-approval', '6s']);
-    expect([ran.exit, host.asked.length]).toEqual([0, 3]);
+    expect([ran.exit, host.polledCodes.length]).toEqual([0, 3]);
   });
 
   test('that times out exits with 10 and keeps the code', async () => {
@@ -216,7 +220,7 @@ describe('--wait-approval', () => {
     const ran = await link(['--resume-last', '--wait-approval', '6s']);
     expect([ran.exit, files().length]).toEqual([10, 1]);
     expect(ran.err).toContain('not approved within 6s');
-    expect(host.asked.length).toBeWithin(1, 8);
+    expect(host.polledCodes.length).toBeWithin(1, 8);
   });
 
   test('is limited by a shorter --timeout', async () => {
@@ -248,14 +252,14 @@ describe('--device-code', () => {
     change({ next_poll_at: new Date(Date.now() + 300).toISOString() });
     const again = await link(['--device-code', 'from-elsewhere']);
     expect([again.exit, again.err.includes('Waiting 1s for the polling interval')]).toEqual([0, true]);
-    expect([host.asked, host.issued]).toEqual([['from-elsewhere', 'from-elsewhere'], 0]);
+    expect([host.polledCodes, host.issued]).toEqual([['from-elsewhere', 'from-elsewhere'], 0]);
   });
 
   test('in the environment is overridden by --resume-last', async () => {
     await link();
     const env = { SVC_GIT_HOST_DEVICE_CODE: 'left over' };
     const ran = await link(['--resume-last'], { env });
-    expect([ran.exit, host.asked]).toEqual([0, [secretCode]]);
+    expect([ran.exit, host.polledCodes]).toEqual([0, [secretCode]]);
     const both = await link(['--resume-last', '--device-code', 'abc'], { env });
     expect([both.exit, both.err.includes('cannot be combined')]).toEqual([2, true]);
   });
@@ -293,7 +297,7 @@ describe('the stored code', () => {
     askable();
     spoil();
     const ran = await link(['--resume-last']);
-    expect([ran.exit, host.asked, ran.err.includes('ignored')]).toEqual([5, [], true]);
+    expect([ran.exit, host.polledCodes, ran.err.includes('ignored')]).toEqual([5, [], true]);
     expect(ran.err).not.toContain(secretCode);
   });
 
@@ -307,7 +311,7 @@ describe('the stored code', () => {
     symlinkSync(away, path);
     const before = readFileSync(away, 'utf8');
     const read = await link(['--resume-last']);
-    expect([read.exit, read.err.includes('is a symbolic link'), host.asked]).toEqual([5, true, []]);
+    expect([read.exit, read.err.includes('is a symbolic link'), host.polledCodes]).toEqual([5, true, []]);
     const wrote = await link();
     expect([wrote.exit, wrote.err.includes('The code is not stored')]).toEqual([11, true]);
     expect(readFileSync(away, 'utf8')).toBe(before);

@@ -91,7 +91,8 @@ async function detectServing(files: SourceFiles): Promise<Detected> {
   }
   if (settings.release_command !== null) {
     manifest.release = settings.release_command;
-    const reason = 'Procfile names the release command';
+    const named = found.find(({ says }) => says === 'names the release command');
+    const reason = named ? `${named.file} ${named.says}` : because;
     evidence.push({ key: 'release', value: settings.release_command, because: reason });
   }
   if (settings.start_command !== null) {

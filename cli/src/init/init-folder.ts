@@ -78,7 +78,7 @@ async function readText(path: string): Promise<string | null> {
   return file.text().catch(() => null);
 }
 
-/** From git's own file: running git could run what the repository configures. */
+/** Reads git's own file: running git could run what the repository configures. */
 async function readOrigin(folder: string): Promise<string | null> {
   const text = (await readText(join(folder, '.git', 'config'))) ?? '';
   const section = /^\[remote "origin"\]\s*\n((?:(?!\[).*\n?)*)/m.exec(text)?.[1] ?? '';

@@ -14,19 +14,19 @@ import { type Style, tint } from '../framework/text.ts';
 import { detectStyle } from '../output/render.ts';
 import type { NewApp } from './new-app.ts';
 
-export async function askNewApp(ctx: Ctx, given: NewApp, tenant: string): Promise<NewApp> {
+export async function askNewApp(ctx: Ctx, known: NewApp, tenant: string): Promise<NewApp> {
   if (!(await ctx.io.isTerminal('stdin')) || !(await ctx.io.isTerminal('stderr'))) {
     throw new CliError('confirmation_required', '--interactive needs a terminal.', {
       next: 'Pass the fields as flags, or with --from-file.',
     });
   }
-  const app: NewApp = { ...given };
-  const ask = (message: string, field: Field, standard?: string, judgeAtEnd?: ValidateOnSubmit) =>
+  const app: NewApp = { ...known };
+  const ask = (message: string, field: Field, standard?: string, validateOnSubmit?: ValidateOnSubmit) =>
     askText(ctx, {
       message,
-      judge: (text) => validateField(field, text),
+      validate: (text) => validateField(field, text),
       ...(standard === undefined ? {} : { standard }),
-      ...(judgeAtEnd && { judgeAtEnd }),
+      ...(validateOnSubmit && { validateOnSubmit }),
     });
   const free = (name: 'slug' | 'subdomain') => (text: string) =>
     unavailableReason(ctx, tenant, { [name]: text });
@@ -94,27 +94,27 @@ async function choose<const T extends string>(
 export interface Question {
   message: string;
   standard?: string;
-  judge(text: string): string | undefined;
-  judgeAtEnd?(text: string): Promise<string | undefined>;
+  validate(text: string): string | undefined;
+  validateOnSubmit?(text: string): Promise<string | undefined>;
 }
 
 export async function askText(ctx: Ctx, question: Question): Promise<string> {
   const style = await detectStyle(ctx.io);
   process.once('exit', restoreTerminal);
-  const settled = (typed: string) => (typed === '' ? (question.standard ?? '') : typed);
+  const withDefault = (typed: string) => (typed === '' ? (question.standard ?? '') : typed);
   const prompt = new TextPrompt({
     output: process.stderr,
     signal: ctx.signal,
     ...(question.standard === undefined ? {} : { defaultValue: question.standard }),
     // Keys typed while a promise is pending are lost: await only the server.
     validate: (typed) => {
-      const text = settled(typed ?? '');
-      return question.judge(text) ?? question.judgeAtEnd?.(text);
+      const text = withDefault(typed ?? '');
+      return question.validate(text) ?? question.validateOnSubmit?.(text);
     },
     // Always two lines: the library draws a frame with fewer lines than the previous one incorrectly.
     render() {
       const typed = this.userInput;
-      if (this.state === 'submit') return `${question.message}: ${settled(typed)}\n`;
+      if (this.state === 'submit') return `${question.message}: ${withDefault(typed)}\n`;
       if (this.state === 'cancel') return `${question.message}: ${tint(style, 'dim', typed)}\n`;
       const shown = typed === '' ? defaultText(style, question.standard ?? '') : this.userInputWithCursor;
       const error = this.state === 'error' ? this.error : '';
@@ -124,7 +124,7 @@ export async function askText(ctx: Ctx, question: Question): Promise<string> {
   const answer = await prompt.prompt();
   process.off('exit', restoreTerminal);
   if (isCancel(answer) || answer === undefined) throw notAnsweredError();
-  return settled(answer);
+  return withDefault(answer);
 }
 
 function defaultText(style: Style, standard: string): string {
@@ -133,7 +133,7 @@ function defaultText(style: Style, standard: string): string {
 }
 
 function validationText(style: Style, question: Question, typed: string, error: string): string {
-  const wrong = typed === '' ? error || undefined : (question.judge(typed) ?? (error || undefined));
+  const wrong = typed === '' ? error || undefined : (question.validate(typed) ?? (error || undefined));
   if (wrong !== undefined) return tint(style, 'red', `  ${wrong}`);
   return typed === '' ? '' : tint(style, 'dim', '  ok');
 }

@@ -54,8 +54,8 @@ export function checkAnyField(
   flags: FlagBag,
   counts: (value: unknown) => boolean = isDefined,
 ): string | undefined {
-  const given = Object.entries(flags).filter(([name]) => !Object.hasOwn(mutationFlags, name));
-  return given.some(([, value]) => counts(value)) ? undefined : 'Give at least one field to update.';
+  const fields = Object.entries(flags).filter(([name]) => !Object.hasOwn(mutationFlags, name));
+  return fields.some(([, value]) => counts(value)) ? undefined : 'Give at least one field to update.';
 }
 
 function isDefined(value: unknown): boolean {

@@ -25,9 +25,9 @@ const bomb = Array.from({ length: 8 }, (_, at) =>
 describe.each(creators)('svc %s %s --from-file', (...words) => {
   test.each([
     ['a bomb of aliases', bomb, 'grows too large by its aliases'],
-    ['an alias of itself', 'name: &a [*a]\n', 'holds itself by an alias'],
+    ['an alias of itself', 'name: &a [*a]\n', 'contains itself through an alias'],
     ['an alias of nothing', 'name: *b\n', 'the alias *b stands for nothing before it'],
-    ['two documents', 'name: a\n---\nname: b\n', 'holds more than one document'],
+    ['two documents', 'name: a\n---\nname: b\n', 'contains more than one document'],
     ['very deep lists', '['.repeat(20_000), 'is nested too deeply'],
     ['very deep keys', `${'? '.repeat(500)}x\n`, 'a key must be a text'],
     ['far too much', `name: ${'x'.repeat(1024 * 1024)}\n`, 'is larger than 1024 KiB'],

@@ -1,3 +1,4 @@
+import { isObject } from '@svc/contract/json.ts';
 import { bodyBytesMaxDefault } from '@svc/contract/limits.ts';
 import { yamlFault } from '@svc/contract/yaml-fault.ts';
 import type { Ctx } from '../context.ts';
@@ -26,8 +27,7 @@ export async function parseDocumentText(
   { digits = [] }: DocumentOptions = {},
 ): Promise<Record<string, unknown>> {
   const data = await parse(text, path, new Set(digits));
-  if (typeof data === 'object' && data !== null && !Array.isArray(data))
-    return data as Record<string, unknown>;
+  if (isObject(data)) return data;
   throw usageError(`${inputName(path)} does not contain an object.`);
 }
 

@@ -14,9 +14,9 @@ export type NewApp = Partial<NewAppBody>;
 
 export async function newAppBody(
   ctx: Ctx,
-  input: { given: NewApp; file: string | undefined; ask: 'all' | 'none'; tenant: string },
+  input: { fields: NewApp; file: string | undefined; ask: 'all' | 'none'; tenant: string },
 ): Promise<NewAppBody> {
-  const known = { ...(await fromFile(ctx, input.file)).app, ...withoutUndefined(input.given) };
+  const known = { ...(await fromFile(ctx, input.file)).app, ...withoutUndefined(input.fields) };
   const app =
     input.ask === 'all'
       ? await (await import('./ask-new-app.ts')).askNewApp(ctx, known, input.tenant)
@@ -84,10 +84,10 @@ const sharedKeys: ReadonlySet<string> = new Set(['name', 'storage']);
 function normalizeFields(document: Record<string, unknown>, path: string): NewApp {
   const fields: Record<string, unknown> = {};
   const spelled: Record<string, string> = {};
-  for (const [key, given] of Object.entries(document)) {
+  for (const [key, input] of Object.entries(document)) {
     const plain = key.replaceAll('-', '_');
     const field = plain === 'resource_tier' ? 'resource_preset' : plain;
-    const value = key === 'data-scopes' ? parseScopes(given) : given;
+    const value = key === 'data-scopes' ? parseScopes(input) : input;
     const before = Object.hasOwn(spelled, field) ? spelled[field] : undefined;
     if (before !== undefined && !Bun.deepEquals(fields[field], value))
       throw usageError(

@@ -1,4 +1,5 @@
 import { columnModes, maskKinds } from '@svc/contract/access-policies.ts';
+import { isObject } from '@svc/contract/json.ts';
 import type { Flags, FlagValues } from '../framework/declaration.ts';
 import { usageError } from '../framework/errors.ts';
 import { joinOr } from '../framework/text.ts';
@@ -74,7 +75,7 @@ export function policyBody(
   flags: Partial<FlagValues<typeof policyFlags>>,
   file: Record<string, unknown>,
 ): PolicyBody {
-  const given: Record<keyof PolicyBody, unknown> = {
+  const fields: Record<keyof PolicyBody, unknown> = {
     name: flags.name,
     description: flags.description,
     connector_id: flags.connector,
@@ -86,7 +87,7 @@ export function policyBody(
     enabled: flags.enabled,
     enforced: flags.enforced,
   };
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
   // The server validates the file. The output of `policies get` is accepted: the server's own fields are dropped.
   const own = Object.entries(file).filter(([name]) => !serverFields.has(name));
   return { ...Object.fromEntries(own), ...Object.fromEntries(set) } as PolicyBody;
@@ -111,7 +112,7 @@ export function parseMask(text: string): Mask {
 function parseMaskArgs(json: string): Mask['args'] {
   try {
     const args: unknown = JSON.parse(json);
-    if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as Mask['args'];
+    if (isObject(args)) return args as Mask['args'];
   } catch {
     // Falls through to the error for JSON that is not an object.
   }

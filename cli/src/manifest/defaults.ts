@@ -10,7 +10,7 @@ export interface ManifestDefaults {
 
 const cachedDefaults = new WeakMap<Io, Promise<ManifestDefaults | null>>();
 
-/** From the nearest `svc.yaml`. An invalid file is an error: ignoring it could send a command to another tenant. */
+/** Reads the nearest `svc.yaml`. An invalid file is an error: ignoring it could send a command to another tenant. */
 export function manifestDefaults(io: Io): Promise<ManifestDefaults | null> {
   const known = cachedDefaults.get(io) ?? readDefaults(io);
   cachedDefaults.set(io, known);

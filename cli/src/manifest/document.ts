@@ -1,3 +1,4 @@
+import { isObject } from '@svc/contract/json.ts';
 import { slugPattern, uuidPattern } from '@svc/contract/limits.ts';
 import { manifestBytesMax } from '@svc/contract/manifest.ts';
 import {
@@ -73,10 +74,6 @@ function slugFaults(document: ManifestDocument, slug: unknown) {
   if (typeof slug === 'string' && slugPattern.test(slug) && !uuidPattern.test(slug)) return [];
   const detail = 'must be 2 to 63 of a-z, 0-9 and -, begin with a letter and not end with -';
   return [document.faultAt(['app', 'slug'], 'invalid_format', detail)];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const faultsShownMax = 20;

@@ -59,8 +59,8 @@ describe('a svc.yaml', () => {
     ['constructor: 1\n', 'svc.yaml:1:1: unknown key "constructor"'],
     ['env: &e { A: b }\napp: *e\n', 'svc.yaml:1:11: unknown key "A"'],
     ['<<: { name: a }\n', 'svc.yaml:1:1: unknown key "<<"'],
-    ['- a\n', 'svc.yaml:1:1: must hold keys and values'],
-    ['just text\n', 'svc.yaml:1:1: must hold keys and values'],
+    ['- a\n', 'svc.yaml:1:1: must contain keys and values'],
+    ['just text\n', 'svc.yaml:1:1: must contain keys and values'],
     ['name: a\nname: b\n', 'svc.yaml:2:1: a key is given twice'],
   ];
 
@@ -123,7 +123,7 @@ describe('a svc.yaml', () => {
   });
 
   test.each([
-    ['a: 1\n---\nb: 2\n', 'holds more than one document'],
+    ['a: 1\n---\nb: 2\n', 'contains more than one document'],
     [`a: ${'['.repeat(20_000)}`, 'is nested too deeply'],
     ['name: *nothing\n', 'the alias *nothing stands for nothing before it'],
   ])('%.20s is rejected with a message of its own', async (text, expected) => {

@@ -35,8 +35,8 @@ export async function resolveUrl(ctx: Ctx, target: Target): Promise<string> {
       return baseUrl + path;
     }
     case 'app': {
-      const place = await loadApp(ctx, target.app);
-      return (await appUrl(ctx, place)) ?? baseUrl + consolePaths.app(place.tenant.slug, place.app.slug);
+      const loaded = await loadApp(ctx, target.app);
+      return (await appUrl(ctx, loaded)) ?? baseUrl + consolePaths.app(loaded.tenant.slug, loaded.app.slug);
     }
     case 'git':
       return repositoryUrl(ctx, await loadApp(ctx, target.app));
@@ -85,13 +85,13 @@ function advise(cause: unknown, word: string): never {
   throw cause;
 }
 
-async function appUrl(ctx: Ctx, place: LoadedApp): Promise<string | null> {
-  const { app } = place;
+async function appUrl(ctx: Ctx, loaded: LoadedApp): Promise<string | null> {
+  const { app } = loaded;
   if (app.record !== 'active' || app.deployment_status !== 'deployed') {
     ctx.note(`${app.slug} is not running; opening its page in the console.`);
     return null;
   }
-  const url = app.url ?? (await customDomainUrl(ctx, place));
+  const url = app.url ?? (await customDomainUrl(ctx, loaded));
   if (url === null) ctx.note(`${app.slug} has no host; opening its page in the console.`);
   return url;
 }

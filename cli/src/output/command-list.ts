@@ -3,7 +3,7 @@ import type { Declaration } from '../framework/declaration.ts';
 import { commandFlags, mustBeTyped } from '../framework/flags.ts';
 import { commandWords, svc } from '../registry.ts';
 import { outputSchema } from './command-schema.ts';
-import { type Grammar, grammarOf, grammars } from './grammars.ts';
+import { flagGrammar, type Grammar, grammars, positionalGrammar } from './grammars.ts';
 
 interface Argument {
   name: string;
@@ -39,19 +39,22 @@ async function entry(command: Command): Promise<CommandEntry> {
 }
 
 function argumentsOf(command: Declaration): Argument[] {
-  const positionals = (command.positionals ?? []).map(
-    ({ name, optional, repeated, values }): Argument => ({
+  const positionals = (command.positionals ?? []).map((positional): Argument => {
+    const { name, optional, repeated, values } = positional;
+    const grammar = positionalGrammar(command.words, positional);
+    return {
       name: `<${name}>`,
       type: 'string',
       ...(!optional && { required: true }),
       ...(repeated && { repeated }),
       ...(values && { values }),
-    }),
-  );
+      ...(grammar && { grammar }),
+    };
+  });
   const flags = Object.entries(commandFlags(command))
     .filter(([, flag]) => flag.retired === undefined && !flag.hidden)
     .map(([name, flag]): Argument => {
-      const grammar = grammarOf(command.words, name, flag);
+      const grammar = flagGrammar(command.words, name, flag);
       return {
         name: `--${name}`,
         type: flag.type === 'list' ? 'string' : flag.type,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Command, JsonSchema } from '../command.ts';
 import type { Flag, Positional } from '../framework/declaration.ts';
 import { commandFlags, flagText, mustBeTyped } from '../framework/flags.ts';
-import { type Grammar, grammarOf, grammars } from './grammars.ts';
+import { flagGrammar, type Grammar, grammars, positionalGrammar } from './grammars.ts';
 
 /** This file loads every schema of the contract: only for `svc schema`, the reference page and tests. */
 export interface CommandSchema {
@@ -45,10 +45,10 @@ function inputSchema(command: Command): JsonSchema {
   return {
     type: 'object',
     properties: Object.fromEntries([
-      ...positionals.map((it) => [it.name, positionalSchema(it)]),
+      ...positionals.map((it) => [it.name, positionalSchema(it, positionalGrammar(command.words, it))]),
       ...flags.map(([name, flag]) => [
         `--${name}`,
-        { ...flagSchema(flag, grammarOf(command.words, name, flag)), description: flagText(flag) },
+        { ...flagSchema(flag, flagGrammar(command.words, name, flag)), description: flagText(flag) },
       ]),
     ]),
     required: [
@@ -59,8 +59,9 @@ function inputSchema(command: Command): JsonSchema {
   };
 }
 
-function positionalSchema(positional: Positional): JsonSchema {
-  const one = { type: 'string', ...(positional.values && { enum: positional.values }) };
+function positionalSchema(positional: Positional, grammar: Grammar | undefined): JsonSchema {
+  const written = grammar === undefined ? {} : grammars[grammar];
+  const one = { type: 'string', ...written, ...(positional.values && { enum: positional.values }) };
   const about = { description: positional.summary };
   return positional.repeated ? { type: 'array', items: one, ...about } : { ...one, ...about };
 }
@@ -132,10 +133,10 @@ const previewSchema: JsonSchema = {
     },
     next: {
       type: 'object',
-      description: 'The command that makes the change; absent if there is nothing to do.',
+      description: 'The command that makes the change; argv is empty if there is nothing to do.',
       properties: { argv: { type: 'array', items: { type: 'string' } }, why: { type: 'string' } },
       required: ['argv', 'why'],
     },
   },
-  required: ['dry_run', 'plan'],
+  required: ['dry_run', 'plan', 'next'],
 };

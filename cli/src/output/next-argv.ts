@@ -29,7 +29,7 @@ async function runnable(words: readonly Word[]): Promise<string[] | null> {
   const flags = allFlags(svc, command);
   const names = flagNames(flags);
   const argv = words.slice(0, length).map(bare);
-  let places = command.positionals?.filter((it) => !it.optional).length ?? 0;
+  let missing = command.positionals?.filter((it) => !it.optional).length ?? 0;
   for (let at = length; at < words.length && !words[at - 1]?.isEnd; at += 1) {
     const word = words[at] as Word;
     const { typed, inline } = splitFlag(bare(word), names);
@@ -39,12 +39,12 @@ async function runnable(words: readonly Word[]): Promise<string[] | null> {
       if (inline !== undefined || flag.type === 'boolean') continue;
       at += 1;
       argv.push(bare(words[at] ?? { text: '<value>', isEnd: true }));
-    } else if (places > 0 && !looksLikeFlag(word.text)) {
-      places -= 1;
+    } else if (missing > 0 && !looksLikeFlag(word.text)) {
+      missing -= 1;
       argv.push(bare(word));
     } else break;
   }
-  if (places > 0 || argv.some((word) => /^<.*>$/.test(word))) return null;
+  if (missing > 0 || argv.some((word) => /^<.*>$/.test(word))) return null;
   return parseArgs(svc, command, argv.slice(length), { env: {} }).then(
     () => argv,
     () => null,
@@ -61,8 +61,8 @@ const bare = ({ text }: Word): string => text;
 
 function shellWords(text: string): Word[] {
   return [...text.matchAll(/(?:'[^']*'|\\'|<[^>]*>|[^\s'])+/g)].map(([word]) => {
-    const kept = word.replace(/[.,;:)?]+$/, '');
-    const plain = kept.replaceAll(/'([^']*)'|\\'/g, (whole, inner) => (whole === "\\'" ? "'" : inner));
-    return { text: plain, isEnd: kept !== word };
+    const trimmed = word.replace(/[.,;:)?]+$/, '');
+    const plain = trimmed.replaceAll(/'([^']*)'|\\'/g, (whole, inner) => (whole === "\\'" ? "'" : inner));
+    return { text: plain, isEnd: trimmed !== word };
   });
 }

@@ -77,7 +77,7 @@ const steps: Record<ErrorCode, string> = {
   not_cancelable: 'svc deployments get <id> --app <app> shows its status.',
   artifact_expired: 'Deploy that commit again: svc deploy --app <app> --ref <commit>.',
   runtime_unsupported:
-    'Ask the operator which runtime is in use (SVC_RUNTIME), or use another deploy method.',
+    'Change what the message names; only the operator can choose another runtime (SVC_RUNTIME) or database.',
   git_account_required: 'Run svc git-host link.',
   installation_missing: 'Install the git host app for that owner; svc apps git connect shows the URL.',
   already_connected: 'Disconnect it first with svc apps git disconnect --app <app> --execute.',
@@ -152,6 +152,7 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
     not_found: unknownApp,
     forbidden: 'Ask the owner of the app; owners and admins see it with svc apps co-owners list --app <app>.',
   },
+  'apps restart': { runtime_unsupported: 'Deploy it again: svc deploy --app <app> --execute' },
   'apps suspend': { invalid_state_transition: 'An archived app is not running.' },
   'apps resume': {
     invalid_state_transition: 'Reactivate it first with svc apps reactivate <app> --execute.',
@@ -205,7 +206,11 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
     not_found:
       'Check owner, name, ref and path; svc git-host installations repos shows the accessible repositories.',
   },
-  deploy: { not_found: unknownApp },
+  deploy: {
+    not_found: unknownApp,
+    runtime_unsupported:
+      'Create an app without --deploy-method compose, add a start command to svc.yaml, such as start: node server.js, and deploy it. Containers need SVC_RUNTIME=docker, which only the operator can set.',
+  },
   env: { not_found: unknownApp },
   logs: {
     not_found:

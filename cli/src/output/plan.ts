@@ -45,20 +45,20 @@ function changeLine(change: PlanChange, style: Style): string {
   }
 }
 
-function valueText(given: unknown): string {
-  if (given === undefined || given === null) return 'none';
-  const isOdd = given === '' || given === 'null' || given === 'none';
-  return typeof given === 'object' || isOdd ? sanitize(JSON.stringify(given)) : cellText(given);
+function valueText(value: unknown): string {
+  if (value === undefined || value === null) return 'none';
+  const isAmbiguous = value === '' || value === 'null' || value === 'none';
+  return typeof value === 'object' || isAmbiguous ? sanitize(JSON.stringify(value)) : cellText(value);
 }
 
 export function executeArgs(argv: readonly string[], more: readonly string[] = []): string[] {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
   const after = end === -1 ? [] : argv.slice(end);
-  const kept = flags.filter(
+  const remaining = flags.filter(
     (token, index) => !/^--(?:dry-run|execute|plan)(?:=.*)?$/.test(token) && flags[index - 1] !== '--plan',
   );
-  return [...kept, '--execute', ...more, ...after];
+  return [...remaining, '--execute', ...more, ...after];
 }
 
 export function executeLine(argv: readonly string[]): string {

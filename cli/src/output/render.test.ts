@@ -157,6 +157,24 @@ describe('a table for people', () => {
     expect(list.out).toContain('3 minutes ago');
   });
 
+  test('has the kind and the app first where there is no room for an id', async () => {
+    const review = {
+      id,
+      kind: 'publication',
+      app_slug: 'the-shop-of-the-whole-company',
+      status: 'pending',
+      visibility: 'public',
+      visibility_before: 'private',
+      requested_by_email: 'ada.lovelace@example.com',
+      requested_at: '2026-11-16T11:57:00.123Z',
+      note: 'please look at the prices before the weekend',
+    };
+    answer(review);
+    const { out } = await server.svc(['review', 'list'], { ...terminal, env: { NO_COLOR: '1' } });
+    expect(out).toMatch(/^KIND +APP .*\npublication +the-shop-of-the-whole-company +pending /);
+    for (const line of out.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(80);
+  });
+
   test('shows everything and exact times with -o wide', async () => {
     answer(deployment);
     const { out } = await server.svc(['deployments', 'list', '--app', 'shop', '-o', 'wide'], terminal);

@@ -4,7 +4,7 @@ import { exitCodes } from '@svc/contract/exit-codes.ts';
 import { patientMs } from '../../../scripts/patience.ts';
 import { problem } from '../../testing/answers.ts';
 import { useFakeServer } from '../../testing/fake-server.ts';
-import type { RunOptions } from '../../testing/run-svc.ts';
+import { interruptWhen, type RunOptions } from '../../testing/run-svc.ts';
 import { clientCodes } from '../framework/errors.ts';
 
 const id = '01977777-7777-7777-8777-777777777777';
@@ -241,14 +241,14 @@ describe('another kind of server', () => {
 describe('Ctrl-C', () => {
   test('ends a request at once with 130', async () => {
     server.intercept = () => Bun.sleep(2000).then(() => Response.json([]));
-    const ran = await svc(['grants', 'mine'], { interrupt: (stop) => setTimeout(stop, 20) });
+    const ran = await svc(['grants', 'mine'], { interrupt: interruptWhen(() => server.seen.length > 0) });
     expect(ran).toMatchObject({ exit: 130, out: '' });
   });
 
   test('during a change warns that the change may have happened', async () => {
     server.intercept = () => Bun.sleep(2000).then(() => Response.json({}));
     const ran = await svc(['connectors', 'delete', 'x', '--execute'], {
-      interrupt: (stop) => setTimeout(stop, 20),
+      interrupt: interruptWhen(() => server.seen.length > 0),
     });
     expect(ran.err).toContain('may already have made the change');
   });

@@ -64,16 +64,16 @@ function workReport({ code, message: detail, next }: WorkFailedError): Report {
 }
 
 function failedCall({ io, words, command, args, ctx }: Run): FailedCall {
-  const given = (name: string): string | undefined => {
+  const argument = (name: string): string | undefined => {
     const value: unknown = Reflect.get(args?.flags ?? {}, name) ?? Reflect.get(args?.positionals ?? {}, name);
     return typeof value === 'string' ? value : undefined;
   };
   return {
     words,
     credential: envCredential(io.env, command),
-    app: given('app'),
-    table: given('table'),
-    connector: given('connector'),
+    app: argument('app'),
+    table: argument('table'),
+    connector: argument('connector'),
     profile: ctx?.globals.profile,
     baseUrl: io.env.SVC_BASE_URL || undefined,
   };

@@ -25,8 +25,10 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
     cells.reduce((most, row) => Math.max(most, textWidth(row[at] ?? '')), textWidth(title)),
   );
   const limit = wide ? null : style.width;
+  const isIds = idColumns(shown, cells);
   const fitted =
-    limit === null || chosen !== undefined ? shown.map((_, at) => at) : fit(shown, natural, cells, limit);
+    limit === null || chosen !== undefined ? shown.map((_, at) => at) : fit({ shown, natural, isIds }, limit);
+  const lead = fitted.find((column) => !isIds[column]);
   const at = (row: readonly string[]) => fitted.map((index) => row[index] ?? '');
   const names = fitted.map((index) => shown[index]?.name ?? '');
   const lines = tableLines(
@@ -34,7 +36,9 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
       titles: at(titles),
       keep: fitted.map(
         (column, index) =>
-          index === 0 || (isTelling(names[index] ?? '') && (natural[column] ?? 0) <= tellingCharsMin),
+          index === 0 ||
+          column === lead ||
+          (isKeyColumn(names[index] ?? '') && (natural[column] ?? 0) <= keyColumnCharsMin),
       ),
       rows: cells.map(at),
     },
@@ -131,45 +135,50 @@ function named({ name, read }: RenderedColumn): Column {
 }
 
 /** Columns by which people know what a row is; others are shortened and left out first. */
-const telling =
-  /^(?:name|slug|alias|email|host|key|state|status|role|full_name|actions|subject|connector|preset|meaning|command)$/;
+const keyColumnNames =
+  /^(?:name|slug|alias|email|host|key|state|status|role|full_name|actions|subject|connector|preset|meaning|command|app|app_slug|title)$/;
 
-function isTelling(name: string): boolean {
-  return telling.test(name);
+function isKeyColumn(name: string): boolean {
+  return keyColumnNames.test(name);
 }
 
 const gap = 2;
 const cellCharsMin = 10;
-const tellingCharsMin = 40;
+const keyColumnCharsMin = 40;
 
-/**
- * Which columns fit: without ids first, because names are there; then without the last of the others, as long as
- * shortening them to a few characters is not enough.
- */
-function fit(
-  shown: readonly RenderedColumn[],
-  natural: readonly number[],
-  cells: readonly (readonly string[])[],
-  limit: number,
-): number[] {
-  const isIds = shown.map((_, at) => {
+function idColumns(shown: readonly RenderedColumn[], cells: readonly (readonly string[])[]): boolean[] {
+  return shown.map((_, at) => {
     const values = cells.map((row) => row[at] ?? '').filter((text) => text !== '');
     return values.length > 0 && values.every((text) => uuidPattern.test(text));
   });
+}
+
+interface Columns {
+  shown: readonly RenderedColumn[];
+  natural: readonly number[];
+  isIds: readonly boolean[];
+}
+
+/**
+ * Which columns fit: without ids first, where others say what a row is; then without the last of the others, as long as
+ * shortening them to a few characters is not enough; then without any id.
+ */
+function fit({ shown, natural, isIds }: Columns, limit: number): number[] {
   const hasName = shown.some(
-    ({ name }, at) => !isIds[at] && /^(?:name|slug|alias|email|host|seq|key)$/.test(name),
+    ({ name }, at) => !isIds[at] && /^(?:name|slug|alias|email|host|seq|key|app|app_slug|title)$/.test(name),
   );
-  let kept = shown.map((_, at) => at);
-  const width = (of: (at: number) => number) => kept.reduce((sum, at) => sum + of(at) + gap, -gap);
+  let visible = shown.map((_, at) => at);
+  const width = (of: (at: number) => number) => visible.reduce((sum, at) => sum + of(at) + gap, -gap);
   const whole = (at: number) => natural[at] ?? 0;
-  const ids = kept.filter((at) => isIds[at] && (at > 0 || hasName)).reverse();
-  for (const id of ids) if (width(whole) > limit) kept = kept.filter((at) => at !== id);
-  const isFixed = (at: number) => at === kept[0] || isTelling(shown[at]?.name ?? '');
-  const short = (at: number) => Math.min(whole(at), isFixed(at) ? tellingCharsMin : cellCharsMin);
+  const ids = visible.filter((at) => isIds[at] && (at > 0 || hasName)).reverse();
+  for (const id of ids) if (width(whole) > limit) visible = visible.filter((at) => at !== id);
+  const lead = visible.find((at) => !isIds[at]);
+  const isFixed = (at: number) => at === visible[0] || at === lead || isKeyColumn(shown[at]?.name ?? '');
+  const short = (at: number) => Math.min(whole(at), isFixed(at) ? keyColumnCharsMin : cellCharsMin);
   while (width(short) > limit) {
-    const last = kept.findLast((at) => !isFixed(at));
+    const last = visible.findLast((at) => !isFixed(at)) ?? visible.find((at) => isIds[at] && at !== lead);
     if (last === undefined) break;
-    kept = kept.filter((at) => at !== last);
+    visible = visible.filter((at) => at !== last);
   }
-  return kept;
+  return visible;
 }

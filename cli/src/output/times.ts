@@ -27,7 +27,7 @@ export function relativeTime(time: string, now: Date): string {
   return seconds <= 0 ? 'just now' : 'in less than a minute';
 }
 
-/** For a single record, which has room for both. */
+/** A single record has room for both; a table shows one. */
 export function relativeAndExact(time: string, now: Date): string {
   return `${relativeTime(time, now)} (${time.replace(/\.\d+Z$/, 'Z')})`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { FileRecord } from '@svc/contract/csv.ts';
 import { batchBytesMax } from '@svc/contract/rows.ts';
-import { addRecord, type Batch, type BatchLimits, type Begun, batches, readAhead } from './batches.ts';
+import { addRecord, type Batch, type BatchLimits, type BatchStart, batches, readAhead } from './batches.ts';
 import { convertJsonLine } from './convert-record.ts';
 
 function recordsOf(lines: readonly string[]): FileRecord[] {
@@ -12,8 +12,8 @@ async function* pieces(records: readonly FileRecord[], size = 3): AsyncGenerator
   for (let at = 0; at < records.length; at += size) yield records.slice(at, at + size);
 }
 
-function cut(records: readonly FileRecord[], limits: BatchLimits, begun?: Begun): Promise<Batch[]> {
-  return Array.fromAsync(batches(pieces(records), convertJsonLine, limits, begun));
+function cut(records: readonly FileRecord[], limits: BatchLimits, start?: BatchStart): Promise<Batch[]> {
+  return Array.fromAsync(batches(pieces(records), convertJsonLine, limits, start));
 }
 
 const ten = recordsOf(Array.from({ length: 10 }, (_, at) => `{"n":${at}}`));

@@ -36,7 +36,7 @@ export interface BatchLimits {
   firstRecords?: number | undefined;
 }
 
-export interface Begun {
+export interface BatchStart {
   batches: number;
   hasher: Bun.CryptoHasher;
 }
@@ -45,10 +45,10 @@ export async function* batches(
   records: AsyncIterable<FileRecord[]>,
   convert: Convert,
   limits: BatchLimits,
-  begun: Begun = { batches: 0, hasher: new Bun.CryptoHasher('sha256') },
+  start: BatchStart = { batches: 0, hasher: new Bun.CryptoHasher('sha256') },
 ): AsyncGenerator<Batch> {
-  const { hasher } = begun;
-  let { batches: number } = begun;
+  const { hasher } = start;
+  let { batches: number } = start;
   let { firstRecords } = limits;
   let batch = emptyBatch(number + 1);
   let bytes = 0;
@@ -105,7 +105,7 @@ export async function* readAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T>
       yield value;
     }
   } finally {
-    // Not awaited, because standard input may never end.
+    // The result is not awaited, because standard input may never end.
     items.return(undefined).catch(() => undefined);
   }
 }
@@ -140,8 +140,8 @@ export async function deliverBatch(delivery: Delivery, batch: Batch): Promise<St
       if (!(cause instanceof ProblemError)) throw cause;
       const faults = fileFaults(cause, sent);
       if (faults.length === 0) throw cause;
-      const kept = [...new Set(faults.filter(isGeneratedColumn).map(({ column = '' }) => column))];
-      const fresh = kept.filter((column) => !ignored.has(column));
+      const generated = [...new Set(faults.filter(isGeneratedColumn).map(({ column = '' }) => column))];
+      const fresh = generated.filter((column) => !ignored.has(column));
       if (fresh.length > 0) {
         for (const column of fresh) ignored.add(column);
         ctx.note(ignoredNote(fresh));

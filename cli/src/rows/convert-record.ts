@@ -8,6 +8,7 @@ import {
   valueType,
 } from '@svc/contract/columns.ts';
 import { type CsvField, type FileRecord, parseCsvRecord } from '@svc/contract/csv.ts';
+import { isObject } from '@svc/contract/json.ts';
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import { getTable } from '@svc/contract/tables.ts';
 import type { Ctx } from '../context.ts';
@@ -43,9 +44,7 @@ export const checkJsonLine: Convert = (record) => {
 function jsonFault(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? null
-      : 'must be a JSON object';
+    return isObject(value) ? null : 'must be a JSON object';
   } catch {
     return 'must be valid JSON';
   }

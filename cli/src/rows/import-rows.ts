@@ -41,9 +41,9 @@ export async function importRows(ctx: Ctx, rows: RowsClient, job: ImportJob): Pr
   });
   const run: Run = { ctx, rows, job, state, stateFile, progress, badLines, sent: 0 };
   const limits = { lines: job.batchSize, firstRecords: state.under_way?.records };
-  const begun = { batches: state.batches, hasher: point.hasher };
+  const start = { batches: state.batches, hasher: point.hasher };
   try {
-    for await (const batch of readAhead(batches(point.records, opened.convert, limits, begun))) {
+    for await (const batch of readAhead(batches(point.records, opened.convert, limits, start))) {
       await storeBatch(run, batch);
       progress.update({ rows: state.inserted + state.updated, bytes: batch.end });
     }

@@ -28,9 +28,9 @@ export async function previewImport(ctx: Ctx, rows: RowsClient, job: ImportJob):
   const ignored = new Set<string>();
   let checked = 0;
   let sha256 = '';
-  const begun = { batches: 0, hasher };
+  const start = { batches: 0, hasher };
   const limits = { lines: job.batchSize, firstRecords: left.underWay?.records };
-  for await (const batch of batches(left.records, opened.convert, limits, begun)) {
+  for await (const batch of batches(left.records, opened.convert, limits, start)) {
     if (ctx.signal.aborted) throw ctx.signal.reason;
     sha256 = batch.sha256;
     found.rows += batch.rows.length;
@@ -93,8 +93,8 @@ export async function checkImportPlan(
   const { records } = await remainingRecords(ctx, job, opened, before);
   const hasher = fingerprintHasher(rows, job, opened.header);
   let sha256 = '';
-  const begun = { batches: 0, hasher };
-  for await (const batch of batches(records, () => null, { lines: job.batchSize }, begun))
+  const start = { batches: 0, hasher };
+  for await (const batch of batches(records, () => null, { lines: job.batchSize }, start))
     sha256 = batch.sha256;
   if ((sha256 || hasher.digest('hex')) === plan) return;
   throw planStaleError();

@@ -1,4 +1,4 @@
-import { plainValues } from '@svc/contract/json.ts';
+import { isObject, plainValues } from '@svc/contract/json.ts';
 import type { Preview } from '@svc/contract/plan.ts';
 import { batchBytesMax } from '@svc/contract/rows.ts';
 import type { Column, JsonSchema, Result } from '../command.ts';
@@ -131,7 +131,7 @@ export async function readRowData(
     const several = text.includes('\n') ? 'Use svc rows import for a file of many rows.' : undefined;
     throw new CliError('usage', `${from} is not a JSON object.`, { next: several, cause });
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  if (isObject(value)) return text;
   throw usageError(`${from} is not a JSON object.`, 'Use svc rows import for many rows.');
 }
 

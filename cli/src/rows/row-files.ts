@@ -11,7 +11,7 @@ import { withReadTimeout } from '../session/waiting.ts';
 import { writeWholeFile } from './files.ts';
 import type { RowsClient } from './rows-client.ts';
 
-/** What the column gets, as long as the file is not uploaded. */
+/** Describes the file as the column will, before it is uploaded. */
 export async function announceRowFile(job: {
   path: string;
   name?: string | undefined;

@@ -21,7 +21,7 @@ const cacheFile = 'completion.json';
 
 type Lookup = (ctx: Ctx, typed: TypedValues) => Promise<Candidate[]>;
 
-/** By the name of the flag or the positional. */
+/** Keys are names of flags and positionals. */
 const lookups: Readonly<Record<string, Lookup>> = {
   app: apps,
   source: apps,

@@ -85,10 +85,10 @@ const dataDirDefault = Bun.fileURLToPath(new URL('../../../.svc', import.meta.ur
 /** Logs in with a secret in the server's data folder: its readers control the server anyway. */
 export async function localLogin(ctx: Ctx): Promise<NewLogin> {
   const { baseUrl, secret } = await readSecret(ctx.io.env.SVC_DATA_DIR || dataDirDefault);
-  const asked = ctx.io.env.SVC_BASE_URL;
-  if (asked && !isSameServer(asked, baseUrl)) {
+  const configuredUrl = ctx.io.env.SVC_BASE_URL;
+  if (configuredUrl && !isSameServer(configuredUrl, baseUrl)) {
     throw usageError(
-      `SVC_BASE_URL is ${asked}, but the data folder belongs to ${baseUrl}.`,
+      `SVC_BASE_URL is ${configuredUrl}, but the data folder belongs to ${baseUrl}.`,
       'Unset SVC_BASE_URL, or set SVC_DATA_DIR.',
     );
   }
@@ -102,7 +102,10 @@ export async function localLogin(ctx: Ctx): Promise<NewLogin> {
       next: 'Check that the running server uses this data folder.',
     });
   }
-  return { baseUrl: asked ? parseBaseUrl(asked, 'SVC_BASE_URL') : baseUrl, tokens: parseTokens(answer.body) };
+  return {
+    baseUrl: configuredUrl ? parseBaseUrl(configuredUrl, 'SVC_BASE_URL') : baseUrl,
+    tokens: parseTokens(answer.body),
+  };
 }
 
 async function readSecret(dir: string): Promise<{ baseUrl: string; secret: string }> {

@@ -15,8 +15,8 @@ export async function fetchAllPages<S extends Shape>(
 ): Promise<unknown> {
   const client = await ctx.client();
   const items = new Map<unknown, unknown>();
-  const { limit: _, ...asked } = { limit: undefined, ...(input.query as object | undefined) };
-  let query: Record<string, unknown> = { ...asked, per_page: perPageMax };
+  const { limit: _, ...requested } = { limit: undefined, ...(input.query as object | undefined) };
+  let query: Record<string, unknown> = { ...requested, per_page: perPageMax };
   const shows = !ctx.globals.quiet && (await ctx.io.isTerminal('stderr'));
   for (let page = 1; ; page += 1) {
     const next: Input<S> = { ...input, query };

@@ -3,7 +3,7 @@ import type { Env } from '../framework/io.ts';
 
 export interface Config {
   current_profile?: string;
-  /** What a table looks like unless --output is given. */
+  /** Table format without --output. */
   output?: TableOutput;
   profiles: Record<string, ProfileConfig>;
 }
@@ -74,8 +74,8 @@ export function configDir(env: Env): string {
   return `${base}/svc`;
 }
 
-export function profileName(asked: string | undefined, config: Config): string {
-  const name = asked ?? config.current_profile ?? 'default';
+export function profileName(requested: string | undefined, config: Config): string {
+  const name = requested ?? config.current_profile ?? 'default';
   if (!/^[a-z0-9][a-z0-9._-]{0,62}$/i.test(name)) {
     throw usageError(`"${name}" is not a valid profile name; use letters, digits and ._- (at most 63).`);
   }

@@ -22,6 +22,7 @@ describe('profiles', () => {
     expect((await svc('profiles add work --base-url https://svc.example/')).exit).toBe(0);
     expect((await svc('profiles use work')).out).toContain('https://svc.example');
     expect(await json('profiles list')).toMatchObject([{ name: 'work', current: true }]);
+    expect(await json('profiles')).toEqual(await json('profiles list'));
     expect((await svc('profiles remove work')).exit).toBe(0);
     expect(await json('profiles list')).toMatchObject([{ name: 'default', current: true }]);
   });
@@ -57,6 +58,7 @@ describe('config', () => {
       { key: 'tenant', value: 'acme', from: 'SVC_TENANT' },
       { key: 'output', value: 'wide', from: 'config.json' },
     ]);
+    expect(await json('config')).toEqual(await json('config list'));
     expect((await svc('config get base-url')).out).toBe('http://localhost:5000\n');
     expect((await json('config unset base-url')).from).toBe('default');
     expect((await svc('config set output green')).exit).toBe(2);

@@ -52,11 +52,11 @@ export async function useProfile(ctx: Ctx, name: string): Promise<ProfileEntry> 
 
 export async function addProfile(
   ctx: Ctx,
-  asked: string,
+  requested: string,
   { baseUrl, use }: { baseUrl: string; use: boolean },
 ): Promise<ProfileEntry> {
   const base_url = parseBaseUrl(baseUrl, '--base-url');
-  const name = profileName(asked, { profiles: {} });
+  const name = profileName(requested, { profiles: {} });
   await change(ctx, (config) => {
     if (config.profiles[name] !== undefined)
       throw new CliError(

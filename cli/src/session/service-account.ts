@@ -25,7 +25,7 @@ export async function exchangeToken(
   );
 }
 
-/** From `SVC_OIDC_TOKEN`, which GitLab and others set, or from GitHub Actions. */
+/** GitLab and others set `SVC_OIDC_TOKEN`; GitHub Actions has a URL that issues a token. */
 async function readJobToken(ctx: Ctx, audience: string): Promise<string> {
   const { SVC_OIDC_TOKEN, ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN } = ctx.io.env;
   if (SVC_OIDC_TOKEN) return SVC_OIDC_TOKEN;

@@ -82,16 +82,16 @@ export function isServiceToken(token: string | undefined): boolean {
   return token?.startsWith('svcsat_') === true;
 }
 
-function credentialName(given: {
+function credentialName(sources: {
   token: string | undefined;
   apiKey: string | undefined;
   account: string | undefined;
   login: StoredLogin | null;
 }): Session['credential'] {
-  if (given.token) return 'SVC_TOKEN';
-  if (given.apiKey) return 'SVC_API_KEY';
-  if (given.account) return 'SVC_SERVICE_ACCOUNT';
-  return given.login === null ? 'none' : 'stored';
+  if (sources.token) return 'SVC_TOKEN';
+  if (sources.apiKey) return 'SVC_API_KEY';
+  if (sources.account) return 'SVC_SERVICE_ACCOUNT';
+  return sources.login === null ? 'none' : 'stored';
 }
 
 /** `tenant/app/name` names the tenant; an id does not. */
@@ -128,7 +128,7 @@ function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
     : { authorization: `Bearer ${login.access_token}` };
 }
 
-/** The token of a service account is kept in memory only, and replaced before it expires. */
+/** The token of a service account is held in memory only, and replaced before it expires. */
 async function exchanged(ctx: Ctx, holder: LoginHolder, account: string): Promise<Headers> {
   const leftMs = holder.login === null ? 0 : Date.parse(holder.login.expires_at) - ctx.io.now().getTime();
   if (leftMs < renewBeforeExpiryMs) {

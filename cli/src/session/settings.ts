@@ -93,13 +93,13 @@ export async function unsetSetting(ctx: Ctx, key: string): Promise<Setting> {
   return resulting(ctx, key, undefined);
 }
 
-async function resulting(ctx: Ctx, key: string, asked: string | undefined): Promise<Setting> {
+async function resulting(ctx: Ctx, key: string, requested: string | undefined): Promise<Setting> {
   const setting = (await listSettings(ctx)).find((it) => it.key === key) ?? {
     key,
     value: null,
     from: 'default',
   };
-  if (asked !== undefined && setting.from.startsWith('SVC_'))
+  if (requested !== undefined && setting.from.startsWith('SVC_'))
     ctx.note(`${setting.from} is set and overrides it.`);
   return setting;
 }

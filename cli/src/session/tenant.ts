@@ -10,7 +10,7 @@ export async function resolveTenant(ctx: Ctx, input: TenantInput = {}): Promise<
   // A token cannot list tenants.
   if (session.isLimited)
     throw usageError(
-      `With ${session.credential} the tenant must be given.`,
+      `With ${session.credential} the tenant is required.`,
       'Pass --tenant, or set SVC_TENANT.',
     );
   const { tenants } = await session.client.call(getMe, {});

@@ -30,7 +30,7 @@ export async function pause({ signal }: Ctx, ms: number): Promise<void> {
 
 const silentMsMax = 60_000;
 
-/** For a chunk of a stream. */
+/** Limits the wait for one chunk of a stream. */
 export async function withReadTimeout<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('No data received.')), silentMsMax);

@@ -72,6 +72,6 @@ export async function setConfig(
 async function unchanged(ctx: Ctx, params: { tenantID: string; app: string }): Promise<Result> {
   const site = await (await ctx.client()).call(getSite, { params });
   if (ctx.mutation.mode === 'preview') return mutate(ctx, setSite, { params, body: site.config });
-  ctx.note('Nothing has changed: no configuration was given.');
+  ctx.note('Nothing has changed: no configuration was provided.');
   return { value: { ...site, changed: false }, view: siteView };
 }

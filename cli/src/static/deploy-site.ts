@@ -68,7 +68,7 @@ async function deploy(
   return describeUnchanged(ctx, params, result);
 }
 
-interface Begun {
+interface StartedUpload {
   draft: { missing: string[]; upload_url: string };
   files: readonly HashedFile[];
   stage: DeployStage;
@@ -77,7 +77,7 @@ interface Begun {
 async function complete(
   ctx: Ctx,
   params: { tenantID: string; app: string; release: string },
-  { draft, files, stage }: Begun,
+  { draft, files, stage }: StartedUpload,
 ) {
   const client = await ctx.client();
   const renew = () => client.call(grantUpload, { params }, once(ctx));

@@ -22,7 +22,7 @@ import { readFileText } from '../inputs/files.ts';
 import { formatBytes, startSiteProgress } from '../output/progress.ts';
 import { countText, rejectionError } from '../session/problems.ts';
 import { configFileNames, isPlainFile, releaseConfig, resolveSiteFolder } from './site-config.ts';
-import { readSiteFile, type SiteFile, walkSite } from './site-files.ts';
+import { noteExcluded, readSiteFile, type SiteFile, walkSite } from './site-files.ts';
 
 interface LocalRelease {
   files: HashedFile[];
@@ -39,7 +39,7 @@ export async function readRelease(
   for (const text of rules.unsupported) ctx.note(`Not applied: ${sanitize(text)}.`);
   const config = withHostingRules(own, rules);
   const { files, leftOut } = walkSite(folder.absolutePath, notServed);
-  if (leftOut.length > 0) ctx.note(leftOutNote(leftOut));
+  noteExcluded(ctx, leftOut);
   checkSiteFiles(folder.shown, files);
   return { files: await hashSite(ctx, files), config };
 }
@@ -56,14 +56,6 @@ async function readHosting(folder: string): Promise<HostingFiles> {
   return found;
 }
 
-const leftOutShownMax = 10;
-
-function leftOutNote(leftOut: readonly string[]): string {
-  const more = leftOut.length - leftOutShownMax;
-  const shown = leftOut.slice(0, leftOutShownMax).map(sanitize).join(', ');
-  return `Excluded: ${shown}${more > 0 ? ` and ${more} more` : ''}.`;
-}
-
 export interface HashedFile extends SiteFile {
   sha256: string;
 }
@@ -73,21 +65,21 @@ const filesAtOnce = 16;
 async function hashSite(ctx: Ctx, files: readonly SiteFile[]): Promise<HashedFile[]> {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const progress = await startSiteProgress(ctx, { doing: 'Hashing', files: files.length, bytes });
-  const sums = new Map<SiteFile, string>();
+  const digests = new Map<SiteFile, string>();
   try {
     await mapConcurrently(files, filesAtOnce, async (file) => {
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      const sum = new Bun.CryptoHasher('sha256');
+      const hasher = new Bun.CryptoHasher('sha256');
       await readSiteFile(file, (chunk) => {
-        sum.update(chunk);
+        hasher.update(chunk);
       });
-      sums.set(file, sum.digest('hex'));
+      digests.set(file, hasher.digest('hex'));
       progress.add(file.size);
     });
   } finally {
     progress.clear();
   }
-  return files.map((file) => ({ ...file, sha256: sums.get(file) ?? '' }));
+  return files.map((file) => ({ ...file, sha256: digests.get(file) ?? '' }));
 }
 
 export function checkSiteFiles(folder: string, files: readonly SiteFile[]): void {

@@ -45,7 +45,7 @@ describe('a site configuration', () => {
     ['redirects:\n  - from: /a/*/b\n    to: /b\n', 'site.yaml:2:11: redirects.0.from'],
     ['site:\n  redirects:\n    - { from: /a, to: /a }\n', 'site.yaml:3:23: site.redirects.0.to leads to'],
     ['spa: true\nspa: false\n', 'site.yaml:2:1: a key is given twice'],
-    ['- spa\n', 'site.yaml:1:1: must hold keys and values'],
+    ['- spa\n', 'site.yaml:1:1: must contain keys and values'],
     ['site: [1]\n', 'site.yaml:1:7: site must be an object'],
   ])('that is invalid is rejected with its position: %j', (text, detail) => {
     const problem = refusal(text);

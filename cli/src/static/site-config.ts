@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { getApp } from '@svc/contract/apps.ts';
 import { issueText } from '@svc/contract/issue-text.ts';
+import { isObject } from '@svc/contract/json.ts';
 import { uuidPattern } from '@svc/contract/limits.ts';
 import { type ManifestKeys, manifestKeys, manifestPathPattern } from '@svc/contract/manifest.ts';
 import type { ManifestDocument } from '@svc/contract/manifest-document.ts';
@@ -32,12 +33,12 @@ export type SiteForm = 'manifest' | 'either';
 export function parseSiteConfig(
   text: string,
   shown: string,
-  { form: wanted }: { form: SiteForm },
+  { form: expectedForm }: { form: SiteForm },
 ): ParsedSiteConfig {
   try {
-    const isWhole = wanted === 'manifest' || looksWhole(text);
+    const isWhole = expectedForm === 'manifest' || looksWhole(text);
     const keys = isWhole ? wholeKeys : siteKeys;
-    const form = { keys, bytesMax: siteConfigBytesMax, unknown: 'told' } as const;
+    const form = { keys, bytesMax: siteConfigBytesMax, unknown: 'report' } as const;
     const document = parseManifestDocument(text, shown, form);
     return checkSiteConfig(document, shown, isWhole ? ['site'] : []);
   } catch (cause) {
@@ -70,19 +71,20 @@ function checkSiteConfig(
   shown: string,
   above: readonly string[],
 ): ParsedSiteConfig {
-  const given: unknown = above.length === 0 ? data : (data.site ?? {});
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  const entries = isObject ? Object.entries(given) : [];
+  const config: unknown = above.length === 0 ? data : (data.site ?? {});
+  const entries = isObject(config) ? Object.entries(config) : [];
   const retired = entries.map(([key]) => key).filter((key) => Object.hasOwn(retiredKeys, key));
-  const kept = isObject ? Object.fromEntries(entries.filter(([key]) => !retired.includes(key))) : given;
-  const result = SiteConfig.safeParse(kept, { error: issueText });
+  const current = isObject(config)
+    ? Object.fromEntries(entries.filter(([key]) => !retired.includes(key)))
+    : config;
+  const result = SiteConfig.safeParse(current, { error: issueText });
   const slug: unknown = Reflect.get(Object(data.app), 'slug');
   if (result.success && unknown.length === 0)
     return { config: result.data, retired, ...(typeof slug === 'string' && { slug }) };
   const found = result.error?.issues.flatMap((issue) => issueFaults(issue, above, faultAt)) ?? [];
   // For a key in both lists, keep the fault that may have a suggestion.
-  const told = new Set(unknown.map(({ field }) => field));
-  throw manifestError(shown, [...unknown, ...found.filter(({ field }) => !told.has(field))]);
+  const reported = new Set(unknown.map(({ field }) => field));
+  throw manifestError(shown, [...unknown, ...found.filter(({ field }) => !reported.has(field))]);
 }
 
 function issueFaults(
@@ -95,8 +97,8 @@ function issueFaults(
     return issue.keys.map((key) =>
       faultAt([...keys, key], 'unknown_key', `unknown key ${JSON.stringify(key)}`),
     );
-  const told = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
-  return [faultAt(keys, issue.code, told)];
+  const detail = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return [faultAt(keys, issue.code, detail)];
 }
 
 export const configFileNames: ReadonlySet<string> = new Set(['svc.yaml', 'svc.yml', 'svc.json']);
@@ -181,7 +183,7 @@ function displayPath(ctx: Ctx, path: string): string {
 async function isAppSlug(ctx: Ctx, app: string, slug: string): Promise<boolean> {
   if (!uuidPattern.test(app)) return slug === app;
   const { isLimited, credential } = await ctx.session();
-  if (isLimited) throw usageError(`With ${credential} the app must be given by its slug.`);
+  if (isLimited) throw usageError(`With ${credential} the app must be named by its slug.`);
   const params = { tenantID: await resolveTenant(ctx), app };
   return (await (await ctx.client()).call(getApp, { params })).slug === slug;
 }

@@ -3,6 +3,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProblemItem } from '@svc/contract/problem.ts';
 import { isLeftOutOfSite, releaseFilesMax } from '@svc/contract/site-paths.ts';
+import type { Ctx } from '../context.ts';
+import { sanitize } from '../framework/text.ts';
 import { fileUnreadableError } from '../inputs/files.ts';
 import { countText, rejectionError } from '../session/problems.ts';
 
@@ -28,7 +30,7 @@ interface Walked {
 export function walkSite(folder: string, own: ReadonlySet<string> = new Set()): Walked {
   const files: SiteFile[] = [];
   const leftOut: string[] = [];
-  const odd: ProblemItem[] = [];
+  const invalid: ProblemItem[] = [];
   const folders = [{ absolutePath: folder, path: '', depth: 0 }];
   for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
     for (const name of readNames(at.absolutePath)) {
@@ -42,13 +44,22 @@ export function walkSite(folder: string, own: ReadonlySet<string> = new Set()): 
       const entry = readEntry(absolutePath);
       if (entry.isDirectory()) folders.push({ absolutePath, path: `${path}/`, depth: at.depth + 1 });
       else if (entry.isFile()) files.push(toSiteFile(path, absolutePath, entry));
-      else odd.push({ field: path, code: 'invalid_path', detail: `is ${entryKind(entry)}` });
+      else invalid.push({ field: path, code: 'invalid_path', detail: `is ${entryKind(entry)}` });
       if (files.length > releaseFilesMax) throw tooManyFilesError(folder);
     }
   }
-  if (odd.length > 0) throw notFilesError(odd);
+  if (invalid.length > 0) throw notFilesError(invalid);
   files.sort((one, other) => (one.path < other.path ? -1 : 1));
   return { files, leftOut: leftOut.sort() };
+}
+
+const leftOutShownMax = 10;
+
+export function noteExcluded(ctx: Ctx, leftOut: readonly string[]): void {
+  if (leftOut.length === 0) return;
+  const more = leftOut.length - leftOutShownMax;
+  const shown = leftOut.slice(0, leftOutShownMax).map(sanitize).join(', ');
+  ctx.note(`Excluded: ${shown}${more > 0 ? ` and ${more} more` : ''}.`);
 }
 
 function toSiteFile(path: string, absolutePath: string, entry: Stats): SiteFile {
@@ -88,8 +99,8 @@ function entryKind(entry: Stats): string {
   return 'a device';
 }
 
-function notFilesError(odd: readonly ProblemItem[]): Error {
-  const items = [...odd].sort((one, other) => ((one.field ?? '') < (other.field ?? '') ? -1 : 1));
+function notFilesError(invalid: readonly ProblemItem[]): Error {
+  const items = [...invalid].sort((one, other) => ((one.field ?? '') < (other.field ?? '') ? -1 : 1));
   return rejectionError('invalid_path', {
     detail: countText(
       items.length,

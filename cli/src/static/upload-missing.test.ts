@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { createByteLimiter } from './upload-missing.ts';
 
 /** Starts an upload of some bytes; `end` completes it. */
-function begin(room: ReturnType<typeof createByteLimiter>, bytes: number) {
+function begin(limiter: ReturnType<typeof createByteLimiter>, bytes: number) {
   const ended = Promise.withResolvers<void>();
   const work = { isBegun: false, end: ended.resolve, done: Promise.resolve() };
-  work.done = room.hold(bytes, () => {
+  work.done = limiter.reserve(bytes, () => {
     work.isBegun = true;
     return ended.promise;
   });
@@ -16,8 +16,8 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a byte budget', () => {
   test('is granted in order, and never exceeded', async () => {
-    const room = createByteLimiter(10);
-    const works = [6, 4, 5, 1].map((bytes) => begin(room, bytes));
+    const limiter = createByteLimiter(10);
+    const works = [6, 4, 5, 1].map((bytes) => begin(limiter, bytes));
     const begun = async () => {
       await settled();
       return works.map(({ isBegun }) => isBegun);
@@ -32,8 +32,8 @@ describe('a byte budget', () => {
   });
 
   test('is granted alone to work that is larger than the budget', async () => {
-    const room = createByteLimiter(10);
-    const [small, large] = [begin(room, 1), begin(room, 50)];
+    const limiter = createByteLimiter(10);
+    const [small, large] = [begin(limiter, 1), begin(limiter, 50)];
     await settled();
     expect([small.isBegun, large.isBegun]).toEqual([true, false]);
     small.end();
@@ -42,9 +42,9 @@ describe('a byte budget', () => {
   });
 
   test('is released when the work fails', async () => {
-    const room = createByteLimiter(10);
-    const failing = room.hold(10, () => Promise.reject(new Error('no')));
+    const limiter = createByteLimiter(10);
+    const failing = limiter.reserve(10, () => Promise.reject(new Error('no')));
     expect(failing).rejects.toThrow('no');
-    expect(await room.hold(10, async () => 'yes')).toBe('yes');
+    expect(await limiter.reserve(10, async () => 'yes')).toBe('yes');
   });
 });

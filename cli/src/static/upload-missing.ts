@@ -30,19 +30,21 @@ const blobsAtOnce = 8;
 const bytesAtOnce = 64 * 1024 * 1024;
 
 export async function uploadMissing(ctx: Ctx, job: UploadJob): Promise<void> {
-  const bySum = new Map(job.files.map((file) => [file.sha256, file]));
-  const missing = [...new Set(job.grant.missing)].map((sum) => bySum.get(sum) ?? unknownDigest(sum));
+  const byDigest = new Map(job.files.map((file) => [file.sha256, file]));
+  const missing = [...new Set(job.grant.missing)].map(
+    (digest) => byDigest.get(digest) ?? throwUnknownDigest(digest),
+  );
   const bytes = missing.reduce((sum, { size }) => sum + size, 0);
   const progress = await startSiteProgress(ctx, { doing: 'Uploading', files: missing.length, bytes });
-  const address = renewable(job);
-  const room = createByteLimiter(bytesAtOnce);
+  const uploadUrl = renewable(job);
+  const limiter = createByteLimiter(bytesAtOnce);
   let storedAt = performance.now();
   const isStuck = () => performance.now() - storedAt > busyMsMax;
   try {
     await mapConcurrently(missing, blobsAtOnce, async (file) => {
       if (ctx.signal.aborted) throw ctx.signal.reason;
-      await room.hold(file.size, () =>
-        address.use((url) => uploadBlob(ctx, file, url + file.sha256, isStuck)),
+      await limiter.reserve(file.size, () =>
+        uploadUrl.use((url) => uploadBlob(ctx, file, url + file.sha256, isStuck)),
       );
       storedAt = performance.now();
       job.uploaded.files += 1;
@@ -71,10 +73,14 @@ function renewable({ grant, renew }: UploadJob) {
   };
 }
 
-function unknownDigest(sum: string): never {
-  throw new CliError('not_this_service', `The server requests ${sum}, which is not a file of this release.`, {
-    next: 'Check that svc and the server have the same version.',
-  });
+function throwUnknownDigest(digest: string): never {
+  throw new CliError(
+    'not_this_service',
+    `The server requests ${digest}, which is not a file of this release.`,
+    {
+      next: 'Check that svc and the server have the same version.',
+    },
+  );
 }
 
 const requestMsMax = 10 * 60_000;
@@ -122,7 +128,7 @@ async function put(ctx: Ctx, url: string, body: Uint8Array<ArrayBuffer>): Promis
 }
 
 function isBusy(cause: unknown): boolean {
-  return cause instanceof ProblemError && cause.problem.status === 503;
+  return cause instanceof ProblemError && [429, 503].includes(cause.problem.status);
 }
 
 function isTransientUpload(cause: unknown): boolean {
@@ -132,25 +138,29 @@ function isTransientUpload(cause: unknown): boolean {
 }
 
 function retryDelayMs(cause: unknown, tries: number): number {
-  const asked = cause instanceof ProblemError ? cause.retryAfterSeconds : null;
-  return asked === null
+  const requestedSeconds = cause instanceof ProblemError ? cause.retryAfterSeconds : null;
+  return requestedSeconds === null
     ? Math.min(backoffMsMax, 250 * 2 ** tries)
-    : Math.min(retryAfterSecondsMax, asked) * 1000;
+    : Math.min(retryAfterSecondsMax, requestedSeconds) * 1000;
 }
 
 export function createByteLimiter(bytesMax: number) {
-  let held = 0;
+  let reserved = 0;
   const waiting: { bytes: number; begin: () => void }[] = [];
   const admit = () => {
     // Work above the limit runs alone.
-    for (let [first] = waiting; first && (held === 0 || held + first.bytes <= bytesMax); [first] = waiting) {
+    for (
+      let [first] = waiting;
+      first && (reserved === 0 || reserved + first.bytes <= bytesMax);
+      [first] = waiting
+    ) {
       waiting.shift();
-      held += first.bytes;
+      reserved += first.bytes;
       first.begin();
     }
   };
   return {
-    hold: async <T>(bytes: number, work: () => Promise<T>): Promise<T> => {
+    reserve: async <T>(bytes: number, work: () => Promise<T>): Promise<T> => {
       await new Promise<void>((begin) => {
         waiting.push({ bytes, begin });
         admit();
@@ -158,7 +168,7 @@ export function createByteLimiter(bytesMax: number) {
       try {
         return await work();
       } finally {
-        held -= bytes;
+        reserved -= bytes;
         admit();
       }
     },

@@ -99,7 +99,7 @@ export async function* downloadObject(
   const { url } = await client.call(getObjectUrl, { params, query: { key } });
   const response = await openRequest(ctx, url, { headers: { accept: '*/*' } });
   if (!response.ok) throw await signedUrlError(response, url);
-  const sum = new Bun.CryptoHasher('sha256');
+  const hasher = new Bun.CryptoHasher('sha256');
   const reader = (response.body ?? new Blob([]).stream()).getReader();
   try {
     for (;;) {
@@ -107,14 +107,14 @@ export async function* downloadObject(
         throw ctx.signal.aborted ? ctx.signal.reason : truncatedError(key, cause);
       });
       if (done) break;
-      sum.update(value);
+      hasher.update(value);
       progress.add(value.byteLength);
       yield value;
     }
   } finally {
     reader.cancel().catch(() => undefined);
   }
-  if (response.headers.get('etag') !== `"${sum.digest('hex')}"`) throw truncatedError(key);
+  if (response.headers.get('etag') !== `"${hasher.digest('hex')}"`) throw truncatedError(key);
 }
 
 function truncatedError(key: string, cause?: unknown): CliError {
@@ -153,7 +153,7 @@ export async function uploadObject(
   const { put_url, headers } = await storage.client.call(signUpload, uploadInput(storage, job), {
     ifPlan: plan,
   });
-  const sum = new Bun.CryptoHasher('sha256');
+  const hasher = new Bun.CryptoHasher('sha256');
   const chunks = job.source.chunks()[Symbol.asyncIterator]();
   let failed: unknown;
   const body = new ReadableStream<Uint8Array>(
@@ -162,7 +162,7 @@ export async function uploadObject(
         try {
           const { done, value } = await chunks.next();
           if (done) return controller.close();
-          sum.update(value);
+          hasher.update(value);
           progress.add(value.byteLength);
           controller.enqueue(value);
         } catch (cause) {
@@ -184,7 +184,7 @@ export async function uploadObject(
   });
   if (!response.ok) throw answerError(response, shown, answer);
   const stored = answer as StoredObject;
-  if (stored.sha256 === sum.digest('hex')) return stored;
+  if (stored.sha256 === hasher.digest('hex')) return stored;
   throw new CliError('not_this_service', `The stored object ${job.key} differs from the uploaded data.`, {
     next: 'Upload it again.',
   });

@@ -1,4 +1,4 @@
-import { Alert, Group, Paper, Stack } from '@mantine/core';
+import { Alert, Group, Paper, Stack, Textarea, type TextareaProps } from '@mantine/core';
 import { IconInfoCircle } from '@tabler/icons-react';
 import type { ComponentProps, ReactNode, Ref } from 'react';
 import { Link } from 'wouter';
@@ -123,6 +123,40 @@ export function SubmitButton({
     >
       {children}
     </ActionButton>
+  );
+}
+
+/** Approves or rejects a request. Without `text` the button has no field for a note or reason. */
+export function DecisionForm({
+  form,
+  verb,
+  text,
+  fields,
+  actions,
+  hint,
+}: {
+  form: FormState;
+  verb: 'Approve' | 'Reject';
+  text: TextareaProps | null;
+  fields?: ReactNode;
+  actions?: ReactNode;
+  hint?: ReactNode;
+}) {
+  const look = verb === 'Reject' ? ({ color: 'red', variant: 'outline' } as const) : {};
+  return (
+    <FormElement form={form}>
+      <Stack gap="sm">
+        {fields}
+        {text && <Textarea {...text} />}
+        <Group>
+          <SubmitButton form={form} {...look}>
+            {verb}
+          </SubmitButton>
+          {actions}
+        </Group>
+        {hint}
+      </Stack>
+    </FormElement>
   );
 }
 

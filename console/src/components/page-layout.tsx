@@ -1,9 +1,11 @@
 import { Anchor, type AnchorProps, Code, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { ProblemError } from '@svc/contract/client.ts';
+import { IconArrowLeft } from '@tabler/icons-react';
 import { type ReactNode, useId } from 'react';
 import { Link } from 'wouter';
 import { CopyText } from './buttons.tsx';
+import { StateBadge } from './display.tsx';
 import { Heading, Hint } from './text.tsx';
 
 interface PageHeadProps {
@@ -115,6 +117,30 @@ export function Restricted({
     <EmptyState title={`You have no access to ${what}`}>
       {why.replace('may do this', 'can view this page')}
     </EmptyState>
+  );
+}
+
+export function BackLink({ to, children }: { to: string; children: string }) {
+  return (
+    <SmallLink to={to}>
+      <Group gap={4} component="span">
+        <IconArrowLeft size={14} aria-hidden /> {children}
+      </Group>
+    </SmallLink>
+  );
+}
+
+export function ItemHead({ title, state, children }: { title: string; state: string; children: ReactNode }) {
+  return (
+    <Group justify="space-between" align="flex-start">
+      <Group gap="sm">
+        <Heading size="h3">{title}</Heading>
+        <span role="status">
+          <StateBadge state={state} />
+        </span>
+      </Group>
+      {children}
+    </Group>
   );
 }
 

@@ -82,8 +82,8 @@ interface TypedText {
  * A URL value written by the input itself is ignored, because the user may have typed on; a link or the back button
  * replaces the text.
  */
-export function syncTypedText(typed: TypedText, address: string): TypedText {
-  if (address === typed.rendered) return typed;
-  if (address === typed.sent) return { ...typed, rendered: address };
-  return { text: address, rendered: address, sent: address };
+export function syncTypedText(typed: TypedText, urlText: string): TypedText {
+  if (urlText === typed.rendered) return typed;
+  if (urlText === typed.sent) return { ...typed, rendered: urlText };
+  return { text: urlText, rendered: urlText, sent: urlText };
 }

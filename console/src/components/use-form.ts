@@ -80,6 +80,13 @@ export function useForm<S extends Shape, T extends object>(
   };
 }
 
+/** For dialogs whose action has no preview: `useForm` needs an endpoint that can be planned. */
+export function useFields<T extends object>(initial: T): Fields<T> {
+  const [values, setValues] = useState(initial);
+  const set = (part: Partial<T>) => setValues((before) => ({ ...before, ...part }));
+  return createFields({ values, set, error: () => undefined });
+}
+
 interface FieldsSource<T> extends Pick<Fields<T>, 'values' | 'set'> {
   error(name: string): string | undefined;
   disabled?: boolean | undefined;

@@ -27,7 +27,7 @@ export class PageBoundary extends Component<{ at: string; children: ReactNode },
     else this.setState({ isAway: !isThere });
   }
 
-  /** Not while the server is down: the browser's error page would replace the console. */
+  /** Does not reload while the server is down: the browser's error page would replace the console. */
   async loadAgain() {
     if (await isServerThere()) location.reload();
     else this.setState({ isAway: true });
@@ -55,7 +55,7 @@ export class PageBoundary extends Component<{ at: string; children: ReactNode },
 }
 
 const awayText =
-  'The server did not respond, and this page is not loaded yet. Your input on other pages is kept.';
+  'The server did not respond, and this page is not loaded yet. Your input on other pages is not lost.';
 
 function textOf(error: unknown): string {
   if (isLoadFailure(error))

@@ -81,7 +81,7 @@ function SignInAgain({ me, isOther }: { me: ReturnType<typeof useOptionalMe>; is
         </Stack>
       ) : (
         <Stack>
-          <Text>Your input on this page is kept. Sign in in another tab, then continue here.</Text>
+          <Text>Your input on this page is not lost. Sign in in another tab, then continue here.</Text>
           {isStillOut && <Alert color="yellow">Nobody is signed in yet.</Alert>}
           {me.isError && <ProblemAlert error={me.error} />}
           <Group justify="flex-end">

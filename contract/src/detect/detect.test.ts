@@ -67,6 +67,66 @@ test('the output of Eleventy is where its configuration or its script says', asy
   expect(await output({ 'eleventy.config.js': "output: '../x'" })).toBe('_site');
 });
 
+test('a framework that only the build script names is found', async () => {
+  const first = async (build: string, more: Record<string, unknown> = {}) => {
+    const { options, evidence } = await detect({
+      'package.json': JSON.stringify({ scripts: { build }, ...more }),
+    });
+    return [options[0]?.framework, options[0]?.output_dir, evidence[0]?.says];
+  };
+  expect(await first('npx @11ty/eleventy --input=src --output=dist')).toEqual([
+    'eleventy',
+    'dist',
+    'builds with @11ty/eleventy',
+  ]);
+  expect(await first('npm run clean && npx --yes @11ty/eleventy@3')).toEqual([
+    'eleventy',
+    '_site',
+    'builds with @11ty/eleventy',
+  ]);
+  expect(await first('npx vite build', { devDependencies: { vite: '8' } })).toEqual([
+    'vite',
+    'dist',
+    'depends on vite',
+  ]);
+  expect(await first('npx vitest')).toEqual([null, null, 'declares a JavaScript package']);
+});
+
+test('React Router without a server is a site, whatever its start script says', async () => {
+  const first = async (
+    config: string,
+    dependencies = ['@react-router/serve', '@react-router/dev', 'vite'],
+  ) => {
+    const files = {
+      'package.json': packageJson(dependencies, { scripts }),
+      'react-router.config.ts': config,
+    };
+    const { framework, deploy_method, output_dir } = (await detect(files)).options[0] ?? {};
+    return [framework, deploy_method, output_dir];
+  };
+  const site = ['react-router', 'static', 'build/client'];
+  expect(await first('export default { ssr: false, appDirectory: "src" } satisfies Config;')).toEqual(site);
+  expect(await first('export default {\n  ssr: false,\n};', ['@react-router/dev', 'vite'])).toEqual(site);
+  expect(await first("{ ssr: false, buildDirectory: './out' }")).toEqual([
+    'react-router',
+    'static',
+    'out/client',
+  ]);
+  const program = ['react-router', 'docker', null];
+  expect(await first('export default { ssr: true };')).toEqual(program);
+  expect(await first('export default {\n  // ssr: false,\n};')).toEqual(program);
+});
+
+test('a bundler beside a program that cross-env starts is a tool of that program', async () => {
+  const start = 'cross-env NODE_ENV=production node ./server.js';
+  const files = { 'package.json': packageJson(['vite', 'express'], { scripts: { ...scripts, start } }) };
+  expect((await detect(files)).options[0]).toMatchObject({
+    deploy_method: 'docker',
+    framework: 'express',
+    start_command: 'npm run start',
+  });
+});
+
 test('VitePress is built by the script that it adds', async () => {
   const own = { 'docs:build': 'vitepress build docs', start: 'x' };
   expect(

@@ -73,9 +73,10 @@ function isApp(option: BuildSettings): boolean {
 
 async function detectProject(files: SourceFiles, hosts: readonly HostSettings[] = []): Promise<Detected> {
   const found = (await detectJavaScript(files)) ?? (await detectOther(files));
+  const release = await procfileCommand(files, 'release');
   const project = withProcfile(withHostSettings(found, [...hosts, ...(await readHostSettings(files))]), {
     web: await procfileCommand(files, 'web'),
-    release: await procfileCommand(files, 'release'),
+    release,
   });
   const best = project?.options[0] ?? unknownSettings;
   const containers: BuildSettings[] = [];
@@ -83,13 +84,15 @@ async function detectProject(files: SourceFiles, hosts: readonly HostSettings[] 
   const dockerfile = dockerfileNames.find((name) => files.paths.has(name));
   if (dockerfile) {
     const program = project?.options.find((option) => option.start_command !== null) ?? unknownSettings;
+    // An image starts by itself as its author wants; a detected release command may not exist in it.
+    const before = release === null ? program.release_command : null;
     containers.push({
       ...best,
       deploy_method: 'docker',
       install_command: program.install_command,
       build_command: program.build_command,
-      release_command: program.release_command,
-      start_command: program.start_command,
+      release_command: before === null ? program.release_command : null,
+      start_command: before === null ? program.start_command : `${before} && ${program.start_command}`,
       output_dir: null,
       dockerfile,
     });

@@ -1,3 +1,4 @@
+import { isObject } from '../json.ts';
 import { manifestPathPattern } from '../manifest.ts';
 import { detectGenerator, findPages } from './other-languages.ts';
 import { type BuildSettings, type Detected, type Evidence, unknownSettings } from './settings.ts';
@@ -7,6 +8,8 @@ import { yarnLockVersion } from './tools.ts';
 interface Package {
   scripts: Readonly<Record<string, string>>;
   dependencies: ReadonlySet<string>;
+  /** Fetched by the build script, without being a dependency. */
+  builder: string | null;
   main: string | null;
   packageManager: string | null;
 }
@@ -49,6 +52,16 @@ const frameworks: readonly Framework[] = [
         : { runs: 'node .output/server/index.mjs' },
   },
   { package: '@remix-run/serve', name: 'remix', result: runs('remix-serve build/server/index.js') },
+  {
+    package: '@react-router/dev',
+    name: 'react-router',
+    result: async ({ files }) => {
+      const config = await configText(files, 'react-router');
+      if (!/^(?!\s*\/\/).*\bssr\s*:\s*false\b/m.test(config)) return null;
+      const folder = /\bbuildDirectory\s*:\s*['"`]([^'"`$]+)['"`]/.exec(config)?.[1] ?? 'build';
+      return { serves: inside(`${folder}/client`) ?? 'build/client' };
+    },
+  },
   {
     package: '@react-router/serve',
     name: 'react-router',
@@ -111,7 +124,7 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
     install_command: manager.install,
     build_command: script && `${manager.name} run ${script.name}`,
   };
-  const says = match ? `depends on ${match.framework.package}` : 'declares a JavaScript package';
+  const says = match ? relationTo(match.framework, found) : 'declares a JavaScript package';
   const lockEvidence: Evidence[] = manager.file
     ? [{ file: manager.file, says: `is the lock file of ${manager.name}` }]
     : [];
@@ -149,11 +162,16 @@ function orUnstarted(program: BuildSettings[], common: BuildSettings): BuildSett
 
 async function findFramework(source: Source): Promise<{ framework: Framework; result: Result } | null> {
   for (const framework of frameworks) {
-    if (!source.found.dependencies.has(framework.package)) continue;
+    const { dependencies, builder } = source.found;
+    if (!dependencies.has(framework.package) && builder !== framework.package) continue;
     const result = await framework.result(source);
     if (result !== null) return { framework, result };
   }
   return null;
+}
+
+function relationTo(framework: Framework, { dependencies }: Package): string {
+  return `${dependencies.has(framework.package) ? 'depends on' : 'builds with'} ${framework.package}`;
 }
 
 function programOptions(
@@ -174,7 +192,9 @@ function frameworkName({ name }: Framework, { dependencies }: Package): string {
 }
 
 function startsServer({ scripts }: Package): boolean {
-  return /^(?:[A-Z_]+=\S+\s+)*(?:node|bun|deno|tsx|ts-node|nodemon)\b/.test(scripts.start ?? '');
+  return /^(?:cross-env\s+)?(?:[A-Z_]+=\S+\s+)*(?:node|bun|deno|tsx|ts-node|nodemon)\b/.test(
+    scripts.start ?? '',
+  );
 }
 
 function mainCommand({ files, found: { main, scripts } }: Source): string | null {
@@ -268,22 +288,19 @@ function parsePackage(text: string): Package | null {
     return null;
   }
   if (!isObject(data)) return null;
-  const scripts = Object.entries(objectOrEmpty(data.scripts)).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1].trim() !== '',
-  );
+  const isScript = (entry: [string, unknown]): entry is [string, string] =>
+    typeof entry[1] === 'string' && entry[1].trim() !== '';
+  const scripts = Object.fromEntries(Object.entries(objectOrEmpty(data.scripts)).filter(isScript));
   const dependencies = [data.dependencies, data.devDependencies].flatMap((part) =>
     Object.keys(objectOrEmpty(part)),
   );
   return {
-    scripts: Object.fromEntries(scripts),
+    scripts,
     dependencies: new Set(dependencies),
+    builder: /\bnpx\s+(?:-\S+\s+)*((?:@[\w.-]+\/)?[\w.-]+)/.exec(scripts.build ?? '')?.[1] ?? null,
     main: textOrNull(data.main),
     packageManager: textOrNull(data.packageManager),
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const objectOrEmpty = (value: unknown) => (isObject(value) ? value : {});

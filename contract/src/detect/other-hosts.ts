@@ -73,7 +73,7 @@ function readVercel(text: string | null): HostSettings {
   };
 }
 
-/** Of the table `build` only keys with a text in one line, which is how they are written. */
+/** Reads only keys of the table `build` whose text is on one line, as such files have them. */
 function readNetlify(text: string | null): HostSettings {
   const values = new Map<string, string>();
   let table = '';

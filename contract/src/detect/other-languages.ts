@@ -48,15 +48,33 @@ async function python(files: SourceFiles): Promise<Detected | null> {
   const text = (await Promise.all(read.map((name) => files.read(name)))).join('\n');
   const names = (package_: string) => new RegExp(`\\b${package_}\\b`, 'i').test(text);
   const framework = ['django', 'fastapi', 'flask'].find(names) ?? null;
+  const start = await pythonStart(files, framework, names);
+  const isMigrated = framework === 'django' && start !== null && files.paths.has('manage.py');
+  // Without a driver the database is a file in the folder, of which every instance and the release command have their own.
+  const hasDatabaseServer = databaseDrivers.some(names);
   const settings = {
     language: 'python',
     framework,
     install_command: `python3 -m venv .venv && ${pythonInstalls[file] ?? 'pip install .'}`,
-    start_command: await pythonStart(files, framework, names),
+    release_command: isMigrated && hasDatabaseServer ? djangoMigrate : null,
+    start_command: isMigrated && !hasDatabaseServer ? `${djangoMigrate} && ${start}` : start,
   } as const;
   const says = framework ? `names ${framework}` : 'declares a Python project';
   return detected(settings, { file, says }, file === 'Pipfile' ? 'pipenv' : 'pip');
 }
+
+const djangoMigrate = 'python manage.py migrate --noinput';
+
+/** Python drivers of the database servers that Django supports. */
+const databaseDrivers = [
+  'psycopg(?:2|2-binary)?',
+  'mysqlclient',
+  'PyMySQL',
+  'mysql-connector-python',
+  'oracledb',
+  'cx_Oracle',
+  'mssql-django',
+];
 
 /** In the virtual environment, whose programs come first in `PATH`. */
 const pythonInstalls: Readonly<Record<string, string>> = {
@@ -77,9 +95,7 @@ async function pythonStart(
     const gunicorn =
       project !== undefined && names('gunicorn') ? `gunicorn ${project}.wsgi --bind 0.0.0.0:$PORT` : null;
     if (!paths.has('manage.py')) return gunicorn;
-    // The database of a new project is a file in its folder, so that a release command would not do.
-    const server = gunicorn ?? 'python manage.py runserver 0.0.0.0:$PORT --noreload';
-    return `python manage.py migrate --noinput && ${server}`;
+    return gunicorn ?? 'python manage.py runserver 0.0.0.0:$PORT --noreload';
   }
   const app = framework === null ? null : await findPythonApp(files, framework);
   const file = pythonModules.find((name) => paths.has(`${name}.py`));
@@ -110,8 +126,8 @@ async function findPythonApp(
       .replace(/\.py$/, '')
       .split('/')
       .reverse();
-    const place = (pythonModules as readonly string[]).indexOf(file);
-    return (folder === undefined ? 0 : 100) + (place < 0 ? 50 : place);
+    const rank = (pythonModules as readonly string[]).indexOf(file);
+    return (folder === undefined ? 0 : 100) + (rank < 0 ? 50 : rank);
   };
   const found = [...paths]
     .filter((path) => /^(?:src\/)?(?:\w+\/)?\w+\.py$/.test(path) && !/^tests?\/|(?:^|\/)test_/.test(path))

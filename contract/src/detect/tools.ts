@@ -4,7 +4,7 @@ export interface RequiredTool {
   name: 'node' | 'npm' | 'pnpm' | 'yarn' | 'bun';
   /** A version or range as in `package.json`, or `lts`. */
   range: string;
-  /** For the build log. */
+  /** Shown in the build log. */
   reason: string;
 }
 

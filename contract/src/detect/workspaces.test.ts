@@ -138,6 +138,35 @@ describe('a Python project', () => {
     );
   });
 
+  test('of Django migrates its database once before the new version if that is on a server, else at each start', async () => {
+    const django = (requirements: string, more = {}) =>
+      python({ 'requirements.txt': requirements, 'manage.py': '', 'shop/wsgi.py': '', ...more });
+    const migrate = 'python manage.py migrate --noinput';
+    const start = 'gunicorn shop.wsgi --bind 0.0.0.0:$PORT';
+    for (const driver of ['psycopg[binary]>=3', 'psycopg2-binary==2.9', 'mysqlclient'])
+      expect(await django(`Django\ngunicorn\n${driver}\n`)).toMatchObject({
+        release_command: migrate,
+        start_command: start,
+      });
+    // Its database is a file, of which every instance has its own.
+    expect(await django('Django\ngunicorn\n')).toMatchObject({
+      release_command: null,
+      start_command: `${migrate} && ${start}`,
+    });
+    expect(await django('Django\npsycopg', { Procfile: 'web: x\nrelease: y' })).toMatchObject({
+      release_command: 'y',
+      start_command: 'x',
+    });
+    // The image starts as its author wants; the commands are for a machine without an engine.
+    expect(await django('Django\ngunicorn\npsycopg', { Dockerfile: 'FROM x' })).toMatchObject({
+      release_command: null,
+      start_command: `${migrate} && ${start}`,
+    });
+    expect(await python({ 'requirements.txt': 'flask\npsycopg', 'app.py': '' })).toMatchObject({
+      release_command: null,
+    });
+  });
+
   test.each<[string, Record<string, string>]>([
     [
       'python manage.py migrate --noinput && gunicorn shop.wsgi --bind 0.0.0.0:$PORT',

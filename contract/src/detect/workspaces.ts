@@ -25,7 +25,7 @@ export function below(root: SourceFiles, folder: string): SourceFiles {
   };
 }
 
-/** What the root of a workspace says about the tools of its packages. */
+/** Tools of the packages that the root of a workspace sets. */
 const sharedFiles = [
   'pnpm-lock.yaml',
   'yarn.lock',
@@ -53,7 +53,7 @@ export function withWorkspaceTools(root: SourceFiles, own: SourceFiles): SourceF
   };
 }
 
-/** From a package to the root, where the lock file is. */
+/** Runs the command in the root of the workspace, where the lock file is. */
 export function installAtRoot(folder: string, command: string | null): string | null {
   return command && `cd ${folder.split('/').fill('..').join('/')} && ${command}`;
 }

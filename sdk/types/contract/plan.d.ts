@@ -4,7 +4,7 @@ export interface Plan {
     changes: PlanChange[];
     warnings: string[];
     irreversible: boolean;
-    /** What people gain and lose by the change, where it changes access. Not part of the fingerprint. */
+    /** Access that people gain and lose by the change. Not part of the fingerprint. */
     effects?: PlanEffect[];
     /** How many more tables of grants may be concerned than `effects` was computed for. */
     effects_left_off?: number;

@@ -40,7 +40,7 @@ export declare const connectorStatementMsMax = 10000;
 /** How long a change feed can be resumed after its last event. */
 export declare const changesKeptHours = 24;
 export declare const changesHeartbeatSeconds = 15;
-/** For the history of rows, and for deleted rows. */
+/** Limit for the history of rows and for deleted rows. */
 export declare const historyDaysMax = 3650;
 export declare const historyPerPageMax = 100;
 export declare const eventStreamMediaType = "text/event-stream";
@@ -49,7 +49,7 @@ export declare const jsonLinesMediaType = "application/x-ndjson";
 export declare const csvMediaType = "text/csv";
 /** Response header: what may be a mistake in a query that was answered. */
 export declare const noteHeader = "svc-note";
-/** Whose names one request may ask for. */
+/** People whose names one request can read. */
 export declare const peopleIdsMax = 100;
 /** A value in a row. */
 export interface FileValue {

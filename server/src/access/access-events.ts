@@ -1,9 +1,18 @@
+import type { AccessPolicy } from '@svc/contract/access-policies.shapes.ts';
 import type { NotificationKind } from '@svc/contract/notifications.ts';
+import type { z } from 'zod';
 import type { MutationCtx } from '../core/context.ts';
 import { defineEvents } from '../core/events.ts';
-import type { PolicyRow } from './policies/store.ts';
 
-export interface AccessEvents {
+export type PolicyRecord = z.output<typeof AccessPolicy>;
+
+export interface PolicyRow extends Omit<PolicyRecord, 'connector_id' | 'created_at' | 'updated_at'> {
+  connector_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+interface AccessEvents {
   connectorDeleted(ctx: MutationCtx, connector: { tenantId: string; connectorId: string }): Promise<void>;
   /** Before it is stored. Subscribers refuse what does not fit the tables, which belong to a later module. */
   policySaved(ctx: MutationCtx, saved: { policy: PolicyRow; before: PolicyRow | null }): Promise<void>;
@@ -11,7 +20,7 @@ export interface AccessEvents {
   notice(ctx: MutationCtx, notice: AccessNotice): Promise<void>;
 }
 
-export interface AccessNotice {
+interface AccessNotice {
   tenantId: string;
   kind: NotificationKind;
   appId: null;

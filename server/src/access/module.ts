@@ -57,7 +57,7 @@ import {
 function accessLogRoutes(accessLog: AccessLog): Route[] {
   return routes(accessLogEndpoints, accessLogShapes, {
     listAccessLog: async (ctx, { query }) => {
-      // What this process has recorded is listed. Entries of other processes follow within a second.
+      // Lists the entries of this process at once; those of other processes follow within a second.
       await accessLog.flush();
       return listAccessLog(ctx, query);
     },

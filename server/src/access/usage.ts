@@ -3,10 +3,7 @@ import type { TenantCtx } from '../core/context.ts';
 import type { Db } from '../core/db.ts';
 import { fail } from '../core/problem.ts';
 
-/**
- * Grants and policies that use a record, for "in use" errors. These reads stand outside the slices: grants and policies
- * import connectors and presets, so connectors and presets cannot import them.
- */
+/** Outside the slices: grants and policies import connectors and presets, which cannot import them back. */
 const namedMax = 5;
 
 const grantUses = {

@@ -1,6 +1,7 @@
 import type { Args, Declaration, Flags, Positional } from '@svc/cli/framework/declaration.ts';
 import type { Config } from '../config.ts';
-import type { System } from './system.ts';
+import type { OperatorDeps } from '../core/mutation.ts';
+import type { Database } from '../drivers/database/database.ts';
 
 export interface AdminIo {
   out(text: string): void;
@@ -19,6 +20,10 @@ export interface AdminCtx extends AdminIo {
   runLine(argv: readonly string[], batch: BatchSystem): Promise<Result>;
   /** In a batch, the system stays open for the next command. */
   batch?: BatchSystem;
+}
+
+export interface System extends OperatorDeps {
+  database: Database;
 }
 
 export interface BatchSystem {
@@ -46,6 +51,5 @@ export function declare<
   return { kind: 'local', ...declared } as unknown as AdminCommand;
 }
 
-/** What `--exclude` can name. */
 export const backupParts = ['objects', 'raw-databases'] as const;
 export type BackupPart = (typeof backupParts)[number];

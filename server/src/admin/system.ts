@@ -5,16 +5,11 @@ import { type ControlDatabase, openControlDatabase } from '../core/db.ts';
 import { createLog } from '../core/log.ts';
 import { withMasterKey } from '../core/master-key.ts';
 import { type Migration, migrate, migrationsDirectory, readMigrations } from '../core/migrate.ts';
-import type { OperatorDeps } from '../core/mutation.ts';
 import { rowsOnlyOutbox } from '../core/outbox-worker.ts';
 import { fail } from '../core/problem.ts';
 import { clusterFolder } from '../drivers/database/cluster.ts';
 import { attachDatabase, type Database } from '../drivers/database/database.ts';
-import type { AdminCtx } from './command.ts';
-
-export interface System extends OperatorDeps {
-  database: Database;
-}
+import type { AdminCtx, System } from './command.ts';
 
 export async function withSystem<T>(ctx: AdminCtx, work: (system: System) => Promise<T>): Promise<T> {
   requireDatabase(ctx.config());

@@ -1,9 +1,9 @@
+import type { ResourceTier } from '@svc/contract/limits.ts';
 import type { AppMutationCtx, AuditedChange, MutationCtx, TenantMutationCtx } from '../core/context.ts';
 import { defineEvents, type PlanPart } from '../core/events.ts';
-import type { ResourceTier } from './record/rules.ts';
 
 /** The publisher of every event holds the app's row lock. */
-export interface AppEvents {
+interface AppEvents {
   created(ctx: TenantMutationCtx, app: { appId: string; slug: string; hasStorage: boolean }): Promise<void>;
   archived(ctx: AppMutationCtx, app: AppRef): Promise<PlanPart>;
   deleted(ctx: AppMutationCtx, app: AppRef): Promise<PlanPart>;
@@ -12,10 +12,8 @@ export interface AppEvents {
   suspended(ctx: AppMutationCtx, app: AppRef): Promise<PlanPart | undefined>;
   /** Returns the deployment that brings the app back; nothing where its static files are enough. */
   resumed(ctx: AppMutationCtx, app: AppRef): Promise<{ seq: number; isNew: boolean } | null>;
-  /** Visibility became narrower. */
   narrowed(ctx: AppMutationCtx, app: AppRef): Promise<PlanPart>;
   resized(ctx: AppMutationCtx, app: AppRef & { preset: ResourceTier }): Promise<void>;
-  /** A person stopped being an owner or co-owner of the app. */
   ownerRemoved(ctx: AppMutationCtx, app: AppRef & { userId: string }): Promise<void>;
   purged(ctx: MutationCtx, app: AppRef): Promise<PurgedPart>;
 }
@@ -26,8 +24,8 @@ export interface AppRef {
   slug: string;
 }
 
-/** What one module removed of a purged app: counts by field of the answer, and changes to records that stay. */
-export interface PurgedPart {
+/** Counts of removed records by field of the answer, and changes to records that stay. */
+interface PurgedPart {
   removed: Record<string, number>;
   changes?: readonly AuditedChange[];
 }

@@ -68,6 +68,7 @@ export const apps: Module = {
   handlers: (deps: DriverDeps) => [
     {
       matches: under(iconsPrefix),
+      limit: 'own',
       handle: createIcons({ ...deps, signer: { baseUrl: deps.config.baseUrl, key: deps.urlKey } }),
     },
   ],

@@ -14,7 +14,6 @@ import { type Environment, parseVariable, readPort, requireMatch, requireVariabl
 /** Linux takes 107 bytes, macOS 103. */
 export const socketPathBytesMax = 100;
 
-/** Path of a Unix socket, in place of all ports for requests; null: ports. */
 export function readListen(env: Environment): string | null {
   if (!env.SVC_LISTEN) return null;
   const path = /^unix:(\/.*[^/])$/.exec(env.SVC_LISTEN)?.[1];
@@ -157,7 +156,6 @@ export function readTrustedProxies(env: Environment): TrustedProxies {
   return { includes: (address) => address === socketPeer || listed.includes(address) };
 }
 
-/** Networks that connectors may connect to; null: the default of `drivers/connectors/databases.ts`. */
 export function readConnectorNetworks(env: Environment): IpNetworks | null {
   const text = env.SVC_CONNECTOR_NETWORKS;
   if (!text) return null;

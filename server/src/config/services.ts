@@ -180,7 +180,7 @@ function readIsolationUse(env: Environment, baseUrl: string): IsolationUse {
   return isLoopbackUrl(baseUrl) ? 'preferred' : 'required';
 }
 
-function isLoopbackUrl(url: string): boolean {
+export function isLoopbackUrl(url: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 

@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { useFolder } from '../../../scripts/use-fixture.ts';
 import { createAnchorWriter, readAnchors } from './audit-verify.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-anchors-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useFolder();
 
 test('the anchors file has the newest head of each tenant and stays short', () => {
   const file = join(folder, 'many.jsonl');

@@ -121,8 +121,8 @@ function parseAnchors(text: string): ChainHead[] {
   return text.split('\n').flatMap((line) => parseAnchor(line) ?? []);
 }
 
-/** What another process appends meanwhile to the file that is replaced is appended to the new one. */
-export function compactAnchors(file: string): void {
+/** Lines that another process appends to the old file meanwhile are copied to the new one. */
+function compactAnchors(file: string): void {
   if (!existsSync(file)) return;
   const replaced = openSync(file, 'r');
   try {

@@ -46,6 +46,9 @@ export interface ChainHead {
 
 export const genesisHash = sha256('');
 
+/** A statement has at most 65,535 parameters. */
+const entriesPerInsert = 1_000;
+
 /** The row lock on the chain head serializes changes of a tenant, so mutations call this as late as possible. */
 export async function appendAudit(
   tx: Tx,
@@ -54,18 +57,8 @@ export async function appendAudit(
 ): Promise<ChainHead | null> {
   if (changes.length === 0) return null;
   const db = tx.withTables<AuditTables>();
-  await db
-    .insertInto('audit_heads')
-    .values({ tenant_id: origin.tenantId, seq: 0, hash: genesisHash })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  let head = await db
-    .selectFrom('audit_heads')
-    .select(['seq', 'hash'])
-    .where('tenant_id', '=', origin.tenantId)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-  for (const change of changes) {
+  let head = await lockHead(tx, origin.tenantId);
+  const entries = changes.map((change): AuditEntriesTable => {
     const entry: Omit<AuditEntriesTable, 'hash'> = {
       tenant_id: origin.tenantId,
       seq: head.seq + 1,
@@ -83,13 +76,32 @@ export async function appendAudit(
       previous_hash: head.hash,
     };
     head = { seq: entry.seq, hash: entryHash(entry) };
+    return { ...entry, hash: head.hash };
+  });
+  for (let at = 0; at < entries.length; at += entriesPerInsert)
     await db
       .insertInto('audit_entries')
-      .values({ ...entry, hash: head.hash })
+      .values(entries.slice(at, at + entriesPerInsert))
       .execute();
-  }
   await db.updateTable('audit_heads').set(head).where('tenant_id', '=', origin.tenantId).execute();
   return { tenantId: origin.tenantId, ...head };
+}
+
+async function lockHead(tx: Tx, tenantId: string): Promise<Omit<ChainHead, 'tenantId'>> {
+  const db = tx.withTables<AuditTables>();
+  const query = db
+    .selectFrom('audit_heads')
+    .select(['seq', 'hash'])
+    .where('tenant_id', '=', tenantId)
+    .forUpdate();
+  const head = await query.executeTakeFirst();
+  if (head) return head;
+  await db
+    .insertInto('audit_heads')
+    .values({ tenant_id: tenantId, seq: 0, hash: genesisHash })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return query.executeTakeFirstOrThrow();
 }
 
 /** Columns are listed one by one: a column added later must not change the hashes of existing entries. */

@@ -76,29 +76,35 @@ export function createTaggedCache<T>(
   };
 }
 
-/** How long an outage of the database may last. */
+/** Longest outage of the database during which cached values are served. */
 const outageMsMax = 10 * 60_000;
 /** A load that takes longer counts as failed where a last known value can be used. */
 const loadMsMax = 2_000;
 /** After a failed load, the next one is tried after this time. */
 const retryMs = 1_000;
+/** After an outage, what servers write all the time (which instances run) may be out of date for this long. */
+const settleMs = 15_000;
 
 interface Tagged {
   tags: readonly string[];
 }
 
-/**
- * Wraps loads from the database: while it is away, a load gives the value of the last one. Changes that this server was
- * told of count; what others change during the outage is not known. Use it only where no fresh decision is needed.
- */
+/** While the database is away, a load gives the last value. Use it only where no fresh decision is needed. */
 export function createLastKnown<T extends Tagged>(
   { onChange }: Pick<Invalidation, 'onChange'>,
-  { entriesMax, now = () => performance.now() }: { entriesMax: number; now?: () => number },
+  options: {
+    entriesMax: number;
+    /** Such a value does not replace the last one while the outage settles. */
+    isIncomplete?: (loaded: T, last: T) => boolean;
+    now?: () => number;
+  },
 ) {
+  const { entriesMax, isIncomplete, now = () => performance.now() } = options;
   /** `until` is set when the notifications stop. */
   const entries = new Map<string, { loaded: T; until: number | null }>();
   let epoch = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
+  let endedAt = Number.NEGATIVE_INFINITY;
 
   onChange((tag) => {
     epoch++;
@@ -121,7 +127,11 @@ export function createLastKnown<T extends Tagged>(
     if (last && now() - failedAt < retryMs) return last;
     try {
       const loaded = await (last ? withinTime(load()) : load());
+      if (failedAt > Number.NEGATIVE_INFINITY) endedAt = now();
       failedAt = Number.NEGATIVE_INFINITY;
+      if (loaded && last && now() - endedAt < settleMs && isIncomplete?.(loaded, last)) {
+        if (entries.get(key)?.loaded === last) return last;
+      }
       if (loaded === null) entries.delete(key);
       else if (startEpoch === epoch) keep(key, loaded);
       return loaded;
@@ -136,7 +146,6 @@ export function createLastKnown<T extends Tagged>(
 
   return {
     load: loadOrLast,
-    /** Frees their memory. */
     drop(matches: (loaded: T) => boolean): void {
       for (const [key, { loaded }] of entries) if (matches(loaded)) entries.delete(key);
     },

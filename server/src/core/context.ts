@@ -3,9 +3,8 @@ import type { PatAction } from '@svc/contract/pat-actions.ts';
 import type { PlanEffect } from '@svc/contract/plan.ts';
 import type { ServiceAccountAction } from '@svc/contract/service-accounts.ts';
 import type { Logger } from 'pino';
-import type { Db, Tx } from './db.ts';
+import type { Db, StatementLog, Tx } from './db.ts';
 import type { EventSource } from './events.ts';
-import type { StatementLog } from './mutation.ts';
 
 export interface Ctx {
   db: Db;
@@ -52,7 +51,7 @@ export interface RowTransaction {
 }
 
 export interface RowTx extends Tx {
-  /** Of a second transaction. */
+  /** Set for a second transaction. */
   statements?: StatementLog;
 }
 
@@ -73,7 +72,7 @@ export interface Caller {
   credentialId: string;
   expiresAt: Date;
   scope?: TokenScope;
-  /** Of an app or a service account: the one app that it can use, as a co-owner within its scope. */
+  /** The one app that an app or a service account can use, as a co-owner within its scope. */
   ownApp?: AppRef;
   /** The app that acts for the signed-in user; the control plane refuses such a caller. */
   throughApp?: string;

@@ -1,5 +1,3 @@
-import type { MutationCtx } from './context.ts';
-
 /** Subscribers run in the publisher's transaction, in module order; their results join the publisher's plan. */
 export interface Subscription {
   list: string;
@@ -17,7 +15,7 @@ export function defineEvents<E extends Record<keyof E, Handler>>(list: string) {
   return {
     on: (handlers: Partial<E>): Subscription => ({ list, handlers }),
     async publish<K extends keyof E & string>(
-      ctx: Parameters<E[K]>[0] & Pick<MutationCtx, 'events'>,
+      ctx: Parameters<E[K]>[0] & { events: EventSource },
       name: K,
       input: Parameters<E[K]>[1],
     ): Promise<NonNullable<Awaited<ReturnType<E[K]>>>[]> {

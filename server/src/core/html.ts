@@ -10,7 +10,7 @@ export class Html {
   }
 }
 
-export type HtmlValue = string | number | Html | readonly Html[] | null | undefined | false;
+type HtmlValue = string | number | Html | readonly Html[] | null | undefined | false;
 
 export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(parts.map((part, index) => part + render(values[index])).join(''));

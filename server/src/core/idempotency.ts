@@ -26,7 +26,7 @@ export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Of rows: a hash of what the caller could see then. */
+  /** Rows: a hash of what the caller could see then. */
   view?: string;
 }
 

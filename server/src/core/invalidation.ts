@@ -8,10 +8,7 @@ const startMsMax = 30_000;
 const heartbeatMs = 400;
 const heartbeatTimeoutMs = 500;
 
-/**
- * Cache invalidation across processes through LISTEN/NOTIFY. While `isLive` is false, nothing may be served
- * from a cache.
- */
+/** Invalidates caches of all processes. While `isLive` is false, nothing may be served from a cache. */
 export interface Invalidation {
   isLive(): boolean;
   onChange(listener: (tag: string | null) => void): void;

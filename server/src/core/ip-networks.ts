@@ -4,7 +4,6 @@ export interface IpNetworks {
   includes(address: string): boolean;
 }
 
-/** Addresses and networks, separated by commas: `10.0.0.0/8, 192.0.2.7`. */
 export function parseNetworks(text: string): IpNetworks {
   const list = new BlockList();
   const entries = text.split(',').map((entry) => entry.trim());
@@ -29,7 +28,6 @@ function addNetwork(list: BlockList, network: string): void {
   list.addSubnet(address, bits, ipFamily(address));
 }
 
-/** IPv4 written as IPv6 becomes IPv4. */
 export function normalizeIp(address: string): string | null {
   if (isIP(address) === 4) return address;
   const url = isIP(address) === 6 ? URL.parse(`http://[${address}]`) : null;

@@ -55,10 +55,7 @@ async function updateSchedules(boss: PgBoss, jobs: readonly Job[]): Promise<void
   }
 }
 
-/**
- * A process claims a row with a lease and renews it while it works; when the process dies, the lease expires
- * and another claims the row.
- */
+/** When the process dies, its lease expires and another process claims the row. */
 export interface LeasedWork<T> {
   name: string;
   log: Logger;

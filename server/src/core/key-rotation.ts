@@ -32,7 +32,6 @@ export async function rotateKey(ctx: MutationCtx, key: Key): Promise<{ generatio
   return { generation, activeAt: created.activeAt };
 }
 
-/** A generation that is no longer used, and when it may be deleted. */
 interface Superseded {
   generation: number;
   acceptedUntil: Date;
@@ -139,7 +138,6 @@ async function resealColumn(
   }
 }
 
-/** Stored values by generation of the key. */
 export async function countSealed(db: Db, key: Key): Promise<Map<number, number>> {
   const counts = new Map<number, number>();
   for (const name of Object.keys(key.columns)) {

@@ -156,14 +156,12 @@ export async function wrapKeys(target: Db, source: Db = target): Promise<number>
   return changed;
 }
 
-/** Fails if a key cannot be opened. */
 export async function verifyKeys(db: Db): Promise<{ total: number; encrypted: number }> {
   const { rows } = await sql<KeyRow>`select * from svc.key_generations`.execute(db);
   for (const row of rows) unwrapValue(db, { ...row, boundTo: boundTo(row) });
   return { total: rows.length, encrypted: rows.filter((row) => row.master_key !== null).length };
 }
 
-/** Reads the key now; for a caller that needs it once. */
 export async function loadKey<T>(db: Db, key: Key<T>): Promise<LiveKey<T>> {
   return liveKey(await loadGenerations(db, key));
 }
@@ -177,7 +175,6 @@ export const keysTag = 'keys';
 const retryMs = 1_000;
 
 export interface KeyRing {
-  /** The key with every later change. */
   follow<T>(key: Key<T>): Promise<LiveKey<T>>;
   stop(): void;
 }

@@ -16,7 +16,7 @@ function world() {
         listener = next;
       },
     },
-    { entriesMax: 2, now: () => clock.ms },
+    { entriesMax: 2, now: () => clock.ms, isIncomplete: ({ value }, last) => value === 0 && last.value > 0 },
   );
   const put = (key: string, value: number, tags: string[] = []) =>
     known.load(key, async () => ({ value, tags }));
@@ -99,4 +99,20 @@ test('after a failed load, one load in a second is tried', async () => {
   clock.ms += 1_001;
   await ask();
   expect(loads).toBe(2);
+});
+
+test('after the database was away, an incomplete value does not replace the last one for fifteen seconds', async () => {
+  const { clock, put, ask, notify } = world();
+  await put('a', 1, ['app:1']);
+  await put('b', 2);
+  clock.ms += 5_000;
+  expect(await ask('a')).toBe(1);
+  clock.ms += 60_000;
+  expect([await put('a', 0), await put('b', 0)]).toMatchObject([{ value: 1 }, { value: 2 }]);
+  clock.ms += 14_000;
+  expect([await put('b', 3), await put('b', 0)]).toMatchObject([{ value: 3 }, { value: 3 }]);
+  notify('app:1');
+  expect(await put('a', 0)).toMatchObject({ value: 0 });
+  clock.ms += 1_001;
+  expect(await put('b', 0)).toMatchObject({ value: 0 });
 });

@@ -86,6 +86,6 @@ function describeError(error: unknown): unknown {
   };
 }
 
-export function redactText(text: string): string {
+function redactText(text: string): string {
   return secretTexts.reduce((cleaned, [pattern, replacement]) => cleaned.replace(pattern, replacement), text);
 }

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { projectRoot } from './project-root.ts';
 import { sha256 } from './values.ts';
 
-export type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer';
+type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer';
 
 export class MigrationError extends Error {
   constructor(

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { StatementLog } from './mutation.ts';
+import { StatementLog } from './db.ts';
 
 function logged(...texts: string[]): string[] {
   const log = new StatementLog();

@@ -3,7 +3,7 @@ import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { appendAudit, transactionTime } from './audit.ts';
 import type { AuditedChange, Caller, Ctx, Foreseen, MutationCtx, RowTransaction, RowTx } from './context.ts';
-import { type Db, isRetryable, type Tx } from './db.ts';
+import { type Db, isRetryable, StatementLog, type Tx } from './db.ts';
 import type { EventSource } from './events.ts';
 import { claimKey, type IdempotentRequest, type StoredResponse, storeResponse } from './idempotency.ts';
 import { notifySql } from './invalidation.ts';
@@ -33,7 +33,7 @@ export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
 export interface RowDatabase {
   db: Db | null;
   role: string | null;
-  /** Of a second database: makes a change in both whole. */
+  /** Makes a change in two databases whole; set if there is a second database. */
   intents?: RowIntents;
 }
 
@@ -57,10 +57,7 @@ export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done';
 
 const attemptsMax = 3;
 
-/**
- * The only way to change anything. Preview, audit, idempotency, effects and invalidation follow from what the
- * use case records.
- */
+/** The only way to change anything: preview, audit, effects and invalidation follow from what the use case records. */
 export async function runMutation(base: MutationBase, request: MutationRequest): Promise<MutationResult> {
   for (let attempt = 1; ; attempt++) {
     const tx = await base.db.startTransaction().execute();
@@ -229,39 +226,3 @@ const operatorCaller: Caller = {
   credentialId: '',
   expiresAt: new Date(8.64e15),
 };
-
-export interface LoggedStatement {
-  text: string;
-  values?: readonly string[];
-}
-
-const savepoint = /(?:^|; )(rollback to |release )?savepoint (\w+)$/;
-
-/** What a transaction has done, so that another one can do it again. */
-export class StatementLog {
-  #statements: LoggedStatement[] = [];
-  #savepoints: { name: string; length: number }[] = [];
-
-  add(statement: LoggedStatement): void {
-    const [isSavepoint, change, name = ''] = savepoint.exec(statement.text) ?? [];
-    if (isSavepoint !== undefined) this.#moveSavepoint(change, name);
-    // Timeouts are those of the transaction that has them.
-    else if (!statement.text.startsWith('set local ')) this.#statements.push(statement);
-  }
-
-  #moveSavepoint(change: string | undefined, name: string): void {
-    if (change === undefined) {
-      this.#savepoints.push({ name, length: this.#statements.length });
-      return;
-    }
-    const at = this.#savepoints.findLastIndex((each) => each.name === name);
-    if (change === 'rollback to ') this.#statements.length = this.#savepoints[at]?.length ?? 0;
-    // After a rollback, the savepoint itself is still there.
-    this.#savepoints.length = change === 'rollback to ' ? at + 1 : Math.max(at, 0);
-  }
-
-  /** Empty if nothing but locks was taken. */
-  list(): readonly LoggedStatement[] {
-    return this.#statements.some(({ text }) => !text.startsWith('lock table ')) ? this.#statements : [];
-  }
-}

@@ -18,9 +18,14 @@ export async function fetchPage<DB, T extends keyof DB, O>(
   query: SelectQueryBuilder<DB, T, O>,
   { limit, offset }: PageWindow,
 ) {
-  const rows = await query.limit(limit).offset(offset).execute();
+  return { rows: await query.limit(limit).offset(offset).execute(), total: await countRows(query) };
+}
+
+export async function countRows<DB, T extends keyof DB, O>(
+  query: SelectQueryBuilder<DB, T, O>,
+): Promise<number> {
   const count = query.clearSelect().clearOrderBy().select(sql<number>`count(*)`.as('total'));
-  return { rows, total: ((await count.executeTakeFirstOrThrow()) as { total: number }).total };
+  return ((await count.executeTakeFirstOrThrow()) as { total: number }).total;
 }
 
 export function paginate<T>(query: PageQuery, all: readonly T[]) {

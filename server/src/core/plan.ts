@@ -5,7 +5,7 @@ import { canonicalJson, sha256 } from './values.ts';
 export const assignedOnExecution = '(assigned on execution)';
 export const timeOfExecution = '(time of execution)';
 
-export interface RunValues {
+interface RunValues {
   ids: ReadonlySet<string>;
   now: Date;
 }
@@ -19,7 +19,7 @@ export function makePlan(
 ): Plan {
   const masked = changes.map((change) => maskRunValues(change, run) as AuditedChange);
   const first = masked[0];
-  // Of several new things the masked ids are the same.
+  // The masked ids of several new things are the same.
   const isOtherTarget = ({ target: { kind, id, name } }: AuditedChange) =>
     kind !== first?.target.kind ||
     id !== first.target.id ||

@@ -21,7 +21,7 @@ export class Failure extends Error {
   }
 }
 
-export interface FailureDetails {
+interface FailureDetails {
   /** For people. Never contains SQL or row values, and never reveals that something invisible exists. */
   detail?: string;
   errors?: ProblemItem[];

@@ -67,7 +67,7 @@ export interface DataServices {
   rowsFastPath: FastPathHandler;
   connectorDatabases: ConnectorDatabases;
   previewDeps: PreviewDeps;
-  /** Of a second database for rows. */
+  /** Set if rows are in a second database. */
   tableIntents: TableIntents | null;
 }
 
@@ -171,6 +171,7 @@ export const data: Module = {
         feeds: { hub, epoch, positions: createFeedPositions(cursorSecret) },
         now: deps.now,
         callerLimit: deps.callerLimit,
+        countExchange: supervisor?.counts,
       }),
     };
   },
@@ -191,7 +192,7 @@ export const data: Module = {
     ...previewRoutes({ ...previewDeps, accessLog }),
   ],
   handlers: (deps: DataDeps & DataServices) => [
-    { matches: under(objectsPrefix), handle: createObjectsHandler(deps) },
+    { matches: under(objectsPrefix), limit: 'own', handle: createObjectsHandler(deps) },
   ],
   effects: ({ db, objects, rawDatabases }: DataDeps & DataServices) => ({
     'rawDb.settle': reconcileRawDb({ db, raw: rawDatabases }),

@@ -33,13 +33,13 @@ import {
 } from './deployments/artifacts.ts';
 import { deploymentEnvironment } from './deployments/build-deployment.ts';
 import { logRoutes } from './deployments/deployment-logs.ts';
-import { findLiveDeployment, findLiveProcess } from './deployments/deployment-record.ts';
+import { deploymentEnvKey, findLiveDeployment, findLiveProcess } from './deployments/deployment-record.ts';
 import { resumeDeployment } from './deployments/deployments.ts';
 import { releaseBecameActive } from './deployments/go-live.ts';
 import { openDeployments } from './deployments/open-deployments.ts';
 import { discardDeployments, pushDeployments, stopDeployments } from './deployments/queue-deployment.ts';
 import type { BuildStore } from './deployments/rules.ts';
-import { countEnv, deploymentEnvKey, envKey } from './env/env.ts';
+import { countEnv, envKey } from './env/env.ts';
 import { setupPage } from './git-connections/browser-connections.ts';
 import { createConnectedApps } from './git-connections/connected-apps.ts';
 import { purgeConnection } from './git-connections/connections.ts';
@@ -101,7 +101,7 @@ import {
 } from './static-sites/cleanup.ts';
 import { onLive } from './static-sites/live-events.ts';
 import { cancelPromotion } from './static-sites/pointers.ts';
-import { createUploadsHandler } from './static-sites/uploads.ts';
+import { countedRelease, createUploadsHandler } from './static-sites/uploads.ts';
 
 /** After the start, which the trial would make longer. */
 const gitTrialMs = 2_000;
@@ -182,7 +182,7 @@ export const delivery: Module = {
       builds:
         config.objectStore.kind === 'file'
           ? null
-          : createBuildStore({ ...deps, runtime, toolchains, workDir: buildsDir }),
+          : createBuildStore({ ...deps, runtime, workDir: buildsDir }),
       git,
       gitClient,
       gitHost,
@@ -221,7 +221,7 @@ export const delivery: Module = {
     ];
   },
   handlers: (deps: DeliveryDeps & DeliveryServices) => [
-    { matches: under(uploadsPrefix), handle: createUploadsHandler(deps) },
+    { matches: under(uploadsPrefix), limit: countedRelease(deps), handle: createUploadsHandler(deps) },
     { matches: under(sourcesPrefix), handle: createSourcesHandler(deps) },
     { matches: under(gitPrefix), handle: deps.gitHost.handle },
     {

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { mkdtempSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { silentLog, type TestDatabase, testDatabase } from '../testing.ts';
+import { useFolder } from '../../../scripts/use-fixture.ts';
+import { silentLog, useTestDatabase } from '../testing.ts';
 import { findUnshared, listServers, registerServer, type ServerConfig } from './server-registry.ts';
 
-let database: TestDatabase;
-const top = mkdtempSync(join(tmpdir(), 'svc-servers-'));
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(async () => {
-  await database.close();
-  rmSync(top, { recursive: true, force: true });
-});
+const top = useFolder();
+const database = useTestDatabase();
 
 const bucket: ServerConfig['objectStore'] = {
   kind: 's3',

@@ -7,7 +7,7 @@ import type { Db } from '../core/db.ts';
 import type { GitHostConfig } from '../drivers/git/open-git-host.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
 
-export interface ServerRow {
+interface ServerRow {
   host: string;
   data_dir: string;
   network: string;
@@ -74,7 +74,7 @@ async function saveServer(db: Db, row: ServerRow): Promise<void> {
   );
 }
 
-/** Those that run, or were killed a moment ago. */
+/** Servers that run, or were killed a moment ago. */
 export async function listServers(db: Db): Promise<ServerRow[]> {
   const { rows } = await sql<ServerRow>`
     select host, data_dir, network, runtime, objects, repositories from svc.servers
@@ -82,7 +82,7 @@ export async function listServers(db: Db): Promise<ServerRow[]> {
   return rows;
 }
 
-export interface Unshared {
+interface Unshared {
   detail: string;
   hint: string;
 }
@@ -135,7 +135,7 @@ function folderId(folder: string): string {
   return readFileSync(path, 'utf8').trim().slice(0, 8);
 }
 
-/** Of the kernel and its network namespace; elsewhere of the host. */
+/** Identifies the kernel and its network namespace, elsewhere the host. */
 function networkId(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { patientMs } from '../../../scripts/patience.ts';
-import { type TestDatabase, testDatabase } from '../testing.ts';
+import { useFixture } from '../../../scripts/use-fixture.ts';
+import { type TestDatabase, useTestDatabase } from '../testing.ts';
 
 /** A database and what `start` opens on it, for one test file: opened before its tests, closed after them. */
 export function useEnv<T extends { stop(): Promise<unknown> }>(
   start: (database: TestDatabase) => Promise<T>,
 ) {
-  const [database, env] = [{} as TestDatabase, {} as T];
-  beforeAll(async () => {
-    Object.assign(database, await testDatabase());
-    Object.assign(env, await start(database));
-  });
-  afterAll(async () => {
-    await env.stop();
-    await database.close();
-  });
+  const database = useTestDatabase();
+  const env = useFixture(
+    () => start(database),
+    (it) => it.stop(),
+  );
   return { database, env };
 }
 

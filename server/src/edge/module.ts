@@ -164,11 +164,12 @@ export const edge: Module = {
     ...visitorRoutes({ ...config, httpsPort: config.https?.port ?? null, findAppAtDomain: findActiveHost }),
   ],
   handlers: (deps: EdgeDeps & EdgeServices) => [
-    { matches: deps.console.has, handle: deps.console.handle },
-    { matches: under(explorerPrefix), handle: createExplorer(deps.config) },
+    { matches: deps.console.has, limit: 'own', handle: deps.console.handle },
+    { matches: under(explorerPrefix), limit: 'own', handle: createExplorer(deps.config) },
     {
       matches: under(challengePrefix),
       route: 'acme',
+      limit: 'own',
       handle: async (request, { pathname: path }) => {
         const { body, ...answer } = await challengeResponse(deps.challengeLookup, {
           method: request.method,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Caller } from '../core/context.ts';
 import { Failure } from '../core/problem.ts';
-import { type Counts, createCallerLimit } from './rate-limit.ts';
+import { type Counts, createCallCounter, createCallerLimit } from './rate-limit.ts';
 
 const caller = (kind: Caller['kind'], userId: string, credentialId = '') =>
   ({ kind, userId, credentialId, scope: kind === 'pat' ? {} : undefined }) as Caller;
@@ -92,4 +92,26 @@ test('processes of one server tell each other what they have counted', async () 
   receivers[1]?.(counts);
   expect(take(other)).toMatchObject({ ratelimit: expect.stringContaining('"person";r=0;') });
   expect(() => take(other)).toThrow(Failure);
+});
+
+test('processes count together what is limited by the minute, apart from requests', async () => {
+  const receivers: ((counts: Counts) => void)[] = [];
+  const sent = Promise.withResolvers<Counts>();
+  const exchange = {
+    send: sent.resolve,
+    onReceive: (receive: (counts: Counts) => void) => void receivers.push(receive),
+  };
+  const shared = { exchange, name: 'conflicts' };
+  const now = () => new Date();
+  const [one, other] = [createCallCounter(now, shared), createCallCounter(now, shared)];
+  const requests = createCallerLimit({ person: 1, token: 1, address: 1 }, { exchange });
+  one.add('ada');
+  one.add('ada');
+  for (const receive of receivers.slice(1)) receive(await sent.promise);
+  expect(() => other.require('ada', 2)).toThrow(Failure);
+  other.require('ada', 3);
+  other.require('bob', 1);
+  expect(requests(caller('login', 'ada'), () => '', 'always')).toMatchObject({
+    ratelimit: expect.stringContaining('r=0'),
+  });
 });

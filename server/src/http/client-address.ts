@@ -6,10 +6,10 @@ export type TrustedProxies = IpNetworks;
 /** The peer of a connection over a Unix socket, in place of an address. */
 export const socketPeer = 'unix';
 
-/**
- * Each proxy appends its peer to `X-Forwarded-For`: read from the end while proxies are trusted; clients may
- * invent the rest.
- */
+/** Of apps in a sandbox, all of them. From the range for tests of networks, which no client has. */
+export const appAddress = '198.18.0.2';
+
+/** Read from the end while proxies are trusted: each appends its peer, and clients may invent the rest. */
 export function resolveClientAddress(
   peer: string,
   forwardedFor: string | null,

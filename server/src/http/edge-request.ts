@@ -1,3 +1,4 @@
+import type { HeaderFields } from './headers.ts';
 import type { WebSocketCallbacks } from './listener.ts';
 
 export interface EdgeRequest {
@@ -12,10 +13,7 @@ export interface EdgeRequest {
   requestId(): string;
 }
 
-/**
- * One frozen `headers` object per file, so that listeners can cache its bytes. No `Date` or `Connection` in
- * it; `content-length` is set unless the body is a stream.
- */
+/** One frozen object per file, so that listeners can cache its bytes. `content-length` is set unless `body` streams. */
 export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -34,16 +32,45 @@ export interface AppProxy {
 
 export interface ProxyResponse {
   status: number;
-  headers: Headers;
+  headers: HeaderFields;
   body: EdgeResponse['body'];
 }
 
 export interface ProxyRequest {
-  request: Pick<Request, 'headers' | 'body' | 'signal'>;
+  request: Pick<Request, 'body'> & { headers: HeaderFields; signal: StopSignal };
   clientAddress: string;
   isStopping(): boolean;
   disableTimeout(): void;
   upgrade(ends: WebSocketCallbacks, headers: Record<string, string>): boolean;
+}
+
+/** The members of `AbortSignal` that the proxy uses. */
+export type StopSignal = Pick<AbortSignal, 'aborted' | 'reason'> & {
+  addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+};
+
+/** An `AbortController` and its signal in one, without the cost of events. */
+export class Stop implements StopSignal {
+  aborted = false;
+  reason: unknown;
+  #listeners: (() => void)[] = [];
+
+  abort(reason: unknown = new Error('The request was aborted.')): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    for (const listener of this.#listeners.splice(0)) listener();
+  }
+
+  addEventListener(_: 'abort', listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  removeEventListener(_: 'abort', listener: () => void): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
 }
 
 export interface Edge {

@@ -6,11 +6,18 @@ import { siteConfigJsonSchema } from '@svc/contract/site-config.shapes.ts';
 import { siteConfigSchemaPath } from '@svc/contract/site-config.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { fail } from '../core/problem.ts';
+import { appAddress } from './client-address.ts';
 import type { RequestHandler } from './handlers.ts';
+import type { CallerLimit, CountedCaller } from './rate-limit.ts';
 
 export interface PathHandler {
   matches(path: string): boolean;
   route?: string;
+  /**
+   * Whose limit a request counts for: by default that of its address. `own`: the handler counts it, or it costs no more than
+   * a file.
+   */
+  limit?: 'own' | ((path: string) => CountedCaller | null);
   handle: RequestHandler;
 }
 
@@ -24,6 +31,7 @@ export function documentAt(path: string, handle: () => Promise<Response>): PathH
   return {
     matches: at(path),
     route: path,
+    limit: 'own',
     handle: async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD')
         throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
@@ -32,11 +40,22 @@ export function documentAt(path: string, handle: () => Promise<Response>): PathH
   };
 }
 
-export function createFront(handlers: readonly PathHandler[]): RequestHandler {
+export function createFront(
+  handlers: readonly PathHandler[],
+  { callerLimit }: { callerLimit?: CallerLimit | undefined },
+): RequestHandler {
   return async (request, url, info) => {
     const found = handlers.find((handler) => handler.matches(url.pathname));
     if (!found) throw fail('not_found', { detail: 'No such path.' });
     if (found.route) info.setRoute(found.route);
+    const { limit } = found;
+    // All apps have one address: an app must not use up what others need to sign people in.
+    if (limit !== 'own' && info.clientAddress !== appAddress)
+      info.responseHeaders = callerLimit?.(
+        limit?.(url.pathname) ?? null,
+        () => info.clientAddress,
+        'when_low',
+      );
     return found.handle(request, url, info);
   };
 }

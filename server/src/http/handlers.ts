@@ -1,6 +1,10 @@
 import type { Logger } from 'pino';
 import type { BunServer } from './listener.ts';
-import type { PassThroughClient } from './raw-http/pass-through.ts';
+
+export interface PassThroughClient {
+  address: string;
+  scheme: 'http' | 'https';
+}
 
 export type RequestHandler = (request: Request, url: URL, info: RequestInfo) => Promise<Response>;
 
@@ -16,7 +20,7 @@ export interface RequestInfo {
   deadline: AbortSignal;
 }
 
-/** What handlers of the fast path use of a `Request`; the front door creates no such object. */
+/** The members of `Request` that handlers of the fast path use; the front door creates no such object. */
 export interface FastPathRequest {
   readonly method: string;
   readonly url: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { matchesIfMatch, matchesIfNoneMatch, versionEtag } from './headers.ts';
+import { HeaderList, matchesIfMatch, matchesIfNoneMatch, versionEtag } from './headers.ts';
 
 test('If-Match matches the tag, a list and a star, and where it is absent; never a weak tag', () => {
   const etag = versionEtag({ version: 3 });
@@ -15,4 +15,36 @@ test('If-None-Match matches the tag, weak or not, a list and a star; not where i
     expect([known, matchesIfNoneMatch(known, etag)]).toEqual([known, true]);
   for (const unknown of [null, '', '"2"', '3', '"33"'])
     expect([unknown, matchesIfNoneMatch(unknown, etag)]).toEqual([unknown, false]);
+});
+
+test('a header list does what `Headers` does, in the order of its fields', () => {
+  const changes: ((headers: Headers | HeaderList) => void)[] = [
+    (headers) => headers.append('accept', 'text/html'),
+    (headers) => headers.append('set-cookie', 'a=1'),
+    (headers) => headers.append('accept', 'text/plain'),
+    (headers) => headers.append('set-cookie', 'b=2, 3'),
+    (headers) => headers.set('host', 'one'),
+    (headers) => headers.set('host', 'two'),
+    (headers) => headers.delete('accept'),
+    (headers) => headers.delete('set-cookie'),
+    (headers) => headers.delete('absent'),
+  ];
+  const [list, expected] = [new HeaderList(), new Headers()];
+  for (const change of changes) {
+    for (const headers of [list, expected]) change(headers);
+    expect([...list].sort()).toEqual([...expected].sort());
+    expect(list.getSetCookie()).toEqual(expected.getSetCookie());
+    for (const name of ['accept', 'host', 'absent'])
+      expect([name, list.get(name), list.has(name)]).toEqual([name, expected.get(name), expected.has(name)]);
+  }
+  expect([
+    ...new HeaderList([
+      ['b', '1'],
+      ['a', '2'],
+      ['b', '3'],
+    ]),
+  ]).toEqual([
+    ['b', '1, 3'],
+    ['a', '2'],
+  ]);
 });

@@ -10,6 +10,57 @@ export function isRequestId(text: string): boolean {
   return /^[A-Za-z0-9._-]{1,128}$/.test(text);
 }
 
+/** The members of `Headers` that the proxy uses. */
+export type HeaderFields = Pick<Headers, 'get' | 'getSetCookie'> & Iterable<[string, string]>;
+
+/** For what only passes through: filling and listing five `Headers` took a third of the time of a proxied request. */
+export class HeaderList implements HeaderFields {
+  readonly #fields: [string, string][] = [];
+
+  constructor(fields: Iterable<readonly [string, string]> = []) {
+    for (const [name, value] of fields) this.append(name, value);
+  }
+
+  get(name: string): string | null {
+    return this.#find(name)?.[1] ?? null;
+  }
+
+  has(name: string): boolean {
+    return this.#find(name) !== undefined;
+  }
+
+  set(name: string, value: string): void {
+    const found = this.#find(name);
+    if (found) found[1] = value;
+    else this.#fields.push([name, value]);
+  }
+
+  /** Several fields of a name are one list, except `set-cookie` (RFC 9110, 5.3). */
+  append(name: string, value: string): void {
+    const found = name === 'set-cookie' ? undefined : this.#find(name);
+    if (found) found[1] = `${found[1]}, ${value}`;
+    else this.#fields.push([name, value]);
+  }
+
+  delete(name: string): void {
+    for (let at = this.#fields.length - 1; at >= 0; at--)
+      if (this.#fields[at]?.[0] === name) this.#fields.splice(at, 1);
+  }
+
+  getSetCookie(): string[] {
+    return this.#fields.flatMap(([name, value]) => (name === 'set-cookie' ? [value] : []));
+  }
+
+  [Symbol.iterator](): ArrayIterator<[string, string]> {
+    return this.#fields[Symbol.iterator]();
+  }
+
+  #find(name: string): [string, string] | undefined {
+    for (const field of this.#fields) if (field[0] === name) return field;
+    return undefined;
+  }
+}
+
 export const strictTransportHeader = 'strict-transport-security';
 
 /** Null for a platform at an http URL. An app's own header wins; subdomains are not included, because each sends its own. */
@@ -67,7 +118,6 @@ export function matchesIfMatch(ifMatch: string | undefined, etag: string): boole
 
 export interface ByteRange {
   start: number;
-  /** Inclusive. */
   end: number;
 }
 

@@ -34,10 +34,7 @@ type HttpsListenerOptions = RawListenerOptions & {
   handshakeMs?: number;
 };
 
-/**
- * Bun cannot change the certificates of a listener: open a second one on the same port, let the kernel direct
- * new connections to it, and stop the first when no handshake can be open on it, because Bun would cut those.
- */
+/** Bun cannot change certificates: a second listener takes new connections, the first ends its open handshakes. */
 export function openHttpsListener(options: HttpsListenerOptions): HttpsListener {
   const calls = openSocketCalls();
   if (options.descriptor !== undefined && calls)
@@ -49,7 +46,6 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
   let current = openListener(options, port, [], options.defaultCertificate);
   let currentKey = certificatesKey([], options.defaultCertificate);
   let hosts: ReadonlySet<string> = new Set();
-  /** In the order of the kernel's list. */
   const listening = [current];
   const retiring = new Map<RawListener, Timer>();
 
@@ -174,10 +170,7 @@ function certificatesKey(certificates: readonly HostCertificate[], defaultCertif
 const [solSocket, attachProgram] = [1, 51];
 const returnConstant = 0x06;
 
-/**
- * Attaches a one-instruction BPF program that selects the socket by index. False where the system does not
- * support that.
- */
+/** A one-instruction BPF program selects the socket by index. False where the system does not support that. */
 function preferListener(port: number, index: number): boolean {
   try {
     const fd = findListener(port);

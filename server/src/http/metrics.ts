@@ -17,7 +17,7 @@ type PublishedMetrics = Pick<Metrics, 'text' | 'contentType'>;
 
 const path = '/metrics';
 
-/** Of all workers, where there is a supervisor. */
+/** Metrics of all workers, where there is a supervisor. */
 export function publishedMetrics(
   metrics: Metrics,
   supervisor: { readMetrics(): Promise<string> } | null,

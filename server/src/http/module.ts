@@ -11,10 +11,7 @@ import type { PathHandler } from './front.ts';
 import type { CallerLimit } from './rate-limit.ts';
 import type { Route } from './router.ts';
 
-/**
- * `platform.ts` opens the modules in order, each with what the earlier ones provide, then starts them in
- * order.
- */
+/** `platform.ts` opens the modules in order, each with the services of earlier ones, then starts them in order. */
 export interface Module {
   name: string;
   keys?: readonly Key[];

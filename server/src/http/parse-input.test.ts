@@ -26,7 +26,7 @@ function errorDetails(input: object): Record<string, string> {
 }
 
 test.each<[object, Record<string, string>]>([
-  [{ must: undefined }, { must: 'must be given' }],
+  [{ must: undefined }, { must: 'is required' }],
   [{ must: 5 }, { must: 'must be a text' }],
   [{ must: null }, { must: 'must be a text' }],
   [{ name: '' }, { name: 'must not be empty' }],
@@ -66,8 +66,8 @@ test('an error of the whole body has the field "body", and each item a code', ()
     });
   }
   expect(failureDetails(() => parseQuery(checkAvailability.query, new URLSearchParams()))).toEqual({
-    detail: 'slug: must be given, or subdomain',
-    errors: [{ field: 'slug', code: 'required', detail: 'must be given, or subdomain' }],
+    detail: 'slug: is required unless subdomain is set',
+    errors: [{ field: 'slug', code: 'required', detail: 'is required unless subdomain is set' }],
   });
   const some = z
     .strictObject({ a: z.string().optional() })

@@ -14,8 +14,18 @@ export interface CallCounter {
   add(key: string): void;
 }
 
-export function createCallCounter(now: () => Date): CallCounter {
+/** With `shared`, all processes of the server count together. The name keeps its keys apart from others. */
+export function createCallCounter(
+  now: () => Date,
+  shared?: { exchange: CountExchange; name: string },
+): CallCounter {
   const calls = new Map<string, number[]>();
+  const prefix = `${shared?.name} `;
+  const share = shared && shareCounts(shared.exchange);
+  shared?.exchange.onReceive((counts) => {
+    for (const [key, more] of Object.entries(counts))
+      if (key.startsWith(prefix)) count(key.slice(prefix.length), more);
+  });
   const recentCalls = (key: string, at: number) =>
     (calls.get(key) ?? []).filter((time) => time > at - windowMs);
   return {
@@ -30,15 +40,20 @@ export function createCallCounter(now: () => Date): CallCounter {
       });
     },
     add(key) {
-      const at = now().getTime();
-      const recent = recentCalls(key, at);
-      // Deleted and set again, so that the map is ordered by last use.
-      calls.delete(key);
-      calls.set(key, [...recent, at]);
-      const first = calls.size > keysMax ? calls.keys().next().value : undefined;
-      if (first !== undefined) calls.delete(first);
+      count(key, 1);
+      share?.(prefix + key);
     },
   };
+
+  function count(key: string, more: number): void {
+    const at = now().getTime();
+    const recent = recentCalls(key, at);
+    // Deleted and set again, so that the map is ordered by last use.
+    calls.delete(key);
+    calls.set(key, [...recent, ...Array<number>(more).fill(at)]);
+    const first = calls.size > keysMax ? calls.keys().next().value : undefined;
+    if (first !== undefined) calls.delete(first);
+  }
 }
 
 export function createRateLimit(now: () => Date): RateLimit {
@@ -56,13 +71,15 @@ export interface CallerLimits {
   address: number;
 }
 
+export type CountedCaller = Pick<Caller, 'kind' | 'userId' | 'credentialId' | 'scope'>;
+
 /**
- * Counts the request and returns the headers with the remaining count. A personal access token has a limit of its own,
+ * Counts the request and returns the headers with the remaining count. A token has a limit of its own,
  * other credentials share the one of their person, and requests without a valid credential the one of their address.
  * `when_low` leaves the headers out while more than half is left: they cost 20 times as much as the counting.
  */
 export type CallerLimit = (
-  caller: Caller | null,
+  caller: CountedCaller | null,
   address: () => string,
   headers: 'always' | 'when_low',
 ) => Record<string, string> | undefined;
@@ -95,7 +112,8 @@ export function createCallerLimit(
   const share = exchange && shareCounts(exchange);
   exchange?.onReceive((counts) => {
     const at = now();
-    for (const [key, more] of Object.entries(counts)) count(key, at, more);
+    // Keys of other counters have a name before a space.
+    for (const [key, more] of Object.entries(counts)) if (!key.includes(' ')) count(key, at, more);
   });
   const policies = {
     person: `"person";q=${limits.person};w=${windowSeconds}`,
@@ -121,7 +139,8 @@ export function createCallerLimit(
   }
 
   return (caller, address, when) => {
-    const kind = caller === null ? 'address' : caller.scope ? 'token' : 'person';
+    const isToken = caller?.scope !== undefined || caller?.kind === 'scim';
+    const kind = caller === null ? 'address' : isToken ? 'token' : 'person';
     const max = limits[kind];
     if (max === 0) return undefined;
     const key =

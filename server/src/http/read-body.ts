@@ -101,10 +101,7 @@ function payloadTooLargeError(bytesMax: number) {
   return fail('payload_too_large', { detail: `The body may have at most ${bytesMax} bytes.` });
 }
 
-/**
- * A request beyond the limit waits, except the oldest one, so that one always proceeds. One owner gets at
- * most half.
- */
+/** The oldest request never waits, so that one always proceeds. One owner gets at most half. */
 export interface ByteBudget {
   open(owner: string): ByteReservation;
 }

@@ -13,6 +13,7 @@ import type {
   FastPathResponse,
   HostHandler,
   ListenerInfo,
+  PassThroughClient,
   RequestHandler,
   RequestInfo,
 } from './handlers.ts';
@@ -24,14 +25,12 @@ import {
   strictTransportHeader,
 } from './headers.ts';
 import { type BunServer, stopGracefully, webSocketHandler } from './listener.ts';
-import type { PassThroughClient, PassThroughClients } from './raw-http/pass-through.ts';
+import type { PassThroughClients } from './raw-http/pass-through.ts';
 import { isFastRequest, type RowsListener } from './raw-http/raw-request.ts';
 
-export interface HttpServer {
+interface HttpServer {
   port: number;
-  /** For the listeners in front. */
   rows(): RowsListener | null;
-  /** Before the listeners in front stop. */
   announceStop(): void;
   stop(graceMs: number): Promise<void>;
 }
@@ -63,10 +62,13 @@ export function serve(options: {
   streamPrefixes?: readonly string[];
   /** Value of `Strict-Transport-Security` for responses without one. */
   strictTransport?: string | null;
+  /** How many requests in progress may have one credential, or none: where all clients have one address. */
+  inFlightPerCredentialMax?: number;
   log: Logger;
   metrics: Metrics;
 }): HttpServer {
-  const { log, metrics } = options;
+  const { log, metrics, inFlightPerCredentialMax = Number.POSITIVE_INFINITY } = options;
+  const shares = new Map<string, number>();
   let inFlight = 0;
   let isStopping = false;
   let answeredRows: { handler: FastPathHandler; listener: RowsListener } | null = null;
@@ -233,14 +235,17 @@ export function serve(options: {
     const { method } = request;
     inFlight++;
     let response: FastPathResponse;
+    let releaseShare: (() => void) | undefined;
     try {
       requireCapacity(path.length + search.length);
+      releaseShare = takeShare(request.headers);
       response = await fastPath.answer(request, path, search, info);
     } catch (error) {
       const failure = toFailure(error, log.child({ request_id: requestId }));
       response = renderProblem(failure, requestId);
     } finally {
       inFlight--;
+      releaseShare?.();
     }
     const seconds = (performance.now() - startedAt) / 1000;
     metrics.fastPath(method, response.status, seconds);
@@ -279,11 +284,30 @@ export function serve(options: {
       throw fail('unavailable', { detail: 'Too many concurrent requests. Try again later.' });
   }
 
+  /** A made-up credential is refused before a body is read: only a valid one can occupy a share for long. */
+  function takeShare(headers: Pick<Headers, 'get'> | null): (() => void) | undefined {
+    if (inFlightPerCredentialMax === Number.POSITIVE_INFINITY) return undefined;
+    const credential = headers?.get('authorization') ?? headers?.get('x-api-key') ?? '';
+    const held = shares.get(credential) ?? 0;
+    if (held >= inFlightPerCredentialMax)
+      throw fail('unavailable', {
+        detail: 'Too many concurrent requests with this credential. Try again later.',
+      });
+    shares.set(credential, held + 1);
+    return () => {
+      const left = (shares.get(credential) ?? 1) - 1;
+      if (left === 0) shares.delete(credential);
+      else shares.set(credential, left);
+    };
+  }
+
   async function handleWithDeadline(request: Request, url: URL | null, info: RequestInfo): Promise<Response> {
     if (!url) throw fail('validation_failed', { detail: 'The Host header is not valid.' });
     requireCapacity(request.url.length);
     const preflight = preflightResponse(request, url.pathname);
     if (preflight) return preflight;
+    // Other paths read a body before they look at a credential, which may be made up.
+    const releaseShare = takeShare(url.pathname.startsWith('/api/v1/') ? request.headers : null);
     const overdue = Promise.withResolvers<never>();
     const onDeadline = () => overdue.reject(fail('query_timeout', { detail: 'The response took too long.' }));
     info.deadline.addEventListener('abort', onDeadline, { once: true });
@@ -291,6 +315,7 @@ export function serve(options: {
       return await Promise.race([options.handle(request, url, info), overdue.promise]);
     } finally {
       info.deadline.removeEventListener('abort', onDeadline);
+      releaseShare?.();
     }
   }
 

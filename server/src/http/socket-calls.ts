@@ -27,7 +27,7 @@ const epollDelete = 2;
 /** The kernel lowers it to `net.core.somaxconn`. */
 const backlog = 4_096;
 
-/** Of glibc and of musl. */
+/** The C library by its names: glibc and musl. */
 const libraries = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`];
 
 const openLibc = (library: string) =>
@@ -66,8 +66,8 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
     libc.setsockopt(fd, level, option, ptr(bytes), bytes.byteLength);
   };
   return {
-    bind(wanted) {
-      const address = socketAddress(wanted);
+    bind(endpoint) {
+      const address = socketAddress(endpoint);
       if (address === null) return null;
       const kind = new DataView(address.buffer).getUint16(0, true);
       const fd = libc.socket(kind, stream | nonBlocking | closeOnExec, 0);
@@ -95,15 +95,15 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
 }
 
 /** `sockaddr_in`, `sockaddr_in6` or `sockaddr_un`. */
-function socketAddress(wanted: { host: string; port: number } | { path: string }): Uint8Array | null {
-  if ('path' in wanted) {
-    const path = Buffer.from(wanted.path);
+function socketAddress(endpoint: { host: string; port: number } | { path: string }): Uint8Array | null {
+  if ('path' in endpoint) {
+    const path = Buffer.from(endpoint.path);
     const bytes = new Uint8Array(2 + path.length + 1);
     new DataView(bytes.buffer).setUint16(0, family.unix, true);
     bytes.set(path, 2);
     return bytes;
   }
-  const { host, port } = wanted;
+  const { host, port } = endpoint;
   if (!isIPv4(host) && !isIPv6(host)) return null;
   const bytes = new Uint8Array(isIPv4(host) ? 16 : 28);
   const view = new DataView(bytes.buffer);

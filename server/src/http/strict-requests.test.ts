@@ -90,6 +90,6 @@ test('the general listener answers pipelined requests in order or closes the con
   const received = exchange(server.port, site('/slow') + site('/fast', 'Connection: close\r\n'));
   slow.resolve();
   const answers: string[] = (await received).match(/answer to [^;]+/g) ?? [];
-  expect(answers).toEqual(['answer to /slow', 'answer to /fast'].slice(0, answers.length));
+  expect(answers).toEqual(['answer to /slow', 'answer to /fast'].slice(0, Math.max(1, answers.length)));
   await server.stop(0);
 });

@@ -18,7 +18,7 @@ import {
   createAuthenticate,
   createFindCredential,
 } from './credentials/find-credential.ts';
-import { factorKey } from './factors/factors.ts';
+import { askForSecondFactor, factorKey } from './factors/factors.ts';
 import { removeAppFromPats, revokePatsOfMember } from './pats/pats.ts';
 import { createConsoleLogin } from './provider/console-login.ts';
 import { closeLocalLogin, openLocalLogin } from './provider/local-login.ts';
@@ -31,7 +31,7 @@ import { oauthCookieKey, oauthSigningKey } from './provider/provider-config.ts';
 import { createResetPages } from './provider/reset-pages.ts';
 import { accountRoutes, factorRoutes, patRoutes, serviceAccountRoutes, sessionRoutes } from './routes.ts';
 import { deleteExpiredModels } from './sessions/models-store.ts';
-import { endSignIns, endSignInsToApp } from './sessions/sessions.ts';
+import { endSignIns, endSignInsToApp, endSignInsToAppsOf } from './sessions/sessions.ts';
 
 export interface IdentityServices {
   authenticate: ReturnType<typeof createAuthenticate>;
@@ -91,10 +91,10 @@ export const identity: Module = {
       issuers,
     };
   },
-  routes: ({ config, issuers }: IdentityDeps & IdentityServices) => [
+  routes: ({ config, issuers, db, log, events }: IdentityDeps & IdentityServices) => [
     ...sessionRoutes,
-    ...accountRoutes(config),
-    ...factorRoutes(config),
+    ...accountRoutes({ ...config, db, log, events }),
+    ...factorRoutes({ ...config, db, log, events }),
     ...patRoutes,
     ...serviceAccountRoutes({ baseUrl: config.baseUrl, issuers }),
   ],
@@ -138,10 +138,12 @@ export const identity: Module = {
   subscriptions: () => [
     onPerson({
       leftTenant: (ctx, { tenantId, user }) => revokePatsOfMember(ctx, { tenantId, userId: user.id }),
-      deactivated: async (ctx, { tenantId, user }) => {
-        await revokePatsOfMember(ctx, { tenantId, userId: user.id });
-        await endSignIns(ctx, { userId: user.id });
+      deactivated: async (ctx, { tenantId, user: { id: userId }, isElsewhere }) => {
+        await revokePatsOfMember(ctx, { tenantId, userId });
+        if (isElsewhere) await endSignInsToAppsOf(ctx, { tenantId, userId });
+        else await endSignIns(ctx, { userId });
       },
+      secondFactorRequired: askForSecondFactor,
       suspended: endSignIns,
       activated: endSignIns,
       passwordChanged: async (ctx, user) => {

@@ -7,7 +7,7 @@ import * as serviceAccountsEndpoints from '@svc/contract/service-accounts.ts';
 import type { Ctx } from '../core/context.ts';
 import { type Route, route, routes } from '../http/router.ts';
 import { changePassword, prepareChange, reauthenticate } from './account/password.ts';
-import { listSignIns } from './account/sign-ins.ts';
+import { listSignIns, type SignInDeps } from './account/sign-ins.ts';
 import {
   addTrustRule,
   createServiceAccount,
@@ -36,7 +36,9 @@ import { qrCode } from './factors/totp.ts';
 import { createPat, listPats, revokePat } from './pats/pats.ts';
 import { listSessions, revokeSession } from './sessions/sessions.ts';
 
-export function accountRoutes({ localPasswords }: { localPasswords: 'on' | 'off' }): Route[] {
+type PasswordDeps = SignInDeps & { localPasswords: 'on' | 'off' };
+
+export function accountRoutes(deps: PasswordDeps): Route[] {
   return [
     ...routes(identityEndpoints, identityShapes, {
       listSignIns: (ctx, { query }) => listSignIns(ctx, query),
@@ -49,7 +51,7 @@ export function accountRoutes({ localPasswords }: { localPasswords: 'on' | 'off'
         return { changed_at: ctx.now.toISOString() };
       },
       {
-        prepare: (ctx, { body }) => prepareChange(ctx, { password: body.current_password, localPasswords }),
+        prepare: (ctx, { body }) => prepareChange(ctx, { ...deps, password: body.current_password }),
       },
     ),
   ];
@@ -68,16 +70,10 @@ const addedRecord = ({ factor, recoveryCodes }: AddedFactor) => ({
   recovery_codes: recoveryCodes ?? [],
 });
 
-export function factorRoutes({
-  baseUrl,
-  localPasswords,
-}: {
-  baseUrl: string;
-  localPasswords: 'on' | 'off';
-}): Route[] {
+export function factorRoutes({ baseUrl, ...deps }: PasswordDeps & { baseUrl: string }): Route[] {
   const withPassword = {
     prepare: (ctx: Ctx, { body }: { body: { password: string } }) =>
-      reauthenticate(ctx, { password: body.password, localPasswords }),
+      reauthenticate(ctx, { ...deps, password: body.password }),
   };
   return [
     ...routes(factorsEndpoints, factorsShapes, {

@@ -93,6 +93,6 @@ export const people: Module = {
     tenantAccess: createTenantAccess({ db, cache: createTaggedCache(invalidation, { entriesMax: 10_000 }) }),
   }),
   routes: () => [...meRoutes, ...tenantRoutes, ...groupRoutes],
-  handlers: (deps) => [{ matches: under(scimPrefix), handle: createScimHandler(deps) }],
+  handlers: (deps) => [{ matches: under(scimPrefix), limit: 'own', handle: createScimHandler(deps) }],
   subscriptions: () => [onPerson({ deactivated: leaveUnmanagedGroups })],
 };

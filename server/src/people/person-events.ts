@@ -1,8 +1,8 @@
-import type { MutationCtx } from '../core/context.ts';
+import type { ResourceTier } from '@svc/contract/limits.ts';
+import type { MutationCtx, TenantAccess } from '../core/context.ts';
 import { defineEvents } from '../core/events.ts';
-import type { TenantRole, TenantRow } from './tenants/store.ts';
 
-export interface PersonEvents {
+interface PersonEvents {
   /** A member's role changed; `after` is null when they left the tenant. */
   roleChanged(ctx: MutationCtx, member: RoleChange): Promise<void>;
   /** Published after the membership is deleted: creating a grant or a token locks the membership first. */
@@ -10,10 +10,13 @@ export interface PersonEvents {
     ctx: MutationCtx,
     member: { tenantId: string; user: { id: string; email: string } },
   ): Promise<void>;
-  /** The tenant's directory ended the access of a member; unlike `leftTenant`, the membership stays. */
+  /**
+   * The tenant's directory ended the access of a member; unlike `leftTenant`, the membership stays. `isElsewhere`: the
+   * person belongs to another tenant, where sign-ins go on.
+   */
   deactivated(
     ctx: MutationCtx,
-    member: { tenantId: string; user: { id: string; email: string } },
+    member: { tenantId: string; user: { id: string; email: string }; isElsewhere: boolean },
   ): Promise<void>;
   /** Published before the group is deleted. */
   groupDeleted(
@@ -24,17 +27,16 @@ export interface PersonEvents {
   activated(ctx: MutationCtx, user: { userId: string }): Promise<void>;
   /** `keep`: the credential that changed it stays signed in. */
   passwordChanged(ctx: MutationCtx, user: { userId: string; keep?: string | undefined }): Promise<void>;
-  maxTierChanged(
-    ctx: MutationCtx,
-    tenant: { tenantId: string; tier: TenantRow['max_resource_tier'] },
-  ): Promise<void>;
+  /** A tenant begins to require one of its members. */
+  secondFactorRequired(ctx: MutationCtx, tenant: { tenantId: string }): Promise<void>;
+  maxTierChanged(ctx: MutationCtx, tenant: { tenantId: string; tier: ResourceTier }): Promise<void>;
 }
 
 export interface RoleChange {
   tenantId: string;
   userId: string;
-  before: TenantRole;
-  after: TenantRole | null;
+  before: TenantAccess['role'];
+  after: TenantAccess['role'] | null;
 }
 
 export const { on: onPerson, publish: publishPersonEvent } = defineEvents<PersonEvents>('person');

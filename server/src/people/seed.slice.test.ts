@@ -2,9 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { findAuditBreaks } from '../core/audit-verify.ts';
 import { platformTenantId } from '../core/context.ts';
-import { rowsOnlyOutbox } from '../core/outbox-worker.ts';
 import { operator } from '../identity/provider/testing.ts';
-import { silentLog, type TestDatabase, testDatabase, testEvents, testMutation } from '../testing.ts';
+import { type TestDatabase, testDatabase, testDeps, testMutation } from '../testing.ts';
 import { findSeededAdmin, seed } from './seed.ts';
 import { createUser, verifyPassword } from './users/users.ts';
 
@@ -15,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-const plant = () => seed({ db: database.db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents });
+const plant = () => seed({ db: database.db, ...testDeps });
 
 test('the first start creates a tenant and an admin and prints the password; later starts do nothing', async () => {
   const seeded = await plant();

@@ -6,8 +6,7 @@ import type { Db } from '../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../core/mutation.ts';
 import { findPlatformValue, storePlatformValue } from '../core/platform-values.ts';
 import { setMember } from './tenants/members.ts';
-import { hasTenants } from './tenants/store.ts';
-import { createTenant } from './tenants/tenants.ts';
+import { createTenant, hasTenants } from './tenants/tenants.ts';
 import { createUser, findUser, loadPasswordRules } from './users/users.ts';
 
 export interface SeedResult {

@@ -11,7 +11,7 @@ export interface Manifest {
   /** Bun writes paths of the sources into the bundles. */
   root: string;
   folder: string;
-  /** What the bundles were made of, by path in the project. */
+  /** Sources of the bundles, by path in the project. */
   sources: Record<string, SourceFile>;
 }
 

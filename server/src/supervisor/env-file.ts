@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Environment } from '../config/values.ts';
 import { ConfigError } from '../core/config-error.ts';
 
-/** What the supervisor and the agent have used at their start. */
+/** Variables that the supervisor and the agent read at their start only. */
 const fixedVariables = [
   'SVC_PORT',
   'SVC_HOST',
@@ -38,7 +38,6 @@ export function withEnvFile(env: Environment): Environment {
   return { ...env, ...parseEnvFile(text) };
 }
 
-/** Lines `NAME=value`, as systemd and a shell read them; the value may be in quotes. */
 export function parseEnvFile(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [at, line] of text.split('\n').entries()) {

@@ -21,7 +21,7 @@ import {
 } from './bundle.ts';
 
 /** Beside what is imported: these decide how it is resolved and compiled. */
-const settings = ['package-lock.json', 'tsconfig.json'];
+const settings = ['package-lock.json', 'tsconfig.json', 'server/src/supervisor/make-bundle.ts'];
 
 /** Makes the bundles of the server's programs, unless they are current or another process makes them. */
 export async function makeBundle(root: string): Promise<void> {
@@ -48,8 +48,9 @@ async function build(root: string, name: string): Promise<Manifest> {
     // Bun reads bytecode of CommonJS only.
     format: 'cjs',
     bytecode: true,
-    // Megabytes of words, which only new passwords need.
-    external: ['@zxcvbn-ts/*'],
+    // Loaded when they are needed: megabytes of words for new passwords; and libraries that a bundle would evaluate in another
+    // order than their imports say, so that they miss `reflect-metadata`.
+    external: ['@zxcvbn-ts/*', '@simplewebauthn/server', 'acme-client'],
     // So that stack traces name the sources.
     sourcemap: 'linked',
     metafile: true,

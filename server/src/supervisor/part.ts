@@ -1,6 +1,10 @@
 import type { Subprocess } from 'bun';
 import type { Environment } from '../config/values.ts';
-import type { Asked, ServerMessage, SupervisorMessage } from '../drivers/supervisor/connect-supervisor.ts';
+import type {
+  ServerMessage,
+  SupervisorMessage,
+  SupervisorRequest,
+} from '../drivers/supervisor/connect-supervisor.ts';
 import { findProgram, type Program, renewBundle } from './bundle.ts';
 
 export interface Part {
@@ -19,18 +23,14 @@ export interface Part {
   kill(): void;
 }
 
-/**
- * A process of its own session: a Ctrl-C reaches the supervisor alone, which ends its parts in their order. The channel
- * between the two closes with the supervisor, and the part ends by that.
- */
+/** A session of its own: Ctrl-C reaches the supervisor alone. The part ends when the channel between them closes. */
 export function startPart(options: {
   program: Program;
-  /** A program that starts it, with its arguments. */
   through?: readonly string[];
   env: Environment;
   /** Descriptors of this process; in the part they are 3, 4 and so on. */
   descriptors?: readonly number[];
-  onAsk?: (what: Asked) => Promise<unknown>;
+  onAsk?: (what: SupervisorRequest) => Promise<unknown>;
   onMessage?: (message: ServerMessage) => void;
 }): Part {
   let isReady = false;

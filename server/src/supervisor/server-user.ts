@@ -6,10 +6,16 @@ import type { Environment } from '../config/values.ts';
 import type { Config } from '../config.ts';
 import { projectRoot } from '../core/project-root.ts';
 import { clusterFolder } from '../drivers/database/cluster.ts';
-import { findClosedFolder, findClusterUser, type Ids } from '../drivers/database/programs.ts';
+import {
+  findClosedFolder,
+  findClusterUser,
+  type Ids,
+  isBelow,
+  showInClosed,
+} from '../drivers/database/programs.ts';
 
-/** Of the supervisor and the agent, which the server must not replace. */
-const keptEntries = [
+/** Entries of the supervisor and the agent, which the server must not replace. */
+const reservedEntries = [
   'runtime',
   'raw',
   'postgres',
@@ -19,15 +25,12 @@ const keptEntries = [
   'server.lock',
 ];
 
-export interface ServerUser extends Ids {
+interface ServerUser extends Ids {
   /** Goes before the command that drops the rights of root. */
   enter: readonly string[];
 }
 
-/**
- * The user of the server when everything is started by root: that of PostgreSQL, whose socket it opens. Null: the server
- * keeps the user of the supervisor.
- */
+/** The user of PostgreSQL, whose socket it opens. Null: the server keeps the user of the supervisor. */
 export function chooseServerUser(
   { dataDir, socket, runtime }: Config,
   log: Logger,
@@ -72,10 +75,7 @@ export function findClosedToServer(dataDir: string, user: Ids): string | null {
 export const adviceForClosed = (folder: string) =>
   `Allow others to enter it (chmod o+x ${folder}), or move the data dir and the installation, e.g. to /var/lib/svc and /opt/svc.`;
 
-/**
- * In a mount namespace of the server, an empty folder with only the server's own folders covers the closed one. Returns a
- * text that says why this is impossible.
- */
+/** An empty folder covers the closed one, except the server's own folders. Returns a text if this is impossible. */
 export function showBelowClosed(
   closed: string,
   { dataDir, user, env }: { dataDir: string; user: Ids; env: Environment },
@@ -83,7 +83,6 @@ export function showBelowClosed(
   const all = [...new Set(serverFolders(dataDir))];
   if (all.some((path) => path === closed || isBelow(closed, path)))
     return 'The folder is part of the data dir or of the installation.';
-  const folders = all.filter((path) => isBelow(path, closed) && !all.some((other) => isBelow(path, other)));
   const another = all
     .filter((path) => !isBelow(path, closed))
     .map((path) => findClosedFolder(path, user))
@@ -93,10 +92,7 @@ export function showBelowClosed(
     ([name, value]) => pathVariables.test(name) && value?.includes(closed + sep),
   );
   if (named) return `${named[0]} names something in it.`;
-  const enter = [
-    ...['unshare', '--mount', '--propagation', 'slave', '/bin/sh', '-c', showScript, 'svc-show'],
-    ...[realpathSync(projectRoot), closed, String(folders.length), ...folders],
-  ];
+  const enter = showInClosed(closed, { folders: all, cwd: realpathSync(projectRoot) });
   const [program = '', ...args] = [...enter, 'true'];
   const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
   return status === 0 ? enter : `No mount namespace can be set up: ${error?.message ?? stderr.trim()}`;
@@ -104,33 +100,13 @@ export function showBelowClosed(
 
 const pathVariables = /^(SVC_(?!DATA_DIR$)|NODE_EXTRA_CA_CERTS$|SSL_CERT_)/;
 
-/** /mnt is a place to hold the folders meanwhile, and is as before in the end. */
-const showScript = `project=$1 closed=$2 n=$3; shift 3
-mount -t tmpfs svc /mnt || exit 126
-at=0
-for folder do
-  [ "$at" -lt "$n" ] || break
-  mkdir "/mnt/$at" && mount --bind "$folder" "/mnt/$at" || exit 126
-  at=$((at+1))
-done
-mount -t tmpfs -o mode=755 svc "$closed" || exit 126
-at=0
-while [ "$at" -lt "$n" ]; do
-  mkdir -p "$1" && mount --move "/mnt/$at" "$1" || exit 126
-  shift; at=$((at+1))
-done
-mount -o remount,ro "$closed" && umount /mnt && cd "$project" || exit 126
-exec "$@"`;
-
-const isBelow = (path: string, folder: string) => path.startsWith(folder + sep);
-
 /** The server creates files in the data dir, and cannot replace those of others. */
 export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
   chownSync(dataDir, 0, gid);
   chmodSync(dataDir, 0o1771);
   for (const name of readdirSync(dataDir)) {
     const path = join(dataDir, name);
-    if (!keptEntries.includes(name) && lstatSync(path).uid === 0)
+    if (!reservedEntries.includes(name) && lstatSync(path).uid === 0)
       spawnSync('chown', ['-RhP', `${uid}:${gid}`, '--', path]);
   }
 }

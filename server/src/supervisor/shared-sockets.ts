@@ -8,7 +8,7 @@ import type { SharedSockets, SocketName } from '../drivers/supervisor/connect-su
 import { type BoundSocket, openSocketCalls, type SocketCalls } from '../http/socket-calls.ts';
 
 export interface OpenedSockets {
-  /** Of this process, in the order of `inWorker`. */
+  /** Descriptors in this process, in the order of `inWorker`. */
   descriptors: number[];
   inWorker: SharedSockets;
   gatewayPort: number;
@@ -18,10 +18,7 @@ export interface OpenedSockets {
 /** Standard input, output and errors come before. */
 const firstDescriptor = 3;
 
-/**
- * The sockets of all workers. They belong to the supervisor, so that no connection is refused while workers change. Nothing
- * is accepted before the first worker listens. Null: this system does not allow it.
- */
+/** Owned by the supervisor, so that no connection is refused while workers change. Null: not possible here. */
 export async function openSharedSockets(config: Config, owner: Ids | null): Promise<OpenedSockets | null> {
   const calls = openSocketCalls();
   if (!calls) return null;

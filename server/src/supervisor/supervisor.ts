@@ -12,9 +12,9 @@ import { checkOpenFiles } from '../drivers/os/processes.ts';
 import type { GateLogins } from '../drivers/raw-database/gate.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
 import {
-  type Asked,
   type ServerMessage,
   type Supervised,
+  type SupervisorRequest,
   supervisedVariable,
 } from '../drivers/supervisor/connect-supervisor.ts';
 import { keepFixed } from './env-file.ts';
@@ -80,7 +80,6 @@ const restartMs = { first: 200, max: 10_000 };
 const steadyMs = 60_000;
 
 interface Supervisor {
-  /** Exit code. */
   ended: Promise<number>;
   replaceWorkers(): void;
   stop(): void;
@@ -129,17 +128,21 @@ export function createSupervisor(
     const isChosen = Boolean(env.SVC_WORKERS);
     const requested = { count: sockets ? config.workers : 1, isChosen };
     const connectionsMax = connectionsNeeded(requested.count);
-    const database = openDatabase({ ...config, connectionsMax, log: (line) => log.info(line) });
+    const database = openDatabase({
+      ...config,
+      connectionsMax,
+      log: (line) => log.info({ detail: line }, 'platform database'),
+    });
     const count = database.then((found) => limitWorkers(requested, found, log));
     count.catch(() => {});
     if (supervised.agentSocket)
-      void keepRunning('the agent', () => {
+      void keepRunning(() => {
         agent = startPart({ program: 'agent.ts', env: envWith(null) });
         return agent;
       });
     const ownPorts = sockets ? [] : listPorts(config).map(({ port }) => port);
     const through = serverUser ? asServerUser(serverUser, ownPorts) : [];
-    const onAsk = (what: Asked) => answer(what, database);
+    const onAsk = (what: SupervisorRequest) => answer(what, database);
     gate.start = () => startPart({ program: 'gate.ts', env: envWith(null), through, onAsk });
     workers = createWorkers({
       count,
@@ -168,8 +171,8 @@ export function createSupervisor(
     return stopping.promise;
   }
 
-  async function answer(asked: Asked, database: Promise<Database>): Promise<unknown> {
-    switch (asked) {
+  async function answer(request: SupervisorRequest, database: Promise<Database>): Promise<unknown> {
+    switch (request) {
       case 'rawDatabase':
         return raw?.url();
       case 'rawGate':
@@ -206,8 +209,8 @@ export function createSupervisor(
     workers?.roll();
   }
 
-  /** Until the supervisor stops. */
-  async function keepRunning(name: string, start: () => Part): Promise<void> {
+  /** Restarts the agent until the supervisor stops. */
+  async function keepRunning(start: () => Part): Promise<void> {
     let waitMs = restartMs.first;
     let wasReady = false;
     while (!isStopping) {
@@ -218,7 +221,7 @@ export function createSupervisor(
       if (!wasReady) return stopping.resolve(code || 1);
       waitMs =
         performance.now() - startedAt > steadyMs ? restartMs.first : Math.min(waitMs * 2, restartMs.max);
-      log.error({ code, restart_in_ms: waitMs }, `${name} ended unexpectedly`);
+      log.error({ code, restart_in_ms: waitMs }, 'the agent ended unexpectedly');
       await Bun.sleep(waitMs);
     }
   }

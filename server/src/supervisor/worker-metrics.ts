@@ -8,14 +8,11 @@ interface Family {
 
 type Families = Map<string, Family>;
 
-/** Of one process, and meaningless as a sum. */
+/** Values of a single process are meaningless as a sum. */
 const isOfProcess = (name: string) => /^(process|nodejs)_/.test(name);
 const grows = ({ type }: Family) => type === 'counter' || type === 'histogram';
 
-/**
- * One text from those of several processes: counts are sums, also of processes that have ended; values of a single process, such
- * as its memory, have the label `worker`.
- */
+/** Counts are sums, also of ended processes; values of a single process have the label `worker`. */
 export function createMetricsSum() {
   const ended: Families = new Map();
 
@@ -83,10 +80,9 @@ function render(families: Families): string {
 
 const answerMsMax = 2_000;
 
-/** The metrics of all workers as one text. */
 export function createWorkerMetrics(list: () => { number: number; part: Part }[]) {
   const { sum, addEnded } = createMetricsSum();
-  /** What each worker has reported last. Of one that was killed, these counts stay in the sum, so that no sum goes back. */
+  /** Last report of each worker. Counts of a killed worker stay in the sum, so that no sum decreases. */
   const last = new Map<Part, string>();
   return {
     async read(): Promise<string> {

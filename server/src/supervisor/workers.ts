@@ -10,7 +10,7 @@ const restartMs = { first: 200, max: 10_000 };
 const steadyMs = 60_000;
 
 export interface Workers {
-  /** Those that run, also while they end. */
+  /** Workers that run, also while they end. */
   list(): { number: number; part: Part }[];
   /** Replaces each worker by a new one, one after the other. */
   roll(): void;
@@ -25,10 +25,7 @@ interface Slot {
   waitMs: number;
 }
 
-/**
- * Processes of the server. All have the same sockets, so that a new worker can begin before the old one ends.
- * `isShared: false`: there is one, and it must end first.
- */
+/** Workers share sockets, so a new one begins before the old one ends. `isShared: false`: one, which must end first. */
 export function createWorkers(options: {
   /** Known when the first one may have begun. */
   count: Promise<number>;
@@ -46,7 +43,7 @@ export function createWorkers(options: {
   let isFirst = true;
   let isStopping = false;
   let isRolling = false;
-  let isAsked = false;
+  let isRequested = false;
 
   function startIn(slot: Slot): Part {
     const part = options.start({ number: slot.number, isFirst });
@@ -107,8 +104,8 @@ export function createWorkers(options: {
   }
 
   async function rollAll(): Promise<void> {
-    while (isAsked && !isStopping) {
-      isAsked = false;
+    while (isRequested && !isStopping) {
+      isRequested = false;
       log.info({ workers: slots.length }, 'replacing the workers');
       for (const slot of slots) {
         if (isStopping) return;
@@ -142,7 +139,7 @@ export function createWorkers(options: {
     list: () => [...running].map(([part, number]) => ({ number, part })),
     roll() {
       if (isStopping || !wasReady) return;
-      isAsked = true;
+      isRequested = true;
       if (isRolling) return;
       isRolling = true;
       void rollAll().finally(() => {

@@ -54,7 +54,7 @@ export const appsAccessRequestsAccept = defineCommand({
   flags: appFlag,
   endpoint: acceptAccessRequest,
   view: accessRequestView,
-  examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Let the person in' },
+  examples: { '01977777-7777-7777-8777-777777777777 --app pet-shop --execute': 'Accept the request' },
 });
 
 export const appsAccessRequestsRefuse = defineCommand({

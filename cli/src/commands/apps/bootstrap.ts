@@ -177,7 +177,7 @@ export const appsFork = defineCommand({
     },
   }),
   view: bootstrapView,
-  settle: async (ctx, result) => (await import('../../bootstrap/bootstrap-app.ts')).finishFork(ctx, result),
+  finish: async (ctx, result) => (await import('../../bootstrap/bootstrap-app.ts')).finishFork(ctx, result),
   examples: {
     'pet-shop --slug my-pet-shop': 'Preview it',
     'pet-shop --slug my-pet-shop --repo-public --execute': 'Create it',

@@ -70,7 +70,7 @@ export const appsDomainsVerify = defineCommand({
   check: ({ positionals }) => checkDomainId(positionals['domain-id']),
   run: async (ctx, { positionals, flags }) => {
     const { checkDomain } = await import('../../domains/verify-domain.ts');
-    const until = flags.wait ? 'settled' : 'answered';
+    const until = flags.wait ? 'decided' : 'checked-once';
     return checkDomain(ctx, { app: flags.app, domain: positionals['domain-id'], until });
   },
   output: async () => (await import('@svc/contract/domains.shapes.ts')).Domain,

@@ -187,6 +187,6 @@ export const appsGitUpdate = defineCommand({
   endpoint: updateGit,
   input: ({ flags }) => ({ body: { branch: flags.branch } }),
   view: connectionView,
-  settle: async (ctx, result) => (await import('../../git-host/show-code.ts')).noteUnchanged(ctx, result),
+  finish: async (ctx, result) => (await import('../../git-host/show-code.ts')).noteUnchanged(ctx, result),
   examples: { '--app pet-shop --branch release --execute': 'Deploy pushes to release' },
 });

@@ -1,7 +1,7 @@
 import {
   archiveApp,
   deleteApp,
-  deletedAppsKeptDays,
+  deletedAppRetentionDays,
   purgeApp,
   reactivateApp,
   restoreApp,
@@ -72,7 +72,7 @@ export const appsResume = defineCommand({
   positionals: [appPositional],
   endpoint: resumeApp,
   text: lifecycleResult.text,
-  settle: async (ctx, result, { params }) => {
+  finish: async (ctx, result, { params }) => {
     const { waitForResume } = await import('../../deploy/follow-deployment.ts');
     return waitForResume(ctx, result, params);
   },
@@ -110,8 +110,8 @@ export const appsScale = defineCommand({
   summary: 'Set how many instances of each process of an app run',
   description:
     `From 1 to ${instancesMax} instances of web, from 0 of other processes; processes that are not named stay as they are. It ` +
-    'takes effect within seconds, without a build, and stays until a deployment whose svc.yaml says how many instances ' +
-    'run. Each instance has the memory and CPU of the resource preset.',
+    'takes effect within seconds, without a build, and stays until a deployment whose svc.yaml sets the number of instances. ' +
+    'Each instance has the memory and CPU of the resource preset.',
   kind: 'mutate',
   positionals: [appPositional, { name: 'counts', summary: 'process=instances', repeated: true }],
   endpoint: scaleApp,
@@ -143,7 +143,7 @@ export const appsDelete = defineCommand({
   summary: 'Delete an app; it can be restored until it is purged',
   description:
     'The app is no longer served, everybody is signed out of it, and its URLs return 404. Its owners and tenant ' +
-    `admins can still see its record. For ${deletedAppsKeptDays} days svc apps restore brings it back; then it is ` +
+    `admins can still see its record. For ${deletedAppRetentionDays} days svc apps restore brings it back; then it is ` +
     'purged.',
   kind: 'mutate',
   positionals: [appPositional],

@@ -30,7 +30,7 @@ export const appsCoOwnersAdd = defineCommand({
 
 export const appsCoOwnersRemove = defineCommand({
   words: 'apps co-owners remove',
-  summary: 'Remove a co-owner; access that owners have ends at once',
+  summary: 'Remove a co-owner, whose access as an owner ends at once',
   kind: 'mutate',
   flags: {
     ...appFlag,
@@ -107,7 +107,7 @@ export const appsMembersAdd = defineCommand({
 
 export const appsMembersRemove = defineCommand({
   words: 'apps members remove',
-  summary: 'Remove an invited member or group; access by the invitation ends at once',
+  summary: 'Remove an invited member or group; access through the invitation ends at once',
   kind: 'mutate',
   flags: {
     ...appFlag,

@@ -17,7 +17,7 @@ export const appsRawDbEnable = defineCommand({
       ctx.note('The connection string is shown only once. Store it safely.');
     return answer;
   },
-  settle: (ctx, result, { params }) => waitForRawDb(ctx, result, { params, passing: 'creating' }),
+  finish: (ctx, result, { params }) => waitForRawDb(ctx, result, { params, passing: 'creating' }),
   examples: {
     '--app pet-shop': 'Preview it',
     '--app pet-shop --execute': 'Create it and wait until it is ready',
@@ -38,7 +38,7 @@ export const appsRawDbRotate = defineCommand({
     ctx.note('The connection string is shown only once. Store it safely.');
     return answer;
   },
-  settle: (ctx, result, { params }) => waitForRawDb(ctx, result, { params, passing: 'creating' }),
+  finish: (ctx, result, { params }) => waitForRawDb(ctx, result, { params, passing: 'creating' }),
   examples: {
     '--app pet-shop': 'Preview it',
     '--app pet-shop --execute': 'Change it and wait until it is in effect',
@@ -51,7 +51,7 @@ export const appsRawDbDisable = defineCommand({
   kind: 'mutate',
   flags: appFlag,
   endpoint: disableRawDb,
-  settle: (ctx, result, { params }) => waitForRawDb(ctx, result, { params, passing: 'dropping' }),
+  finish: (ctx, result, { params }) => waitForRawDb(ctx, result, { params, passing: 'dropping' }),
   examples: {
     '--app pet-shop': 'Preview what would be lost',
     '--app pet-shop --execute': 'Drop it',

@@ -35,7 +35,7 @@ export const appsCreate = defineCommand({
     (await import('../../inputs/new-app.ts')).readFileTenant(ctx, flags['from-file']),
   input: async ({ tenant, flags, ctx }) => {
     const { newAppBody } = await import('../../inputs/new-app.ts');
-    const given = {
+    const fields = {
       ...appSettings(flags),
       slug: flags.slug,
       category: flags.category,
@@ -44,7 +44,7 @@ export const appsCreate = defineCommand({
       ...(flags.subdomain === '' && { subdomain: null }),
     };
     const file = flags['from-file'];
-    const body = await newAppBody(ctx, { given, file, tenant, ask: flags.interactive ? 'all' : 'none' });
+    const body = await newAppBody(ctx, { fields, file, tenant, ask: flags.interactive ? 'all' : 'none' });
     return { params: { tenantID: tenant }, body };
   },
   present: (ctx, app) => {

@@ -207,7 +207,7 @@ export const appsStaticReleasesPromoteRequest = defineCommand({
     body: { note: flags.note },
   }),
   view: promotionView,
-  settle: async (ctx, result, input) => {
+  finish: async (ctx, result, input) => {
     const { notePromotionRequested } = await import('../../static/releases.ts');
     return notePromotionRequested(ctx, result, input);
   },
@@ -230,7 +230,7 @@ export const appsStaticReleasesPromoteApprove = defineCommand({
     note: { type: 'string', summary: 'What you have reviewed' },
     digest: {
       type: 'string',
-      placeholder: 'sum',
+      placeholder: 'digest',
       summary: 'Digest of what you have reviewed; fails for anything else',
     },
   },
@@ -240,7 +240,7 @@ export const appsStaticReleasesPromoteApprove = defineCommand({
     body: { note: flags.note, digest: flags.digest },
   }),
   text: releaseMovedText,
-  settle: async (ctx, result, input) => {
+  finish: async (ctx, result, input) => {
     const { notePromotionReview } = await import('../../static/releases.ts');
     return notePromotionReview(ctx, result, input);
   },

@@ -29,7 +29,7 @@ export const appsStaticDeploy = defineCommand({
   kind: 'mutate',
   credential: 'login_or_pat',
   calls:
-    `${describeCall(createRelease)}, PUT each missing file to the address it answers, where that has expired ` +
+    `${describeCall(createRelease)}, PUT each missing file to the URL that it returns, if that has expired ` +
     `${describeCall(grantUpload)}, then ${describeCall(finalizeRelease)}`,
   timeoutDefault: '24h',
   flags: {

@@ -127,7 +127,7 @@ export const appsStoragePut = defineCommand({
     'The object appears when the upload is complete; an interrupted upload leaves nothing, and an existing object ' +
     'stays until then. Without --execute the server checks whether it would accept the file.',
   kind: 'mutate',
-  calls: `${signUpload.method} ${signUpload.path}, then PUT to the address it answers`,
+  calls: `${signUpload.method} ${signUpload.path}, then PUT to the URL that it returns`,
   timeoutDefault: '24h',
   positionals: [
     { name: 'file', summary: 'File; - reads standard input' },

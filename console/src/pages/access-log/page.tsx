@@ -1,5 +1,5 @@
 import { Code, Group, Stack, Text, TextInput } from '@mantine/core';
-import { accessLogDaysKept, listAccessLog } from '@svc/contract/access-log.ts';
+import { accessLogRetentionDays, listAccessLog } from '@svc/contract/access-log.ts';
 import { client } from '../../api/client.ts';
 import { useTenant } from '../../api/me.ts';
 import { DataTable } from '../../components/data-table.tsx';
@@ -33,7 +33,7 @@ export default function AccessLogPage() {
     <>
       <PageHead
         title="Access log"
-        lead={`Reads of governed data of the last ${accessLogDaysKept} days: who read what, never the values.`}
+        lead={`Reads of governed data of the last ${accessLogRetentionDays} days: who read what, never the values.`}
       />
       <Stack>
         <Group align="flex-end" gap="sm">

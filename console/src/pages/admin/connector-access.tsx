@@ -40,7 +40,7 @@ export function ConnectorAccess({ connector }: { connector: AccessSettings }) {
     <FormCard title="Requests for access" form={form} submit="Save requests">
       <MultiSelect
         {...form.field('owners')}
-        description="Members who decide requests and see the access log, beside tenant admins."
+        description="Members who decide requests and see the access log, in addition to tenant admins."
         data={[
           ...members.map(({ user_id, name, email }) => ({ value: user_id, label: `${name} (${email})` })),
           ...unknown.map((id) => ({ value: id, label: shortId(id) })),

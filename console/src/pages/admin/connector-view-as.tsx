@@ -8,7 +8,6 @@ import { Heading, Hint } from '../../components/text.tsx';
 import { useUrlValue } from '../../components/url-state.ts';
 import { MemberSelect } from './fields.tsx';
 
-/** For connectors with tables: what a member sees of one of them. */
 export function ConnectorViewAs({
   connector,
 }: {

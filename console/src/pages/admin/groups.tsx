@@ -61,7 +61,7 @@ function GroupList() {
       answer={answer}
       problem={<ProblemAlert error={remove.problem} />}
       command="svc groups create engineers --execute"
-      lead="Grants, table grants and invitations to apps can be given to a group. They apply to its members while they are in it."
+      lead="A group can have grants, table grants and invitations to apps. They apply to its members while they are in it."
       label="Groups"
       minWidth={640}
       columns={[
@@ -190,7 +190,7 @@ function Members({ group }: { group: TenantGroup }) {
   const remove = useChange(removeGroupMember, { title: 'Remove from the group', done: 'Member removed.' });
   const isLocal = group.source === 'local';
   return (
-    <Section title="Members" lead="They have what is given to the group.">
+    <Section title="Members" lead="Members get everything that is granted to the group.">
       <ProblemAlert error={remove.problem} />
       <PagedList
         answer={answer}

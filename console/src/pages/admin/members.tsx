@@ -133,7 +133,7 @@ function MemberList() {
   );
 }
 
-/** By id: an e-mail address would reveal to an admin whether a stranger has an account. */
+/** Members are added by id: an e-mail address would reveal to an admin whether a stranger has an account. */
 function AddMember() {
   const tenant = useTenant();
   const record = { user_id: '', role: 'tenant_member' as Role };

@@ -7,7 +7,6 @@ import { useEndpoint } from '../../api/use-endpoint.ts';
 import { LinkTo } from '../../components/page-layout.tsx';
 import { adminPath } from './form-page.tsx';
 
-/** What is wrong with policies now; nothing where all is well. */
 export function PolicyWarnings({ connector, policy }: { connector?: string; policy?: string }) {
   const tenant = useTenant();
   const answer = useEndpoint(listPolicyWarnings, {

@@ -89,7 +89,7 @@ function SettingsForm({ tenant }: { tenant: Answer<NonNullable<typeof getTenant.
         <Switch
           {...form.checkbox('require_second_factor')}
           label="Require a second factor"
-          description="Members who sign in with a password are led to add a passkey or an authenticator app."
+          description="Members who sign in with a password must add a passkey or an authenticator app when they next sign in."
         />
       </FormCard>
       <DetailTable

@@ -66,16 +66,16 @@ export function useLeaveGuard({ isOn }: { isOn: boolean }): void {
 
 export function AppUrl({ app }: { app: AppView }) {
   if (app.url === null || app.deployment_status !== 'deployed') return null;
-  const address = withoutScheme(app.url);
+  const label = withoutScheme(app.url);
   if (whyNotVisit(app) !== null)
     return (
       <Text span size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {address}
+        {label}
       </Text>
     );
   return (
     <ExternalLink to={app.url} size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {address}
+      {label}
     </ExternalLink>
   );
 }

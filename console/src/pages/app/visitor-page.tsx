@@ -12,7 +12,7 @@ import { PageHead } from '../../components/page-layout.tsx';
 import { ProblemAlert } from '../../components/problem-alert.tsx';
 import { useApp } from './use-app.tsx';
 
-/** For people who use the app and do not run it: what it is, whom to ask, and the way in. */
+/** People who use the app but do not run it see its purpose, its owner and a link. */
 export function VisitorPage() {
   const { app, tenant } = useApp();
   const category = useEndpoint(

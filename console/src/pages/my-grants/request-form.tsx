@@ -41,7 +41,7 @@ function RequestForm({ options: { connectors, presets } }: { options: Options })
   };
   const form = useForm(requestGrant, record, {
     title: 'Request access',
-    done: 'Request made.',
+    done: 'Request sent.',
     errors: ({ connector, reason }) => ({
       connector: connector === '' && 'Choose a connector.',
       reason: reason.trim() === '' && 'Say what you need it for.',

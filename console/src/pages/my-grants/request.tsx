@@ -1,4 +1,4 @@
-import { Code, Group, MultiSelect, type MultiSelectProps, SimpleGrid, Stack, Textarea } from '@mantine/core';
+import { Code, Group, MultiSelect, type MultiSelectProps, SimpleGrid, Stack } from '@mantine/core';
 import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import {
@@ -19,7 +19,7 @@ import { useChange } from '../../change/use-change.ts';
 import { ChangeButton } from '../../components/buttons.tsx';
 import { DetailTable } from '../../components/data-table.tsx';
 import { StateBadge, TimeText } from '../../components/display.tsx';
-import { FormElement, SubmitButton } from '../../components/form-card.tsx';
+import { DecisionForm } from '../../components/form-card.tsx';
 import { PageHead, Section, SmallLink } from '../../components/page-layout.tsx';
 import { ProblemAlerts } from '../../components/problem-alert.tsx';
 import { QueryView } from '../../components/query-view.tsx';
@@ -122,35 +122,27 @@ function Decision({ request }: { request: GrantRequest }) {
     <Section title="Decision" lead={why}>
       {request.can_decide && (
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-          <FormElement form={approve}>
-            <Stack gap="sm">
-              <PolicySelect request={request.id} {...approve.field('policy_ids')} />
-              <Textarea
-                {...approve.field('reason')}
-                label="Note"
-                description="Optional; the requester reads it."
-                maxLength={reasonCharsMax}
-              />
-              <Group>
-                <SubmitButton form={approve}>Approve</SubmitButton>
-              </Group>
-            </Stack>
-          </FormElement>
-          <FormElement form={reject}>
-            <Stack gap="sm">
-              <Textarea
-                {...reject.field('reason')}
-                label="Reason for rejection"
-                description="The requester reads it."
-                maxLength={reasonCharsMax}
-              />
-              <Group>
-                <SubmitButton form={reject} color="red" variant="outline">
-                  Reject
-                </SubmitButton>
-              </Group>
-            </Stack>
-          </FormElement>
+          <DecisionForm
+            form={approve}
+            verb="Approve"
+            fields={<PolicySelect request={request.id} {...approve.field('policy_ids')} />}
+            text={{
+              ...approve.field('reason'),
+              label: 'Note',
+              description: 'Optional; shown to the requester.',
+              maxLength: reasonCharsMax,
+            }}
+          />
+          <DecisionForm
+            form={reject}
+            verb="Reject"
+            text={{
+              ...reject.field('reason'),
+              label: 'Reason for rejection',
+              description: 'Shown to the requester.',
+              maxLength: reasonCharsMax,
+            }}
+          />
         </SimpleGrid>
       )}
       {isMine && (

@@ -14,7 +14,7 @@ import { SchemaSteps } from '../app/tables/schema-drift.tsx';
 import type { AppView } from '../app/use-app.tsx';
 import { commitText, type Review, versionText } from './rules.ts';
 
-/** What visitors would see, and where reviewers can look at it before they decide. */
+/** Shows the changes that visitors would see, with a link to the preview for reviewers. */
 export function Changes({ request, app }: { request: Review; app: AppView | undefined }) {
   const tenant = useTenant();
   const { diff, url, deployment_id: deploymentId, release_id: releaseId } = request;

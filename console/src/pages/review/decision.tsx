@@ -1,4 +1,4 @@
-import { Group, SimpleGrid, Stack, Textarea } from '@mantine/core';
+import { SimpleGrid } from '@mantine/core';
 import {
   approveReview,
   publicationTextCharsMax,
@@ -9,7 +9,7 @@ import { type Caller, useMe, useTenant, whyNot } from '../../api/me.ts';
 import { usePreviewError } from '../../api/use-endpoint.ts';
 import { useChange } from '../../change/use-change.ts';
 import { ChangeButton } from '../../components/buttons.tsx';
-import { FormElement, SubmitButton } from '../../components/form-card.tsx';
+import { DecisionForm } from '../../components/form-card.tsx';
 import { visibleTo } from '../../components/format.ts';
 import { Section } from '../../components/page-layout.tsx';
 import { ProblemAlerts } from '../../components/problem-alert.tsx';
@@ -62,43 +62,41 @@ export function Decision({
   return (
     <Section title="Decision" lead={isOpen ? afterApproval : undefined}>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <FormElement form={approve}>
-          <Stack gap="sm">
-            {noApproval === null && (
-              <Textarea
-                {...approve.field('note')}
-                label="Approval note"
-                description="Optional; the owners read it."
-                maxLength={publicationTextCharsMax}
-              />
-            )}
-            <Group>
-              <SubmitButton form={approve}>Approve</SubmitButton>
-            </Group>
-            <Why text={noApproval} />
-          </Stack>
-        </FormElement>
-        <FormElement form={reject}>
-          <Stack gap="sm">
-            {noRejection === null && (
-              <Textarea
-                {...reject.field('reason')}
-                label="Reason for rejection"
-                description="Tells the owners what to change."
-                maxLength={publicationTextCharsMax}
-              />
-            )}
-            <Group>
-              <SubmitButton form={reject} color="red" variant="outline">
-                Reject
-              </SubmitButton>
-              <ChangeButton why={whyNotWithdraw(request, person)} change={withdraw} input={{ params }}>
-                Withdraw
-              </ChangeButton>
-            </Group>
-            {noRejection !== noApproval && <Why text={noRejection} />}
-          </Stack>
-        </FormElement>
+        <DecisionForm
+          form={approve}
+          verb="Approve"
+          text={
+            noApproval === null
+              ? {
+                  ...approve.field('note'),
+                  label: 'Approval note',
+                  description: 'Optional; shown to the owners.',
+                  maxLength: publicationTextCharsMax,
+                }
+              : null
+          }
+          hint={<Why text={noApproval} />}
+        />
+        <DecisionForm
+          form={reject}
+          verb="Reject"
+          text={
+            noRejection === null
+              ? {
+                  ...reject.field('reason'),
+                  label: 'Reason for rejection',
+                  description: 'Tells the owners what to change.',
+                  maxLength: publicationTextCharsMax,
+                }
+              : null
+          }
+          actions={
+            <ChangeButton why={whyNotWithdraw(request, person)} change={withdraw} input={{ params }}>
+              Withdraw
+            </ChangeButton>
+          }
+          hint={noRejection !== noApproval && <Why text={noRejection} />}
+        />
       </SimpleGrid>
       <ProblemAlerts changes={[approve, reject, withdraw]} />
     </Section>

@@ -21,23 +21,23 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ProblemAlert } from '../../components/problem-alert.tsx';
 import { SecondaryButton } from '../../components/text.tsx';
 import { useToast } from '../../components/toasts.tsx';
+import { type Fields, useFields } from '../../components/use-form.ts';
 
 interface AddProps {
   close: () => void;
-  /** With the recovery codes of a first factor. */
+  /** `codes` are the recovery codes, which only a first factor has. */
   onAdded: (codes: readonly string[]) => void;
 }
 
 /** The browser's own dialog is the confirmation, so there is no preview. */
 export function AddPasskey({ close, onAdded }: AddProps) {
-  const [name, setName] = useState('Passkey');
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ name: 'Passkey', password: '' });
   const { run, isBusy, problem, finish } = useAdding(onAdded, 'Passkey added.');
   const add = () =>
     run(async () => {
-      const { options } = await client.call(startPasskey, { body: { password } });
+      const { options } = await client.call(startPasskey, { body: { password: values.password } });
       const response = await startRegistration({ optionsJSON: options as never });
-      const input = { body: { name, response: { ...response } } };
+      const input = { body: { name: values.name, response: { ...response } } };
       finish(await client.call(addPasskey, input, { idempotencyKey: randomKey() }));
     });
   return (
@@ -45,22 +45,22 @@ export function AddPasskey({ close, onAdded }: AddProps) {
       <Steps submit="Create the passkey" onSubmit={add} close={close} isBusy={isBusy} problem={problem}>
         <Text size="sm">Your browser asks for your fingerprint, face, PIN or security key.</Text>
         <TextInput
-          label="Name"
+          {...field('name')}
           description="Reminds you where the passkey is."
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
           maxLength={factorNameCharsMax}
           required
         />
-        <CurrentPassword value={password} onChange={setPassword} />
+        <CurrentPassword field={field('password')} />
       </Steps>
     </Dialog>
   );
 }
 
 export function AddApp({ close, onAdded }: AddProps) {
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
+  const {
+    values: { password, code },
+    field,
+  } = useFields({ password: '', code: '' });
   const [setup, setSetup] = useState<Answer<NonNullable<typeof startTotp.shape>> | null>(null);
   const { run, isBusy, problem, finish } = useAdding(onAdded, 'Authenticator app added.');
   const start = () => run(async () => setSetup(await client.call(startTotp, { body: { password } })));
@@ -70,7 +70,7 @@ export function AddApp({ close, onAdded }: AddProps) {
     <Dialog title="Add an authenticator app" onClose={close} isBusy={isBusy}>
       {setup === null ? (
         <Steps submit="Continue" onSubmit={start} close={close} isBusy={isBusy} problem={problem}>
-          <CurrentPassword value={password} onChange={setPassword} />
+          <CurrentPassword field={field('password')} />
         </Steps>
       ) : (
         <Steps submit="Add the app" onSubmit={add} close={close} isBusy={isBusy} problem={problem}>
@@ -87,9 +87,8 @@ export function AddApp({ close, onAdded }: AddProps) {
             {setup.secret.match(/.{1,4}/g)?.join(' ')}
           </Code>
           <TextInput
+            {...field('code')}
             label="Code that the app shows"
-            value={code}
-            onChange={(event) => setCode(event.currentTarget.value)}
             inputMode="numeric"
             autoComplete="one-time-code"
             maxLength={10}
@@ -114,16 +113,8 @@ function useAdding(onAdded: AddProps['onAdded'], done: string) {
   return { ...task, finish };
 }
 
-function CurrentPassword({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  return (
-    <PasswordInput
-      label="Your password"
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
-      autoComplete="current-password"
-      required
-    />
-  );
+function CurrentPassword({ field }: { field: ReturnType<Fields<{ password: string }>['field']> }) {
+  return <PasswordInput {...field} label="Your password" autoComplete="current-password" required />;
 }
 
 function Steps(props: {

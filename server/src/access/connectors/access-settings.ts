@@ -60,7 +60,6 @@ export function canDecideFor(
   return tenant.role === 'tenant_admin' || owners.includes(caller.userId);
 }
 
-/** Called when a member leaves the tenant. */
 export async function endConnectorOwnership(
   ctx: MutationCtx,
   { tenantId, user }: { tenantId: string; user: { id: string } },

@@ -78,7 +78,6 @@ const describedFields = ({ slug, name, kind, description }: ConnectorRow) => ({
   description,
 });
 
-/** Without settings, as far as the kind has none: such connectors look the same as ever. */
 function auditedFields(row: ConnectorRow) {
   return { ...describedFields(row), ...accessSettingsOf(row), ...auditedSettings(row) };
 }
@@ -218,7 +217,6 @@ async function findApp(ctx: TenantMutationCtx, ref: string | undefined, deps: Co
 
 const usualPort = (kind: ConnectorRow['kind']) => (isDatabaseKind(kind) ? databasePorts[kind] : 0);
 
-/** Null for a connector without settings of a database. */
 export async function connectorTarget(db: Db, row: ConnectorRow): Promise<ConnectorTarget | null> {
   if (!row.connection || !isDatabaseKind(row.kind)) return null;
   return {
@@ -230,7 +228,6 @@ export async function connectorTarget(db: Db, row: ConnectorRow): Promise<Connec
   };
 }
 
-/** For the slice that stores the tables. */
 export async function recordSchemaRefresh(ctx: TenantMutationCtx, row: ConnectorRow): Promise<void> {
   await updateConnectorRow(ctx.db, row.id, { schema_refreshed_at: ctx.now });
   ctx.invalidate(governanceTag(ctx.tenant.id));
@@ -271,7 +268,6 @@ interface KnownTable {
   path: string;
 }
 
-/** Tables behind connectors, as of the last refresh of their schema. */
 export async function listKnownTables(
   db: Db,
   tenantId: string,

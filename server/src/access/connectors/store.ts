@@ -39,7 +39,6 @@ export function findConnectorRows(db: Db, tenantId: string, ids: readonly string
   return selectConnectors(db, tenantId).where(isNamed).orderBy('name').execute();
 }
 
-/** Those that open the tables of an app. */
 export function listConnectorsOfApp(
   db: Db,
   { tenantId, appId }: { tenantId: string; appId: string },
@@ -55,7 +54,6 @@ export function lockConnectorRow(tx: Tx, tenantId: string, ref: string): Promise
   return selectByRef(tx, tenantId, ref).forUpdate().executeTakeFirst();
 }
 
-/** The connector cannot be deleted before the transaction ends. */
 export async function lockConnectorForShare(tx: Tx, tenantId: string, ref: string): Promise<string | null> {
   return (await selectByRef(tx, tenantId, ref).forKeyShare().executeTakeFirst())?.id ?? null;
 }
@@ -81,7 +79,6 @@ export async function deleteConnectorRow(tx: Tx, id: string): Promise<void> {
   await sql`delete from svc.connectors where id = ${id}`.execute(tx);
 }
 
-/** Returns the connectors that the user owned. */
 export async function removeOwner(
   tx: Tx,
   { tenantId, userId }: { tenantId: string; userId: string },

@@ -5,8 +5,7 @@ import { loadPoliciesOf, lockPoliciesForShare, type PolicyRow } from '../policie
 import { actionsByPreset } from '../presets/presets.ts';
 import { covers } from './rules.ts';
 
-/** What a grant opens. */
-export interface GrantTarget {
+interface GrantTarget {
   connectorId: string;
   presetId: string;
   scope: readonly string[];

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import type { TenantMutationCtx } from '../../core/context.ts';
-import { codeOf, newTenant, type TestTenant, testMutation, useTestDatabase } from '../../testing.ts';
+import {
+  codeOf,
+  newTenant,
+  type TestTenant,
+  testMutation,
+  untilBlocked,
+  useTestDatabase,
+} from '../../testing.ts';
 import { createConnector, deleteConnector } from '../connectors/connectors.ts';
 
 import { createPolicy, deletePolicy } from '../policies/policies.ts';
@@ -50,23 +57,27 @@ async function grantTo(
   );
 }
 
-async function newPolicy(t: TestTenant): Promise<string> {
-  const policy = await change(t, (ctx) =>
-    createPolicy(ctx, {
-      name: `p ${Bun.randomUUIDv7()}`,
-      description: '',
-      connector_id: '',
-      resource_path: '',
-      actions: ['read'],
-      row_filter: '',
-      columns: { mode: 'all', names: [] },
-      masks: [],
-      enabled: true,
-      enforced: false,
-    }),
-  );
-  return policy.id;
-}
+/** In one transaction. */
+const newPolicies = (t: TestTenant, count: number): Promise<string[]> =>
+  change(t, async (ctx) => {
+    const ids: string[] = [];
+    for (let made = 0; made < count; made++) {
+      const policy = await createPolicy(ctx, {
+        name: `p ${Bun.randomUUIDv7()}`,
+        description: '',
+        connector_id: '',
+        resource_path: '',
+        actions: ['read'],
+        row_filter: '',
+        columns: { mode: 'all', names: [] },
+        masks: [],
+        enabled: true,
+        enforced: false,
+      });
+      ids.push(policy.id);
+    }
+    return ids;
+  });
 
 const membersContext = (t: TestTenant) => ({
   db: database.db,
@@ -106,7 +117,7 @@ describe('grants', () => {
 
   test('grants are listed by policy', async () => {
     const t = await newTenant(database.db);
-    const [policy, other] = [await newPolicy(t), await newPolicy(t)];
+    const [policy, other] = (await newPolicies(t, 2)) as [string, string];
     const grant = await grantTo(t, { policyIds: [other, policy] });
     await grantTo(t, { policyIds: [other] });
     const found = await listGrants(membersContext(t), { page: 1, per_page: 50, policy_id: policy });
@@ -161,7 +172,7 @@ describe('grants', () => {
     const holder = await database.db.startTransaction().execute();
     await sql`select 1 from svc.grants where id = ${grant.id} for update`.execute(holder);
     const waiting = codeOf(change(t, (ctx) => replaceGrantScope(ctx, { grantId: grant.id, scope: ['a'] })));
-    await untilSomeoneWaits();
+    await untilBlocked(database.db);
     await sql`update svc.grants set expires_at = clock_timestamp() where id = ${grant.id}`.execute(holder);
     await holder.commit().execute();
     expect(await waiting).toBe('grant_not_active');
@@ -215,7 +226,7 @@ describe('races', () => {
     const t = await newTenant(database.db);
     const connector = await newConnector(t);
     for (let round = 0; round < 50; round++) {
-      const policies = await Promise.all(Array.from({ length: 10 }, () => newPolicy(t)));
+      const policies = await newPolicies(t, 10);
       // The order of the race is random; one grant is created before it, so that some deletions are refused.
       const [head] = policies;
       if (head) await grantTo(t, { policyIds: [head], connector });
@@ -251,11 +262,3 @@ describe('races', () => {
     }
   });
 });
-
-async function untilSomeoneWaits(): Promise<void> {
-  for (;;) {
-    const { rows } = await sql<{ n: number }>`select count(*) n from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(database.db);
-    if (rows[0]!.n > 0) return;
-  }
-}

@@ -42,7 +42,6 @@ export async function listGrants(ctx: TenantCtx, query: z.output<typeof shape.qu
   const subjectId = query.subject_id && (await resolveSubject(ctx, query.subject_id));
   const connectorId = query.connector_id && (await resolveConnector(ctx, query.connector_id));
   const policyId = query.policy_id && (await resolvePolicy(ctx, query.policy_id));
-  // An unknown name matches no grant.
   if (subjectId === null || connectorId === null || policyId === null) return toPage(query, [], 0);
   const filter = { status: query.status, subjectId, connectorId, policyId };
   const { rows, total } = await listGrantRows(ctx.db, ctx.tenant.id, filter, pageWindow(query));
@@ -69,7 +68,6 @@ export async function listMyGrants(ctx: TenantCtx) {
   return (await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId)).map(grantRecord);
 }
 
-/** Only what the caller's own grants reference. */
 export async function getMyGrantTerms(ctx: TenantCtx) {
   const rows = await listActiveGrantRows(ctx.db, ctx.tenant.id, ctx.caller.userId);
   const ids = (column: 'connector_id' | 'preset_id' | 'granted_by') => [
@@ -159,7 +157,7 @@ export async function createGrant(ctx: TenantMutationCtx, input: NewGrant) {
   });
   if (row.scope_resource_paths.length === 0)
     ctx.warn('The grant has no scope: it covers the whole connector.');
-  // Who is granted access by the settings of a connector is not told of its policies.
+  // Settings of a connector grant access to people who must not learn its policies.
   if (!input.isAutomatic)
     await warnOfPolicies(ctx, { connectorId, presetId, scope: row.scope_resource_paths }, policies);
   return grantRecord(row);
@@ -292,17 +290,14 @@ async function grantFacts(db: Db, tenantId: string, rows: readonly GrantRow[]) {
 
 export { listGrantRowsNaming, listUsedPolicyIds } from './store.ts';
 
-/** Of a person and their groups. */
 export async function loadActiveGrants(db: Db, tenantId: string, userId: string) {
   return grantFacts(db, tenantId, await listActiveGrantRows(db, tenantId, userId));
 }
 
-/** Of an app's own identity or a service account. */
 export async function loadActiveGrantsOf(db: Db, tenantId: string, subject: Subject) {
   return grantFacts(db, tenantId, await listActiveGrantRowsOf(db, tenantId, subject));
 }
 
-/** The newest grant of a person on a connector that has ended. */
 export async function findEndedGrant(
   db: Db,
   tenantId: string,
@@ -324,7 +319,6 @@ export async function addPolicyToGrants(
     await updateGrantRow(tx, id, { policy_ids: [...policy_ids, policyId] });
 }
 
-/** Active grants that name a policy, or all of a connector or of the tenant, with their subjects. */
 export async function listGrantFacts(
   db: Db,
   tenantId: string,

@@ -13,7 +13,6 @@ export function covers(entry: string, path: string): boolean {
   return entry === path || (path !== '' && path.startsWith(`${entry}/`));
 }
 
-/** An empty scope is the whole connector. */
 export function isInScope(scope: readonly string[], path: string): boolean {
   return scope.length === 0 || scope.some((entry) => covers(entry, path));
 }
@@ -32,7 +31,7 @@ export interface GrantFacts {
   policyIds: readonly string[];
 }
 
-export interface PolicyFacts {
+interface PolicyFacts {
   id: string;
   connectorId: string | null;
   resourcePath: string;
@@ -40,7 +39,7 @@ export interface PolicyFacts {
   enabled: boolean;
 }
 
-export type AccessReason = (typeof accessReasons)[number];
+type AccessReason = (typeof accessReasons)[number];
 
 /** Grants are additive: one matching grant is enough. The result names the matching grants and policies. */
 export function decideAccess(

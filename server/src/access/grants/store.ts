@@ -24,10 +24,7 @@ export interface Subject {
   id: string;
 }
 
-/**
- * Expiry is evaluated on read by the database's clock, whether or not the job has recorded it. A grant ends at
- * `expires_at`, not after it.
- */
+/** Evaluated on read, whether or not the job has recorded it. A grant ends at `expires_at`, not after it. */
 const isOverdue = sql<boolean>`(expires_at is not null and expires_at <= clock_timestamp())`;
 const statusNow = sql<GrantStatus>`case when status = 'active' and ${isOverdue} then 'expired' else status end`;
 const isActiveNow = sql<boolean>`status = 'active' and not ${isOverdue}`;
@@ -97,7 +94,6 @@ export async function lockAppForShare(tx: Db, tenantId: string, ref: string) {
   return rows[0];
 }
 
-/** By id or as `app/name`, like `lockAppForShare`. */
 export async function lockServiceAccountForShare(tx: Db, tenantId: string, ref: string) {
   const [app = '', name = ''] = ref.split('/');
   const isNamed = isUuid(ref) ? sql`s.id = ${ref}` : sql`a.slug = ${app} and s.name = ${name}`;
@@ -107,7 +103,6 @@ export async function lockServiceAccountForShare(tx: Db, tenantId: string, ref: 
   return rows[0];
 }
 
-/** The app, or the service account by id or as `app/name`. */
 export async function findProgram(
   db: Db,
   tenantId: string,

@@ -1,5 +1,5 @@
 import type { listAccessLog as shape } from '@svc/contract/access-log.shapes.ts';
-import { type accessLogActors, accessLogDaysKept } from '@svc/contract/access-log.ts';
+import { type accessLogActors, accessLogRetentionDays } from '@svc/contract/access-log.ts';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { Caller, TenantCtx } from '../../core/context.ts';
@@ -19,14 +19,12 @@ import {
   spanMsMax,
 } from './store.ts';
 
-/** What is read of governed data, by whom and why: names of columns, never values. */
+/** A read of governed data, by whom and why: names of columns, never values. */
 export interface GovernedData {
   tenantId: string;
   actor: { kind: (typeof accessLogActors)[number]; id: string; name: string };
-  /** The app that read for the person. */
   throughApp: string | null;
   connectorId: string | null;
-  /** The app whose table was read. */
   appId: string | null;
   resourcePath: string;
   action: string;
@@ -36,8 +34,7 @@ export interface GovernedData {
   policyIds: readonly string[];
 }
 
-/** One read of it. */
-export interface GovernedRead {
+interface GovernedRead {
   rows: number;
   requestId: string;
 }
@@ -51,12 +48,8 @@ export function readerOf(caller: Caller): Pick<GovernedData, 'actor' | 'throughA
 }
 
 export interface AccessLog {
-  /**
-   * Returns at once; the entry is written within about half a second. Reads with the same object `data` are stored together,
-   * which costs little.
-   */
+  /** Returns at once. Reads with the same object `data` are stored together, which costs little. */
   recordRead(data: GovernedData, read: GovernedRead): void;
-  /** Writes all entries recorded so far. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -74,14 +67,11 @@ interface Reads {
   requestIds: string[];
 }
 
-/**
- * Entries are collected in memory and written in the background: a read does not wait for its entry. A process that is
- * killed loses the entries of about the last second.
- */
+/** A read does not wait for its entry. A process that is killed loses the entries of about the last second. */
 export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: () => Date }): AccessLog {
   let waiting: Reads[] = [];
   let waitingReads = 0;
-  /** Those of `waiting` that further reads are added to. */
+  /** Entries of `waiting` that later reads are added to. */
   let open = new Map<GovernedData, Reads>();
   let dropped = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -175,12 +165,13 @@ function isDataError(error: unknown): boolean {
 }
 
 function storedReads({ data, times, rows, requestIds }: Reads): StoredReads {
-  const [at = '', ...earlier_at] = isoTimes(times).reverse();
-  const [lastRows = 0, ...earlier_rows] = rows.toReversed();
-  const [request_id = '', ...earlier_request_ids] = requestIds.toReversed();
+  const last = times.length - 1;
+  const at = times[last] ?? 0;
+  const earlier: string[] = [];
+  for (let i = last - 1; i >= 0; i--) earlier.push(`${at - (times[i] ?? at)} ${rows[i]} ${requestIds[i]}`);
   return {
     tenant_id: data.tenantId,
-    at,
+    at: new Date(at).toISOString(),
     actor_kind: data.actor.kind,
     actor_id: data.actor.id,
     actor_name: data.actor.name,
@@ -191,28 +182,12 @@ function storedReads({ data, times, rows, requestIds }: Reads): StoredReads {
     action: data.action,
     columns: data.columns,
     masked_columns: data.maskedColumns,
-    rows: lastRows,
+    rows: rows[last] ?? 0,
     grant_ids: data.grantIds,
     policy_ids: data.policyIds,
-    request_id,
-    earlier_at,
-    earlier_rows,
-    earlier_request_ids,
+    request_id: requestIds[last] ?? '',
+    earlier: earlier.join('\n'),
   };
-}
-
-/** Many reads are of one second, whose text is made once: `toISOString` takes a microsecond for each of them. */
-function isoTimes(times: readonly number[]): string[] {
-  let second = Number.NaN;
-  let prefix = '';
-  return times.map((time) => {
-    const ms = time % 1000;
-    if (time - ms !== second) {
-      second = time - ms;
-      prefix = new Date(second).toISOString().slice(0, -4);
-    }
-    return `${prefix}${String(ms).padStart(3, '0')}Z`;
-  });
 }
 
 type Query = z.output<typeof shape.query>;
@@ -227,7 +202,6 @@ export async function listAccessLog(ctx: TenantCtx, query: Query): Promise<z.out
     });
   const actorId = query.user && (await findActorId(ctx, query.user));
   const appId = query.app && (await findAppId(ctx.db, ctx.tenant.id, query.app));
-  // An unknown name matches no entry.
   if ((query.connector && !connector) || actorId === null || appId === null)
     return { items: [], next_cursor: null };
   const found = await listRows(ctx.db, ctx.tenant.id, {
@@ -269,7 +243,6 @@ export async function listAccessLog(ctx: TenantCtx, query: Query): Promise<z.out
   };
 }
 
-/** By id also for former members, apps and service accounts. */
 async function findActorId(ctx: TenantCtx, ref: string): Promise<string | null> {
   if (isUuid(ref)) return ref.toLowerCase();
   return (await findMember(ctx.db, ctx.tenant.id, ref))?.userId ?? null;
@@ -286,5 +259,5 @@ function parseCursor(cursor: string): Position {
 }
 
 export async function deleteOldEntries(db: Db, { now }: { now: Date }): Promise<void> {
-  await deleteRowsBefore(db, daysAfter(now, -accessLogDaysKept));
+  await deleteRowsBefore(db, daysAfter(now, -accessLogRetentionDays));
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../core/db.ts';
 import { isUuid } from '../../core/values.ts';
 
-export interface AccessLogRow {
+interface AccessLogRow {
   tenant_id: string;
   at: Date;
   actor_kind: (typeof accessLogActors)[number];
@@ -22,40 +22,36 @@ export interface AccessLogRow {
   request_id: string;
 }
 
-/** Equal reads of a short time are stored together. The row itself is the last one; the others are newest first. */
+/** Equal reads of a short time are stored together. The row itself is the last one. */
 export interface StoredReads extends Omit<AccessLogRow, 'at'> {
   at: string;
-  earlier_at: readonly string[];
-  earlier_rows: readonly number[];
-  earlier_request_ids: readonly string[];
+  /** The others, newest first, a line for each: milliseconds before the last one, rows and request id. */
+  earlier: string;
 }
 
-/** From the first read of a row to its last. */
 export const spanMsMax = 30_000;
 
 const sharedNames =
   sql.raw(`tenant_id, actor_kind, actor_id, actor_name, through_app_id, connector_id, app_id, resource_path,
   action, columns, masked_columns, grant_ids, policy_ids`);
-const readNames = sql.raw('at, rows, request_id, earlier_at, earlier_rows, earlier_request_ids');
+const readNames = sql.raw('at, rows, request_id, earlier');
 
 export async function insertRows(db: Db, rows: readonly StoredReads[]): Promise<void> {
   await sql`insert into svc.access_log (${sharedNames}, ${readNames})
     select ${sharedNames}, ${readNames} from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as entry (tenant_id uuid, at timestamptz,
       actor_kind text, actor_id uuid, actor_name text, through_app_id uuid, connector_id uuid, app_id uuid,
       resource_path text, action text, columns text[], masked_columns text[], rows bigint, grant_ids text[],
-      policy_ids text[], request_id text, earlier_at timestamptz[], earlier_rows bigint[], earlier_request_ids text[])`.execute(
-    db,
-  );
+      policy_ids text[], request_id text, earlier text)`.execute(db);
 }
 
-/** Of an entry in the list: of its row, and its place among the reads of the row. */
+/** The row of an entry, and its index among the reads of the row. */
 export interface Position {
   at: Date;
   id: string;
   place: number;
 }
 
-export interface AccessLogFilter {
+interface AccessLogFilter {
   actorId?: string | undefined;
   appId?: string | undefined;
   connectorId?: string | undefined;
@@ -97,6 +93,10 @@ export async function listRows(
       select l.at, l.rows, l.request_id, 0 as place
       union all
       select * from unnest(l.earlier_at, l.earlier_rows, l.earlier_request_ids) with ordinality
+      union all
+      select l.at - split_part(line, ' ', 1)::int * interval '1 millisecond', split_part(line, ' ', 2)::bigint,
+        split_part(line, ' ', 3), place
+      from string_to_table(nullif(l.earlier, ''), chr(10)) with ordinality as earlier (line, place)
     ) as e (at, rows, request_id, place)
     where ${sql.join(conditions, sql` and `)} order by l.at desc, l.id desc, e.place limit ${filter.limit}`.execute(
       db,

@@ -1,7 +1,8 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type * as shapes from '@svc/contract/access-policies.shapes.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import type { TenantMutationCtx } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
 import { newTenant, type TestTenant, testMutation, useTestDatabase } from '../../testing.ts';
@@ -10,11 +11,8 @@ import { createPolicy, getPolicy, updatePolicy } from './policies.ts';
 import type { PolicyFields } from './store.ts';
 
 const database = useTestDatabase();
-let t: TestTenant;
 
-beforeAll(async () => {
-  t = await newTenant(database.db);
-});
+const t = useFixture(() => newTenant(database.db));
 
 async function change<T>(verb: (ctx: TenantMutationCtx) => Promise<T>): Promise<T> {
   const options = { context: t.context };
@@ -60,6 +58,7 @@ test('a row filter must be valid for the row API, with any columns', async () =>
     'region=eq.eu&or=(age.gte.18,and(note.eq."a,b %26 c"))',
     'not.or=(a.is.null,b.not.in.(1,2))',
     'filter=Order Date=gt.2026-01-01',
+    'Order Date=gt.2026-01-01',
     'id=not.eq.1&id=lt.9',
   ]) {
     const made = await create({ row_filter });
@@ -78,7 +77,6 @@ test('a row filter must be valid for the row API, with any columns', async () =>
     'a=not.not.eq.1',
     'a=like.x\\',
     'a=eq.%E0%A4',
-    'Order Date=eq.1',
     'filter=eq.1',
     'select=a',
     'sort=-a',

@@ -13,7 +13,7 @@ import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { governanceTag } from '../../core/tags.ts';
 import { isDeepEqual, isUuid } from '../../core/values.ts';
 import { matchesIfMatch, versionEtag } from '../../http/headers.ts';
-import { publishAccessEvent } from '../access-events.ts';
+import { type PolicyRow, publishAccessEvent } from '../access-events.ts';
 import { findConnectorId, lockConnectorForShare } from '../connectors/connectors.ts';
 import { refuseWhileGranted } from '../usage.ts';
 import {
@@ -35,7 +35,6 @@ import {
   lockPolicyRow,
   lockPolicyRowsForShare,
   type PolicyFields,
-  type PolicyRow,
   policyRecord,
   updatePolicyRow,
 } from './store.ts';
@@ -230,7 +229,6 @@ export async function lockPoliciesForShare(
   });
 }
 
-/** Null if there is no such policy. */
 export async function findPolicyId(db: Db, tenantId: string, ref: string): Promise<string | null> {
   return (await findPolicyRow(db, tenantId, ref))?.id ?? null;
 }
@@ -245,7 +243,7 @@ export async function loadPolicyFacts(db: Db, tenantId: string, ids: readonly st
   }));
 }
 
-export type { PolicyRow } from './store.ts';
+export type { PolicyRow } from '../access-events.ts';
 export {
   findPolicyRows as loadPolicies,
   listEnabledPolicyRows as loadEnabledPolicies,

@@ -1,6 +1,7 @@
 import { roundToMax, truncateUnits } from '@svc/contract/access-policies.ts';
 import type { Foreseen, TenantMutationCtx } from '../../core/context.ts';
-import type { PolicyFields, PolicyRow } from './store.ts';
+import type { PolicyRow } from '../access-events.ts';
+import type { PolicyFields } from './store.ts';
 
 export function auditedFields(fields: PolicyFields): Record<string, unknown> {
   const { name, description, connector_id, resource_path, actions, row_filter, columns, masks } = fields;
@@ -18,7 +19,6 @@ export function auditedFields(fields: PolicyFields): Record<string, unknown> {
   };
 }
 
-/** A masked column must be visible. */
 export function hiddenMaskColumns(fields: PolicyFields): string[] {
   const { mode, names } = fields.columns;
   const hidden = (column: string) =>
@@ -33,7 +33,6 @@ export function duplicates(names: readonly string[]): string[] {
 /** `to` as for `round`. */
 export const truncateUnit = ({ unit, to }: Record<string, unknown>) => unit ?? to;
 
-/** Why the arguments are wrong for any column. */
 export function maskArgsProblem({
   kind,
   args,
@@ -75,7 +74,7 @@ export interface PolicyChange {
 
 type LoadEffects = (ctx: TenantMutationCtx, change: PolicyChange) => Promise<Foreseen>;
 
-/** What a change of a policy shows and hides. Tables belong to a later module, which sets `load` when it is opened. */
+/** Tables belong to a later module, which sets `load` when it is opened. */
 export interface PolicyEffects {
   load: LoadEffects;
 }

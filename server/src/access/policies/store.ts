@@ -1,17 +1,9 @@
-import type { AccessPolicy } from '@svc/contract/access-policies.shapes.ts';
 import { sql } from 'kysely';
-import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
+import type { PolicyRecord, PolicyRow } from '../access-events.ts';
 
-export type PolicyRecord = z.output<typeof AccessPolicy>;
-
-export interface PolicyRow extends Omit<PolicyRecord, 'connector_id' | 'created_at' | 'updated_at'> {
-  connector_id: string | null;
-  created_at: Date;
-  updated_at: Date;
-}
 type Tables = { access_policies: PolicyRow };
 
 export type PolicyFields = Omit<
@@ -48,12 +40,11 @@ export function findPolicyRows(db: Db, tenantId: string, ids: readonly string[])
   return selectByIds(db, tenantId, ids).execute();
 }
 
-/** Those that narrow everybody's access, with or without a grant that names them. */
+/** Enforced policies narrow everybody's access, also without a grant that names them. */
 export function listEnforcedPolicyRows(db: Db, tenantId: string): Promise<PolicyRow[]> {
   return selectPolicies(db, tenantId).where(sql<boolean>`enforced and enabled`).orderBy('id').execute();
 }
 
-/** Enabled policies of these connectors, and of any connector. */
 export function listPolicyRowsOf(
   db: Db,
   tenantId: string,

@@ -47,7 +47,6 @@ function lockPresetRow(tx: Tx, tenantId: string, ref: string): Promise<PresetRow
   return selectByRef(tx, tenantId, ref).forUpdate().executeTakeFirst();
 }
 
-/** The preset cannot be deleted before the transaction ends. */
 export async function lockPresetForShare(tx: Tx, tenantId: string, ref: string): Promise<string | null> {
   const preset =
     builtInPreset(ref) ?? (await selectByRef(tx, tenantId, ref).forKeyShare().executeTakeFirst());

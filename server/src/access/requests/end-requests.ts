@@ -30,7 +30,7 @@ export async function endDueRequests(deps: OperatorDeps): Promise<void> {
   }
 }
 
-export async function endDueRequestsOf(ctx: MutationCtx, { tenantId }: { tenantId: string }): Promise<void> {
+async function endDueRequestsOf(ctx: MutationCtx, { tenantId }: { tenantId: string }): Promise<void> {
   for (const row of await lockPendingRows(ctx.db, tenantId, { overdue: perRunMax })) {
     await finish(ctx, row, 'expired', '');
     await notifyRequester(ctx, { ...row, status: 'expired' });

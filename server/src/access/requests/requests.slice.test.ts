@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
-import { newTenant, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
+import { newTenant, testDeps, testMutation, useTestDatabase } from '../../testing.ts';
 import { createConnector } from '../connectors/connectors.ts';
 import { endDueRequests } from './end-requests.ts';
 import { approveGrantRequest, getGrantRequest, requestGrant } from './requests.ts';
@@ -65,8 +64,7 @@ async function world() {
   return { tenant, request, approve, show, kinds };
 }
 
-const runJob = () =>
-  endDueRequests({ db: database.db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents });
+const runJob = () => endDueRequests({ db: database.db, ...testDeps });
 
 test('a request that nobody decides ends after 7 days, by the clock and by the job', async () => {
   const { request, approve, show, kinds } = await world();

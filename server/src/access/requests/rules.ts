@@ -25,7 +25,6 @@ const units = [
   ['second', 1],
 ] as const;
 
-/** `90 minutes`, `8 hours`: the largest unit that needs no fraction. */
 export function durationText(seconds: number): string {
   const [unit, size] = units.find(([, each]) => seconds % each === 0) ?? ['second', 1];
   const count = seconds / size;

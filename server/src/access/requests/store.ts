@@ -31,12 +31,11 @@ const tables = sql`svc.grant_requests r
   left join svc.connectors c on c.id = r.connector_id
   left join svc.presets p on p.id::text = r.preset_id`;
 
-export interface RequestFilter {
+interface RequestFilter {
   status?: GrantRequestStatus | undefined;
   connectorId?: string | undefined;
   requestedBy?: string | undefined;
   notRequestedBy?: string | undefined;
-  /** Requests of this person, and those for connectors that they own. */
   visibleTo?: string | undefined;
 }
 

@@ -18,6 +18,7 @@ import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
 import { Decrypter, Encrypter } from 'age-encryption';
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
 import { validationError } from '../../core/problem.ts';
+import { answersSignals } from '../../drivers/os/processes.ts';
 import { type CopyOut, copyOut } from './copy-out.ts';
 import type { FileEntry } from './data-files.ts';
 import { type Manifest, schemaPath, tablePath } from './manifest.ts';
@@ -64,17 +65,8 @@ function checkTarget(file: string): void {
 function removeStalePartials(file: string): void {
   for (const name of readdirSync(dirname(file))) {
     const [, start, pid] = /^(.+)\.partial-(\d+)$/.exec(name) ?? [];
-    if (start === basename(file) && !isRunning(Number(pid)))
+    if (start === basename(file) && !answersSignals(Number(pid)))
       rmSync(join(dirname(file), name), { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
@@ -160,10 +152,13 @@ export function qualifiedName({ schema, name }: { schema: string; name: string }
   return `${ident(schema)}.${ident(name)}`;
 }
 
+/** Type flags of POSIX. */
+const tarTypes = { file: '0', hard_link: '1', link: '2', folder: '5' } as const;
+
 export async function* tarBytes(entries: AsyncIterable<FileEntry>): AsyncGenerator<Uint8Array> {
-  for await (const { path, kind, mode, modified, size, content } of entries) {
-    const [name, type] = kind === 'folder' ? [`${path}/`, '5'] : [path, '0'];
-    yield* tarHeaderBlocks({ name, type, size, mode, modified });
+  for await (const { path, kind, target: linkName = '', mode, modified, size, content } of entries) {
+    const name = kind === 'folder' ? `${path}/` : path;
+    yield* tarHeaderBlocks({ name, type: tarTypes[kind], linkName, size, mode, modified });
     let written = 0;
     for await (const chunk of content) {
       written += chunk.byteLength;
@@ -204,7 +199,6 @@ export async function isEncrypted(file: string): Promise<boolean> {
   }
 }
 
-/** The lines of an identity file of `age`, without comments. */
 export function readIdentities(path: string): string[] {
   const lines = readText(path)
     .split('\n')

@@ -292,7 +292,7 @@ describe.if(hasPostgres15)('with PostgreSQL 15', () => {
   test('a backup of the embedded PostgreSQL can be restored and backed up again', async () => {
     const cluster = join(folder, 'fifteen');
     mkdirSync(cluster);
-    await startPostgres15(cluster, 'secret');
+    await startPostgres15(cluster);
     const url = (user: string, database: string) =>
       `postgresql://${user}:secret@localhost/${database}?host=${encodeURIComponent(cluster)}`;
     await query(url('postgres', 'postgres'), `create role owner login createrole password 'secret'`);

@@ -1,12 +1,11 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { dataFiles } from './data-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-backup-git-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useFolder();
 
 const env = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -53,14 +52,20 @@ test('a repository is copied consistently during a push, as of the time its bran
   expect(() => git(copied, 'config', '--file', 'config.lock', '--list')).toThrow();
 });
 
-test('what is installed or built again, and has links, is not copied', async () => {
+test('what is installed, built or started again is not copied', async () => {
   const from = join(folder, 'data');
   for (const path of [
     'toolchains/node-26.12.0/package',
     'runtime/homes/app/.svc-build-cache',
     'runtime/homes/app/kept',
+    'runtime/run/instance',
+    'runtime/work/build',
+    'runtime/artifacts/one',
+    'runtime/artifacts/two',
   ])
     mkdirSync(join(from, path), { recursive: true });
+  writeFileSync(join(from, 'runtime/artifacts/one.json'), '{"state":"built"}');
+  writeFileSync(join(from, 'runtime/artifacts/two.json'), '{"state":"building"}');
   symlinkSync('../package/node', join(from, 'toolchains/node-26.12.0/node'));
   symlinkSync('x', join(from, 'runtime/homes/app/.svc-build-cache/vite'));
   const skipped: string[] = [];
@@ -68,8 +73,13 @@ test('what is installed or built again, and has links, is not copied', async () 
   expect(skipped).toEqual([]);
   expect(copied.map(({ path }) => path)).toEqual([
     'runtime',
+    'runtime/artifacts',
+    'runtime/artifacts/one',
+    'runtime/artifacts/one.json',
     'runtime/homes',
     'runtime/homes/app',
     'runtime/homes/app/kept',
+    'runtime/run',
+    'runtime/work',
   ]);
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { open, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open, readdir, readlink, readFile as readText, stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { cacheFolder as buildCacheFolder } from '../../drivers/runtime/process/build-cache.ts';
 import { fileHashInput, type Manifest, objectsFolder } from './manifest.ts';
@@ -33,10 +33,11 @@ export function isBackedUp(topName: string): boolean {
   return !excluded.some((pattern) => pattern.test(topName));
 }
 
-/** A file or folder of the data dir, or an entry of an archive. */
 export interface FileEntry {
   path: string;
-  kind: 'file' | 'folder';
+  kind: 'file' | 'folder' | 'link' | 'hard_link';
+  /** The text of a link, or the path of an earlier file for a hard link. */
+  target?: string;
   mode: number;
   modified: Date;
   size: number;
@@ -45,41 +46,81 @@ export interface FileEntry {
 
 export async function* dataFiles(
   dataDir: string,
-  skipped: (path: string) => void,
+  skipped: (path: string, why: string) => void,
 ): AsyncGenerator<FileEntry> {
   const found = await readdir(dataDir).catch(ifGone(() => []));
   const names = found.filter((name) => isBackedUp(name) && name !== objectsFolderName).sort();
-  for (const name of names) yield* walk(dataDir, name, skipped);
+  for (const name of names) yield* walk({ root: dataDir, skipped, linked: new Map() }, name);
 }
 
-async function* walk(root: string, path: string, skipped: (path: string) => void): AsyncGenerator<FileEntry> {
+interface Walk {
+  root: string;
+  skipped(path: string, why: string): void;
+  /** The first path of each file that has several, by its inode. Not across folders of the data dir. */
+  linked: Map<string, string>;
+}
+
+async function* walk(from: Walk, path: string): AsyncGenerator<FileEntry> {
+  const { root, skipped } = from;
   // Follows links in the root only (blobs on another disk).
   const facts = await stat(join(root, path)).catch(ifGone(() => null));
   if (!facts) return;
   if (facts.isFile()) {
-    yield* readFile(root, path);
+    yield* readFile(from, path);
   } else if (facts.isDirectory()) {
     yield { path, kind: 'folder', mode: facts.mode, modified: facts.mtime, size: 0, content: [] };
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
     for (const entry of entries.sort(byBackupOrder(path))) {
       const inside = `${path}/${entry.name}`;
-      // The next build works without it.
-      if (isGitLock(inside) || entry.name === buildCacheFolder) continue;
-      if (entry.isFile() || entry.isDirectory()) yield* walk(root, inside, skipped);
-      else skipped(inside);
+      // The next build works without its cache.
+      if (isTemporary(inside) || entry.name === buildCacheFolder) continue;
+      if (path === 'runtime/artifacts' && (await isBeingBuilt(join(root, inside)))) continue;
+      if (entry.name.includes('\uFFFD')) skipped(inside, 'its name is not UTF-8');
+      else if (entry.isFile() || entry.isDirectory()) yield* walk(from, inside);
+      else if (entry.isSymbolicLink()) yield* readLink(from, inside);
+      else if (!entry.isSocket()) skipped(inside, 'not a file');
     }
-  } else if (!facts.isSocket()) skipped(path);
+  } else if (!facts.isSocket()) skipped(path, 'not a file');
 }
 
-async function* readFile(root: string, path: string): AsyncGenerator<FileEntry> {
+async function* readFile({ root, linked }: Walk, path: string): AsyncGenerator<FileEntry> {
   const handle = await open(join(root, path)).catch(ifGone(() => null));
   if (!handle) return;
   try {
-    const { mode, mtime, size } = await handle.stat();
-    yield { path, kind: 'file', mode, modified: mtime, size, content: readExactly(handle, size) };
+    const { mode, mtime: modified, size, nlink, dev, ino } = await handle.stat();
+    // An inode number may be used again for another file while the backup is made.
+    const file = `${dev} ${ino} ${size} ${modified.getTime()}`;
+    const target = nlink > 1 ? linked.get(file) : undefined;
+    if (target !== undefined) {
+      yield { path, kind: 'hard_link', target, mode, modified, size: 0, content: [] };
+      return;
+    }
+    if (nlink > 1) linked.set(file, path);
+    yield { path, kind: 'file', mode, modified, size, content: readExactly(handle, size) };
   } finally {
     await handle.close();
   }
+}
+
+async function* readLink({ root, skipped }: Walk, path: string): AsyncGenerator<FileEntry> {
+  const target = await readlink(join(root, path)).catch(ifGone(() => null));
+  if (target === null) return;
+  if (isAllowedLink(path, target))
+    yield { path, kind: 'link', target, mode: 0o777, modified: new Date(0), size: 0, content: [] };
+  else skipped(path, `a link to ${target}, outside of its folder`);
+}
+
+/** Links in builds may point anywhere, such as `.venv/bin/python`: only the app follows them, with its own rights. */
+const isOfApp = /^runtime\/(?:artifacts|homes)\/[^/]+\//;
+
+/** Any other link stays in its folder of the data dir: no `..` follows a name, which may be that of a link. */
+export function isAllowedLink(path: string, target: string): boolean {
+  if (target === '' || target.includes('\0')) return false;
+  if (isOfApp.test(path)) return true;
+  const steps = target.split('/').filter((step) => step !== '' && step !== '.');
+  const names = steps.slice(steps.findIndex((step) => step !== '..'));
+  if (posix.isAbsolute(target) || names.includes('..')) return false;
+  return posix.join(posix.dirname(path), target).startsWith(`${path.split('/')[0]}/`);
 }
 
 export type Handle = Awaited<ReturnType<typeof open>>;
@@ -101,9 +142,15 @@ function byBackupOrder(path: string): (a: { name: string }, b: { name: string })
   return (a, b) => (key(a) < key(b) ? -1 : 1);
 }
 
-/** A lock file would stay for ever in a restored repository. */
-function isGitLock(path: string): boolean {
-  return path.endsWith('.lock') && /\.git\//.test(path);
+/** Files of builds and instances that run. A lock file would stay for ever in a restored repository. */
+function isTemporary(path: string): boolean {
+  return /^runtime\/(?:run|work)\//.test(path) || /^git\/[^/]+\.git\/.*\.lock$/.test(path);
+}
+
+/** Its files change while they are read. A restored server builds it from the start. */
+async function isBeingBuilt(build: string): Promise<boolean> {
+  const note = await readText(`${build.replace(/\.json$/, '')}.json`, 'utf8').catch(ifGone(() => '{}'));
+  return JSON.parse(note).state === 'building';
 }
 
 function ifGone<T>(otherwise: () => T): (error: NodeJS.ErrnoException) => T {

@@ -127,7 +127,6 @@ async function createManifest(control: ClientBase, apps: ClientBase): Promise<Ma
   };
 }
 
-/** The id of the master key that the stored keys are encrypted with. */
 async function findMasterKey(control: ClientBase): Promise<string | null> {
   if (!(await hasTable(control, 'svc.key_generations'))) return null;
   const { rows } = await control.query<{ id: string }>(
@@ -147,7 +146,6 @@ interface Sources extends BackupInput {
 
 const progressMsMin = 10_000;
 
-/** A line every ten seconds, for backups that take longer. */
 function createProgress(note: (line: string) => void): (bytes: number) => void {
   let read = 0;
   let notedAt = performance.now();
@@ -240,17 +238,10 @@ async function* storedObjects({
   if (found?.count !== 0) manifest.left_out.push(`${what}, because of --exclude objects`);
 }
 
-async function* fileEntries({
-  dataDir,
-  anchors,
-  manifest,
-  note,
-  progress,
-}: Sources): AsyncGenerator<FileEntry> {
+async function* fileEntries({ dataDir, anchors, manifest, progress }: Sources): AsyncGenerator<FileEntry> {
   const sum = createHash('sha256');
-  const skipped = (path: string) => {
-    manifest.left_out.push(`${path} in the data dir`);
-    note(`Excluded: ${path} is not a regular file.`);
+  const skipped = (path: string, why: string) => {
+    manifest.left_out.push(`${path} in the data dir (${why})`);
   };
   for await (const found of dataFiles(dataDir, skipped)) {
     const isAnchors = found.path === basename(anchorsPath(dataDir));
@@ -261,9 +252,16 @@ async function* fileEntries({
     manifest.files.count += file.kind === 'file' ? 1 : 0;
     manifest.files.bytes += file.size;
     progress(file.size);
-    yield { ...file, path: `${filesFolder}/${file.path}`, content: hashContent(file.content, sum) };
+    yield { ...inArchive(file), content: hashContent(file.content, sum) };
   }
   manifest.files.sha256 = sum.digest('hex');
+}
+
+function inArchive(file: FileEntry): FileEntry {
+  const path = `${filesFolder}/${file.path}`;
+  return file.kind === 'hard_link'
+    ? { ...file, path, target: `${filesFolder}/${file.target}` }
+    : { ...file, path };
 }
 
 function asOfSnapshot(file: FileEntry, { handle, size, modified }: NonNullable<Anchors>): FileEntry {

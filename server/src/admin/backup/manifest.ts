@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { damagedError } from '../restore/tar-reader.ts';
+import type { FileEntry } from './data-files.ts';
+import { damagedError } from './tar-reader.ts';
 
 /** 2 since objects and raw databases are included. */
 export const manifestFormat = 2;
@@ -25,7 +26,6 @@ export function rawPath(database: string, inside: string): string {
   return `raw/${database}/${inside}`;
 }
 
-/** Of an entry of a raw database: its name, and the path inside. */
 export function parseRawPath(path: string): { database: string; inside: string } | null {
   const [, database, inside] = /^raw\/(svc_raw_[0-9a-f]{32})\/(.+)$/.exec(path) ?? [];
   return database !== undefined && inside !== undefined ? { database, inside } : null;
@@ -35,8 +35,9 @@ export function schemaPath(schema: string): string {
   return `${schemasFolder}/${encodeURIComponent(schema)}.json`;
 }
 
-export function fileHashInput(file: { path: string; kind: string; mode: number; size: number }): string {
-  return `${JSON.stringify([file.path, file.kind, file.mode & 0o777, file.size])}\n`;
+export function fileHashInput(file: Pick<FileEntry, 'path' | 'kind' | 'mode' | 'size' | 'target'>): string {
+  const { path, kind, mode, size, target } = file;
+  return `${JSON.stringify([path, kind, mode & 0o777, size, ...(target === undefined ? [] : [target])])}\n`;
 }
 
 export function tableKey(table: { schema: string; name: string }): string {

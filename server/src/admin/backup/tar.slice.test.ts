@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { readTar } from '../restore/tar-reader.ts';
 import { readWhole } from '../restore/verify-backup.ts';
 import { tarBytes } from './archive.ts';
 import type { FileEntry } from './data-files.ts';
+import { readTar } from './tar-reader.ts';
 
 type Small = { path: string; content: Uint8Array };
 

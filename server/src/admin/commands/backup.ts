@@ -109,14 +109,14 @@ export async function runRestore(
       await rawServer?.stop();
     });
   });
-  const { auditBreaks, migrated, filesKeptIn, rawDatabasesOf, rawDatabasesKept } = restored;
-  if (filesKeptIn)
+  const { auditBreaks, migrated, previousFilesIn, rawDatabasesOf, previousRawDatabases } = restored;
+  if (previousFilesIn)
     ctx.note(
-      `The previous files of the data dir are in ${filesKeptIn}; remove them when they are no longer needed.`,
+      `The previous files of the data dir are in ${previousFilesIn}; remove them when they are no longer needed.`,
     );
-  if (rawDatabasesKept.length > 0)
+  if (previousRawDatabases.length > 0)
     ctx.note(
-      `Previous databases of apps stay on their server: ${rawDatabasesKept.join(', ')}. Drop them when they are no longer needed.`,
+      `Previous databases of apps stay on their server: ${previousRawDatabases.join(', ')}. Drop them when they are no longer needed.`,
     );
   for (const problem of auditBreaks) ctx.note(`The audit chain in the backup is broken: ${problem}`);
   const summary = summarize(ctx, manifest);
@@ -128,11 +128,11 @@ export async function runRestore(
     json: {
       file: flags.from,
       ...summary,
-      files_kept_in: filesKeptIn,
+      files_kept_in: previousFilesIn,
       migrated,
       audit_breaks: auditBreaks,
       raw_databases_of: rawDatabasesOf,
-      raw_databases_kept: rawDatabasesKept,
+      raw_databases_kept: previousRawDatabases,
     },
     text:
       `Restored ${summary.rows} rows of ${summary.tables} tables, ${hasRaw ? manifest.raw_databases.length : 0} raw databases, ` +

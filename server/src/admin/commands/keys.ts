@@ -10,9 +10,9 @@ import {
 } from '../../core/master-key.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
-import type { AdminCtx, Result } from '../command.ts';
+import type { AdminCtx, Result, System } from '../command.ts';
 import { listResult } from '../list-result.ts';
-import { type System, withSystem } from '../system.ts';
+import { withSystem } from '../system.ts';
 
 /** The modules are loaded with the command, because other commands do not need them. */
 const declaredKeys = async () => (await import('../../modules.ts')).keys;

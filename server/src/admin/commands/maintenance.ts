@@ -20,6 +20,7 @@ import {
   openTables,
   outbox,
   rowsRole,
+  tenantAdmins,
   withCheckedDatabase,
 } from '../doctor/database.ts';
 import {
@@ -44,9 +45,9 @@ import {
 } from '../doctor/services.ts';
 import { withDatabase } from '../system.ts';
 
-export type NamedFinding = Finding & { name: string };
+type NamedFinding = Finding & { name: string };
 
-export async function runChecks(ctx: AdminCtx): Promise<NamedFinding[]> {
+async function runChecks(ctx: AdminCtx): Promise<NamedFinding[]> {
   const { config, finding } = checkConfig(ctx);
   const found: NamedFinding[] = [{ name: 'configuration', ...finding }];
   for (const check of checks) {
@@ -113,6 +114,7 @@ const checks: readonly Check[] = [
   keys,
   auditChains,
   outbox,
+  tenantAdmins,
   openTables,
   tableDefinitions,
 ];

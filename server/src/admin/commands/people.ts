@@ -10,7 +10,7 @@ import { fail } from '../../core/problem.ts';
 import { resetFactors } from '../../identity/factors/factors.ts';
 import { issueAccessToken } from '../../identity/sessions/issue-token.ts';
 import { createScimToken, listScimTokens, revokeScimToken } from '../../people/scim/tokens.ts';
-import { setMember } from '../../people/tenants/members.ts';
+import { reactivateMember, setMember } from '../../people/tenants/members.ts';
 import { parseTenantName } from '../../people/tenants/rules.ts';
 import { createTenant, findTenant, listTenants, updateTenant } from '../../people/tenants/tenants.ts';
 import {
@@ -22,9 +22,9 @@ import {
   setPassword,
   suspendUser,
 } from '../../people/users/users.ts';
-import type { AdminCtx, Result } from '../command.ts';
+import type { AdminCtx, Result, System } from '../command.ts';
 import { listResult } from '../list-result.ts';
-import { type System, withSystem, withSystemOrNew } from '../system.ts';
+import { withSystem, withSystemOrNew } from '../system.ts';
 
 type Tier = (typeof resourceTiers)[number];
 
@@ -138,17 +138,27 @@ export async function runSetMember(
   { flags }: { flags: { tenant: string; user: string; role: (typeof tenantRoles)[number] | 'none' } },
 ): Promise<Result> {
   const { role } = flags;
-  const { tenant, user } = await withSystem(ctx, async (system) => {
-    const found = {
-      tenant: await requireTenant(system, flags.tenant),
-      user: await requireUser(system, flags.user),
-    };
-    await runAsOperator(system, { name: 'members.set', auditTenantId: found.tenant.id }, (operator) =>
-      setMember(operator, { tenantId: found.tenant.id, userId: found.user.id, role }),
+  const { tenant, user, isActivated } = await withSystem(ctx, async (system) => {
+    const tenant = await requireTenant(system, flags.tenant);
+    const user = await requireUser(system, flags.user);
+    const input = { tenantId: tenant.id, userId: user.id };
+    const isActivated = await runAsOperator(
+      system,
+      { name: 'members.set', auditTenantId: tenant.id },
+      async (operator) => {
+        const member = await setMember(operator, { ...input, role });
+        // The operator helps where a directory has deactivated the last admin.
+        if (member?.status !== 'deactivated') return false;
+        await reactivateMember(operator, input);
+        return true;
+      },
     );
-    return found;
+    return { tenant, user, isActivated };
   });
-  const state = role === 'none' ? `is no longer a member of ${tenant.slug}` : `is ${role} of ${tenant.slug}`;
+  const state =
+    role === 'none'
+      ? `is no longer a member of ${tenant.slug}`
+      : `is ${role} of ${tenant.slug}${isActivated ? ', and active again' : ''}`;
   return { json: { tenant_id: tenant.id, user_id: user.id, role }, text: `${user.email} ${state}.\n` };
 }
 
@@ -195,7 +205,7 @@ async function requireUser(ctx: Pick<Ctx, 'db'>, ref: string) {
   return user;
 }
 
-export async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
+async function requireTenant(ctx: Pick<Ctx, 'db'>, ref: string) {
   const tenant = await findTenant(ctx, { ref });
   if (!tenant) throw fail('not_found', { detail: `There is no tenant ${sanitize(ref)}.` });
   return tenant;

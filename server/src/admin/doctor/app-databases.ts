@@ -159,7 +159,6 @@ async function unfinishedChanges({ control }: DatabaseFacts): Promise<string[]> 
 interface Physical {
   /** By `schema.table`; columns by name, such as `int4 not null`. */
   tables: ReadonlyMap<string, { columns: Record<string, string>; indexes: string[]; keys: string[] }>;
-  /** The names of column types in PostgreSQL. */
   typeNames: ReadonlyMap<ColumnType, string>;
 }
 
@@ -213,12 +212,12 @@ function differentParts(table: Defined, { tables, typeNames }: Physical): string
     'foreign key': [referring.map(({ number }) => physicalForeignKeyName(number)), physical.keys],
   } as const;
   return [
-    ...Object.entries(lists).flatMap(([kind, [wanted, found]]) => [
-      ...wanted
+    ...Object.entries(lists).flatMap(([kind, [required, found]]) => [
+      ...required
         .filter((name) => !found.includes(name))
         .map((name) => `${table.name} lacks the ${kind} ${name}`),
       ...found
-        .filter((name) => !wanted.includes(name))
+        .filter((name) => !required.includes(name))
         .map((name) => `${table.name} has the ${kind} ${name}, which is not defined`),
     ]),
     ...[...columns].flatMap(([name, type]) => {

@@ -213,6 +213,22 @@ export const openTables = databaseCheck('tables', async ({ control }) => {
   );
 });
 
+export const tenantAdmins = databaseCheck('tenant admins', async ({ control }) => {
+  const { rows } = await control.pool.query(
+    `select n.slug, count(*) over ()::int as total from svc.tenants n
+     where exists (select from svc.memberships m where m.tenant_id = n.id)
+       and not exists (select from svc.memberships m join svc.users u on u.id = m.user_id
+         where m.tenant_id = n.id and m.role = 'tenant_admin' and m.deactivated_at is null and u.status = 'active')
+     order by 1 limit ${namedMax}`,
+  );
+  const [first] = rows;
+  if (!first) return ok('Every tenant with members has an active admin.');
+  return warning(
+    `Without an active admin: ${rows.map(({ slug }) => slug).join(', ')}${first.total > rows.length ? ' …' : ''}`,
+    'Appoint one, or activate one again: svc-admin members set --tenant <slug> --user <e-mail> --role tenant_admin.',
+  );
+});
+
 export const outbox = databaseCheck('outbox', async ({ control }) => {
   const { rows } = await control.pool.query(
     `select count(*)::int as open, count(*) filter (where created_at < now() - interval '5 minutes')::int as late,

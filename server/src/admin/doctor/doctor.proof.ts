@@ -79,6 +79,7 @@ test('a healthy system has no problems, and every check has a detail', async () 
     'keys',
     'audit chains',
     'outbox',
+    'tenant admins',
     'tables',
     'table definitions',
   ]);
@@ -398,4 +399,25 @@ test('a change of tables that waits for the other database is a problem, with it
   const { status, detail } = (await doctor()).find('table definitions');
   expect(status).toBe('problem');
   expect(detail).toMatch(/^the change 0198c1f2-\S+b33 of \S+ is not finished .*\(connect ECONNREFUSED\)\.$/);
+});
+
+test('a tenant whose only admin a directory has deactivated is named, and the operator activates them', async () => {
+  const { doctor, change, env } = await system();
+  const user = ['--user', 'ann@example.test'];
+  await admin(env, ['users', 'create', 'ann@example.test']);
+  const set = (role: string) => admin(env, ['members', 'set', '--tenant', 'one', ...user, '--role', role]);
+  await set('tenant_admin');
+  expect((await doctor()).find('tenant admins').status).toBe('ok');
+  await change('update svc.memberships set deactivated_at = now()');
+  expect((await doctor()).find('tenant admins')).toMatchObject({
+    status: 'warning',
+    detail: 'Without an active admin: one',
+    hint: expect.stringContaining('svc-admin members set'),
+  });
+  await set('tenant_admin');
+  expect((await doctor()).find('tenant admins').status).toBe('ok');
+  const { count } = (
+    await change('select count(*)::int from svc.memberships where deactivated_at is null')
+  )[0];
+  expect(count).toBe(1);
 });

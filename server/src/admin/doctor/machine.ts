@@ -2,6 +2,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import { getDomain } from 'tldts';
+import { isLoopbackUrl } from '../../config/services.ts';
 import type { Config } from '../../config.ts';
 import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/migrate.ts';
 import { clusterFolder } from '../../drivers/database/cluster.ts';
@@ -147,20 +148,32 @@ export const clock = databaseCheck('clock', async ({ control }) => {
 });
 
 /** Does not start the runtime, which the server may be using. */
-export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir }) => {
+export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir, baseUrl }) => {
   if (chosen.kind === 'docker') {
-    const { ok: isOk, detail } = await checkEngine(chosen.docker, chosen.isolation);
-    return isOk ? ok(detail) : warning(detail, refusedHint);
+    const { ok: isOk, isOpen = false, detail } = await checkEngine(chosen.docker, chosen.isolation);
+    if (isOk) return ok(detail);
+    return isOpen ? withoutIsolation(detail, baseUrl) : warning(detail, refusedHint);
   }
-  const { ok: isOk, isRefused, detail } = await checkProcessRuntime({ ...chosen, dataDir });
-  if (isOk) return ok(detail);
-  return isRefused
-    ? problem(detail, refusedHint)
-    : warning(detail, 'Apps can read what the server can read. Run only apps that you trust.');
+  const found = await checkProcessRuntime({ ...chosen, dataDir });
+  const { detail } = found;
+  if (found.ok) return ok(detail);
+  if (found.isRefused) return problem(detail, refusedHint);
+  if (found.isOpen) return withoutIsolation(detail, baseUrl);
+  return warning(detail, 'Without it, memory is checked every second, and CPU is shared by priority.');
 });
 
+/** A developer's own machine runs what its owner wrote. */
+function withoutIsolation(detail: string, baseUrl: string): Finding {
+  if (isLoopbackUrl(baseUrl))
+    return warning(detail, 'Apps can read what the server can read. Run only apps that you trust.');
+  return problem(
+    detail,
+    'Apps can read what the server can read. Unset SVC_RUNTIME_ISOLATION, so that apps without a sandbox are refused.',
+  );
+}
+
 const refusedHint = 'Apps cannot be deployed without it; sites and rows are still served.';
-/** Of no file, so that only the rights of others count. */
+/** Owns no file, so that only the rights of others count. */
 const anotherUser = { uid: -1, gid: -1 };
 
 /** The socket of the agent belongs to the user of the server that runs. */

@@ -1,14 +1,19 @@
 import { expect, test } from 'bun:test';
-import { chmodSync, cpSync, mkdirSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { temporaryFolder } from '../../drivers/database/testing.ts';
+import { explainRefusal } from '../../drivers/runtime/process/isolation.ts';
 
 const server = resolve(import.meta.dir, '../..');
 const isRoot = process.getuid?.() === 0;
 
-/** On a machine without these programs: they are hidden from this command alone. */
+/** On a machine without these programs and folders: they are hidden from this command alone. */
 async function runWithout(programs: readonly string[], command: string[], env: Record<string, string> = {}) {
-  const hide = programs.map((name) => `mount --bind /dev/null "${Bun.which(name)}"`).join(' && ');
+  const hide = programs
+    .map((name) =>
+      name.startsWith('/') ? `mount -t tmpfs svc ${name}` : `mount --bind /dev/null "${Bun.which(name)}"`,
+    )
+    .join(' && ');
   const child = Bun.spawn(
     [
       'unshare',
@@ -23,6 +28,30 @@ async function runWithout(programs: readonly string[], command: string[], env: R
     ],
     { env: { PATH: process.env.PATH, ...env }, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' },
   );
+  return JSON.parse(await new Response(child.stdout).text());
+}
+
+/** Where the kernel allows no more user namespaces. */
+async function runWithoutUserNamespaces(command: string[], env: Record<string, string>) {
+  const inside = 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"';
+  const child = Bun.spawn(
+    [
+      'unshare',
+      '--user',
+      'sh',
+      '-c',
+      'read _; script=$1; shift; exec unshare --mount sh -c "$script" sh "$@"',
+      'sh',
+      inside,
+      ...command,
+    ],
+    { env: { PATH: process.env.PATH, ...env }, stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' },
+  );
+  while (readlinkSync(`/proc/${child.pid}/ns/user`) === readlinkSync('/proc/self/ns/user'))
+    await Bun.sleep(5);
+  for (const map of ['uid_map', 'gid_map']) writeFileSync(`/proc/${child.pid}/${map}`, '0 0 4294967295');
+  child.stdin.write('go\n');
+  await child.stdin.end();
   return JSON.parse(await new Response(child.stdout).text());
 }
 
@@ -83,6 +112,31 @@ test.if(isRoot).each([
     await folder.remove();
   },
 );
+
+test.if(isRoot)('where the machine forbids the sandbox, apps are refused with how to allow it', async () => {
+  const folder = temporaryFolder();
+  const { path: dataDir } = folder;
+  chmodSync(dataDir, 0o711);
+  const env = { OPTIONS: JSON.stringify({ dataDir, use: 'required' }) };
+  const command = [process.execPath, '-e', program];
+  const refusals = {
+    'user.max_user_namespaces=10000': await runWithoutUserNamespaces(command, env),
+    'modprobe tun': await runWithout(['/dev/net'], command, env),
+    'ip route add default': await runWithout([], ['unshare', '--net', ...command], env),
+  };
+  for (const [remedy, { refuses }] of Object.entries(refusals))
+    expect(refuses).toMatch(new RegExp(`^Apps cannot be isolated on this machine: .*${remedy}.*[.]$`));
+  const settings: Record<string, string> = {
+    'user.max_user_namespaces': '96365',
+    'kernel.apparmor_restrict_unprivileged_userns': '1',
+  };
+  const explain = () => explainRefusal('Permission denied', (name) => settings[name] ?? null);
+  expect(explain()).toContain('sysctl -w kernel.apparmor_restrict_unprivileged_userns=0');
+  settings['kernel.unprivileged_userns_clone'] = '0';
+  expect(explain()).toContain('sysctl -w kernel.unprivileged_userns_clone=1');
+  expect(explainRefusal('Permission denied', () => null)).toBeNull();
+  await folder.remove();
+});
 
 test.if(isRoot)(
   'svc-admin doctor names missing programs, and says when the server runs as root',
@@ -146,9 +200,16 @@ test.if(isRoot)(
     });
     chmodSync(folder.path, 0o711);
     const unsafe = await doctor(['bwrap'], { SVC_RUNTIME_ISOLATION: 'none' });
-    expect(unsafe('runtime')).toMatchObject({
+    const isolated = 'Apps run without isolation';
+    expect(unsafe('runtime')).toMatchObject({ status: 'problem', detail: expect.stringContaining(isolated) });
+    const local = await doctor(['bwrap', '/sys/fs/cgroup'], {
+      SVC_RUNTIME_ISOLATION: 'none',
+      SVC_BASE_URL: 'http://localhost:1',
+      SVC_CGROUP: 'own',
+    });
+    expect(local('runtime')).toMatchObject({
       status: 'warning',
-      detail: expect.stringContaining('Apps run without isolation'),
+      detail: expect.stringMatching(new RegExp(`${isolated}.* the server owns no control group`)),
     });
     await folder.remove();
   },

@@ -1,17 +1,16 @@
-import { afterAll, expect, test } from 'bun:test';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { presetOf, type TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { openControlDatabase } from '../../core/db.ts';
 import { migrate, migrationsDirectory } from '../../core/migrate.ts';
 import { freshDatabase } from '../../drivers/database/testing.ts';
 import type { DatabaseFacts } from './check.ts';
 import { openTables } from './database.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-migrations-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 test('tables from before rules keep what they allowed, and the doctor names those that everybody can change', async () => {
   for (const name of readdirSync(migrationsDirectory).filter((file) => file < '0041'))

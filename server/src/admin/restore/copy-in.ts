@@ -6,7 +6,6 @@ import type { FileEntry } from '../backup/data-files.ts';
 import { type parseTablePath, tableKey } from '../backup/manifest.ts';
 import type { TableFacts } from '../backup/snapshot.ts';
 
-/** All pieces of one table. */
 export async function copyInto(
   client: ClientBase,
   { entries, table, parse }: { entries: Entries; table: TableFacts; parse: typeof parseTablePath },

@@ -1,4 +1,13 @@
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
@@ -15,10 +24,17 @@ import {
   tableKey,
 } from '../backup/manifest.ts';
 import { controlSchema, type SchemaDump } from '../backup/snapshot.ts';
+import { damagedError } from '../backup/tar-reader.ts';
 import { copyInto, Entries } from './copy-in.ts';
 import { loadRawDatabase, type RestoredRawDatabases } from './raw-databases.ts';
-import { damagedError } from './tar-reader.ts';
-import { type BackupSource, dataPath, objectKey, readBackup, readWhole } from './verify-backup.ts';
+import {
+  type BackupSource,
+  createLinkCheck,
+  dataEntry,
+  objectKey,
+  readBackup,
+  readWhole,
+} from './verify-backup.ts';
 
 export type StagedFiles = ReturnType<typeof stageFiles>;
 
@@ -30,14 +46,25 @@ export function stageFiles(dataDir: string, now: Date) {
   }
   const folder = join(dataDir, `restoring-${process.pid}`);
   mkdirSync(folder, { mode: 0o700 });
+  const checkLinks = createLinkCheck();
+  const folders: { path: string; mode: number; modified: Date }[] = [];
   return {
     folder,
     async add(entry: FileEntry): Promise<void> {
-      const path = join(folder, dataPath(entry));
-      if (entry.kind === 'folder') mkdirSync(path, { recursive: true, mode: entry.mode & 0o777 });
+      const { path: inside, target = '', ...facts } = checkLinks(dataEntry(entry));
+      const path = join(folder, inside);
+      mkdirSync(facts.kind === 'folder' ? path : dirname(path), { recursive: true, mode: 0o700 });
+      if (facts.kind === 'folder') folders.push({ path, mode: facts.mode, modified: facts.modified });
+      else if (facts.kind === 'link') symlinkSync(target, path);
+      else if (facts.kind === 'hard_link') linkSync(join(folder, target), path);
       else await writeFile(path, entry);
     },
     exchange: (keeps: (name: string) => boolean) => {
+      // Last, because the mode may forbid to write into the folder.
+      for (const { path, mode, modified } of folders.reverse()) {
+        chmodSync(path, mode & 0o777);
+        utimesSync(path, modified, modified);
+      }
       const replaced = join(dataDir, `replaced-${now.toISOString().replaceAll(':', '-')}`);
       return exchange(dataDir, { staged: folder, replaced, keeps });
     },
@@ -46,7 +73,6 @@ export function stageFiles(dataDir: string, now: Date) {
 }
 
 async function writeFile(path: string, entry: FileEntry): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, 'wx', entry.mode & 0o777);
   try {
     for await (const chunk of entry.content) await handle.writeFile(chunk);
@@ -62,7 +88,7 @@ async function writeFile(path: string, entry: FileEntry): Promise<void> {
 function exchange(
   dataDir: string,
   { staged, replaced, keeps }: { staged: string; replaced: string; keeps(name: string): boolean },
-): { undo(): void; keptIn: string | null } {
+): { undo(): void; previousIn: string | null } {
   const moved: [string, string][] = [];
   const move = (from: string, to: string) => {
     renameSync(from, to);
@@ -81,7 +107,7 @@ function exchange(
     for (const name of present) move(join(dataDir, name), join(replaced, name));
     for (const name of added) move(join(staged, name), join(dataDir, name));
     syncToDisk(dataDir);
-    return { undo, keptIn: present.length > 0 ? replaced : null };
+    return { undo, previousIn: present.length > 0 ? replaced : null };
   } catch (error) {
     undo();
     throw error;

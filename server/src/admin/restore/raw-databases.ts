@@ -4,7 +4,13 @@ import { sqlState } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { scramVerifier } from '../../drivers/database/roles.ts';
-import { closeDatabase, dropDatabase, isForeign, joinRole } from '../../drivers/raw-database/databases.ts';
+import {
+  closeDatabase,
+  databaseExists,
+  dropDatabase,
+  isForeign,
+  joinRole,
+} from '../../drivers/raw-database/databases.ts';
 import {
   describeServerProblem,
   findServerProblem,
@@ -17,12 +23,12 @@ import { type Manifest, parseRawPath, parseTablePath, tableKey } from '../backup
 import type { Definitions } from '../backup/raw/dump-definitions.ts';
 import { definitionsName, endName } from '../backup/raw/raw-entries.ts';
 import { copySettings, type TableFacts } from '../backup/snapshot.ts';
+import { damagedError } from '../backup/tar-reader.ts';
 import { adminUrl } from '../system.ts';
 import { copyInto, type Entries } from './copy-in.ts';
-import { damagedError } from './tar-reader.ts';
 import { readWhole } from './verify-backup.ts';
 
-/** Of the database and of the role that loads it, until the restored one takes its place. */
+/** Name of the database, and of the role that loads it, until the restored one takes its place. */
 const loadingName = (name: string) => `${name}_restoring`;
 const withoutFlag = 'or restore with --exclude raw-databases';
 
@@ -32,7 +38,6 @@ export interface RestoredRawDatabases {
   finish(name: string, definitions: Definitions): Promise<void>;
   /** Puts the loaded databases in the place of those with the same name, which are renamed. */
   exchange(): Promise<{ undo(): Promise<void>; renamed: string[] }>;
-  /** Drops what was loaded and not exchanged. */
   remove(): Promise<void>;
 }
 
@@ -52,7 +57,7 @@ export async function restoreRawDatabases(
   return {
     create: async (name) => {
       const password = randomBytes(24).toString('base64url');
-      // What a killed restore left.
+      // A killed restore may have left one.
       await dropLoading(admin, name);
       loaded.add(name);
       if (!(await roleExists(admin, name))) {
@@ -210,13 +215,8 @@ async function roleExists(admin: Client, name: string): Promise<boolean> {
   return (await admin.query('select from pg_roles where rolname = $1', [name])).rowCount !== 0;
 }
 
-async function databaseExists(admin: Client, name: string): Promise<boolean> {
-  return (await admin.query('select from pg_database where datname = $1', [name])).rowCount !== 0;
-}
-
 type Dump = Definitions & { tables: TableFacts[] };
 
-/** The entries of one database, up to its last one. */
 export async function loadRawDatabase(
   entries: Entries,
   raw: RestoredRawDatabases,

@@ -56,10 +56,7 @@ async function suspendReferences(client: ClientBase): Promise<() => Promise<void
   };
 }
 
-/**
- * Those that were restored get the password of their row from the server, at its next start. Others on the server may belong to
- * another system: forget them. Returns the apps that lost theirs.
- */
+/** The server sets their passwords at its next start. Databases of another system are forgotten. */
 async function adoptRawDatabases(control: ClientBase, restored: readonly string[]): Promise<string[]> {
   if (!(await hasTable(control, 'svc.raw_databases'))) return [];
   await control.query(`delete from svc.outbox where topic = 'rawDb.settle' and done_at is null`);
@@ -76,7 +73,7 @@ async function adoptRawDatabases(control: ClientBase, restored: readonly string[
   return rows.map(({ slug }) => slug);
 }
 
-/** Those that ran when the back-up was made. */
+/** Servers that ran when the backup was made. */
 async function forgetServers(control: ClientBase): Promise<void> {
   if (await hasTable(control, 'svc.servers')) await control.query('delete from svc.servers');
 }
@@ -119,7 +116,7 @@ interface RestoreInput {
   mode: 'into-empty' | 'replace';
   excluded: readonly BackupPart[];
   objectStore: ObjectStoreConfig;
-  /** Of apps' own databases; null if the backup has none, or they are excluded. */
+  /** Server of apps' own databases; null if the backup has none, or they are excluded. */
   rawServer: RawServerAccess | null;
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;
@@ -128,10 +125,9 @@ interface RestoreInput {
 interface Restored {
   auditBreaks: string[];
   migrated: string[];
-  filesKeptIn: string | null;
+  previousFilesIn: string | null;
   rawDatabasesOf: string[];
-  /** Previous databases of apps, under new names. */
-  rawDatabasesKept: string[];
+  previousRawDatabases: string[];
 }
 
 export async function restoreBackup(input: RestoreInput): Promise<Restored> {
@@ -201,13 +197,13 @@ async function restoreParts(
     const loaded = await loadInto(input, { control, apps, files, raw });
     const databases = await raw?.exchange();
     if (databases) undoDatabases = databases.undo;
-    const { undo, keptIn } = files.exchange((name) => name === objectsFolderName && keepsObjects(input));
+    const { undo, previousIn } = files.exchange((name) => name === objectsFolderName && keepsObjects(input));
     undoFiles = undo;
     if (apps !== control) await apps.query('commit');
     await control.query('commit');
     undoFiles = () => {};
     undoDatabases = async () => {};
-    return { ...loaded, filesKeptIn: keptIn, rawDatabasesKept: databases?.renamed ?? [] };
+    return { ...loaded, previousFilesIn: previousIn, previousRawDatabases: databases?.renamed ?? [] };
   } catch (error) {
     undoFiles();
     await undoDatabases();

@@ -118,15 +118,7 @@ describe('a damaged backup is refused before anything changes', () => {
 test('a file outside the data dir, or with an excluded name, is refused', async () => {
   const file = await (await withTenants('ours')).backup();
   const target = await installation();
-  for (const path of [
-    '../outside',
-    'a/../../outside',
-    '/outside',
-    'postgres.json',
-    'postgres/x',
-    'a//b',
-    'a\\b',
-  ]) {
+  for (const path of ['../outside', 'a/../../outside', '/outside', 'postgres.json', 'postgres/x', 'a//b']) {
     async function* entries(): AsyncGenerator<FileEntry> {
       yield {
         path: `files/${path}`,

@@ -6,7 +6,7 @@ import type { Migration } from '../../core/migrate.ts';
 import { Failure, fail, validationError } from '../../core/problem.ts';
 import { isKey } from '../../drivers/object-store/object-store.ts';
 import { decryptBytes, isEncrypted } from '../backup/archive.ts';
-import { type FileEntry, isBackedUp } from '../backup/data-files.ts';
+import { type FileEntry, isAllowedLink, isBackedUp } from '../backup/data-files.ts';
 import {
   fileHashInput,
   filesFolder,
@@ -19,8 +19,8 @@ import {
   schemaPath,
   tableKey,
 } from '../backup/manifest.ts';
+import { damagedError, readTar } from '../backup/tar-reader.ts';
 import { compareMigrations } from '../system.ts';
-import { damagedError, readTar } from './tar-reader.ts';
 
 export interface BackupSource {
   file: string;
@@ -36,6 +36,7 @@ export async function verifyBackup(
   const files = newTotals();
   const objects = newTotals();
   const raw = new Map<string, Hash>();
+  const checkLinks = createLinkCheck();
   let manifest: Manifest | null = null;
   for await (const entry of readBackup(source)) {
     if (manifest) throw damagedError('it has data after the manifest');
@@ -49,7 +50,7 @@ export async function verifyBackup(
       pieces.set(tableKey(table), expected + 1);
       await addHash(sums, tableKey(table), entry);
     } else if (entry.path.startsWith(`${filesFolder}/`)) {
-      await addFileHash(files, { ...entry, path: dataPath(entry) });
+      await addFileHash(files, checkLinks(dataEntry(entry)));
     } else if (entry.path.startsWith(`${objectsFolder}/`)) {
       await addFileHash(objects, { ...entry, path: objectKey(entry) });
     } else if (rawDatabase) {
@@ -66,12 +67,44 @@ export async function verifyBackup(
   return manifest;
 }
 
-export function dataPath(entry: Pick<FileEntry, 'path'>): string {
-  const path = entry.path.slice(filesFolder.length + 1);
+/** Apps may have files with a backslash in their names, which only Windows takes for a folder. */
+const forbidden = process.platform === 'win32' ? /[\0\\]/ : /\0/;
+
+export function dataEntry(entry: FileEntry): FileEntry {
+  const path = dataPath(entry.path);
+  return entry.kind === 'hard_link'
+    ? { ...entry, path, target: dataPath(entry.target ?? '') }
+    : { ...entry, path };
+}
+
+function dataPath(archived: string): string {
+  const path = archived.slice(filesFolder.length + 1);
   const parts = path.split('/');
-  const isInvalid = parts.some((part) => part === '' || part === '.' || part === '..' || /[\0\\]/.test(part));
-  if (isInvalid || !isBackedUp(parts[0] ?? '')) throw damagedError(`${entry.path} is not a valid path`);
+  const isInvalid = parts.some((part) => ['', '.', '..'].includes(part) || forbidden.test(part));
+  if (!archived.startsWith(`${filesFolder}/`) || isInvalid || !isBackedUp(parts[0] ?? ''))
+    throw damagedError(`${archived} is not a valid path`);
   return path;
+}
+
+/** Nothing is written through a link, and no link leaves its folder but those of apps. */
+export function createLinkCheck(): (file: FileEntry) => FileEntry {
+  const links = new Set<string>();
+  const passesLink = (path: string) => {
+    for (let end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1))
+      if (links.has(path.slice(0, end))) return true;
+    return links.has(path);
+  };
+  return (file) => {
+    const { path, kind, target = '' } = file;
+    if (passesLink(path)) throw damagedError(`${path} would be written through a link`);
+    if (kind === 'link') {
+      if (!isAllowedLink(path, target)) throw damagedError(`${path} is a link out of its folder`);
+      links.add(path);
+    }
+    if (kind === 'hard_link' && (passesLink(target) || target.split('/')[0] !== path.split('/')[0]))
+      throw damagedError(`${path} is a link out of its folder`);
+    return file;
+  };
 }
 
 export function objectKey({ path }: Pick<FileEntry, 'path'>): string {

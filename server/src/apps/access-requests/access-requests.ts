@@ -12,7 +12,7 @@ import {
   type TenantMutationCtx,
 } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import { type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
+import { fetchPage, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { daysAfter, nilUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
@@ -45,24 +45,13 @@ function selectRequests(db: Db, { tenantId, appId }: AppRef) {
     .where((row) => row.and({ tenant_id: tenantId, app_id: appId }));
 }
 
-/** Newest first. */
-async function listRequestRows(
+function listRequestRows(
   db: Db,
   app: AppRef,
   { status, window }: { status: AccessRequestStatus; window: PageWindow },
 ): Promise<{ rows: AccessRequestRow[]; total: number }> {
-  const matching = selectRequests(db, app).where('status', '=', status);
-  const rows = await matching
-    .selectAll()
-    .orderBy('requested_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
-  const { total } = await matching
-    .select(({ fn }) => fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return { rows, total };
+  const matching = selectRequests(db, app).selectAll().where('status', '=', status);
+  return fetchPage(matching.orderBy('requested_at', 'desc').orderBy('id', 'desc'), window);
 }
 
 function findRequestRow(db: Db, app: AppRef, id: string): Promise<AccessRequestRow | undefined> {
@@ -104,10 +93,7 @@ async function deletePendingRequestRows(
 
 type RequestRecord = z.output<typeof AccessRequest>;
 
-/**
- * Where somebody who may not see an app can ask for it: an active member of its tenant, which allows that, of an `invite_only`
- * app. Null in all other cases, which must look alike. Every lookup runs in each case, so that timing does not reveal the app.
- */
+/** Null in all other cases, which must look alike: every lookup runs in each case, so that timing reveals nothing. */
 export async function findRequestableApp(
   ctx: Pick<Ctx, 'db'>,
   { appId, userId }: { appId: string | null; userId: string },
@@ -228,7 +214,6 @@ async function decide(
   return { ...record, ...set, decided_at: ctx.now.toISOString() };
 }
 
-/** Called when a person leaves the tenant, or loses the access to it. */
 export async function endRequestsOfUser(
   ctx: MutationCtx,
   { tenantId, user }: { tenantId: string; user: { id: string } },

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { categoriesPerTenantMax } from '@svc/contract/categories.ts';
 import { sql } from 'kysely';
 import { loginHeaders, peopleRoutes, startServerCopy, useServer } from '../../identity/provider/testing.ts';
-import { codeOf, newTenant, type TestTenant, testMutation } from '../../testing.ts';
+import { codeOf, newTenant, type TestTenant, testMutation, untilBlocked } from '../../testing.ts';
 import { detachCategory } from '../record/update-app.ts';
 import { appRoutes, categoryRoutes } from '../routes.ts';
 import {
@@ -249,7 +249,7 @@ test('a request that waits for a category that is being deleted does not find it
       await deleteCategory(ctx, id);
       const tx = await database.db.startTransaction().execute();
       waiting = lockCategoryForShare(tx, tenant.id, id).finally(() => tx.rollback().execute());
-      await blocked();
+      await untilBlocked(database.db);
     },
     own,
   );
@@ -283,17 +283,9 @@ test('a locked category is not deleted before the lock is released', async () =>
   const deleted = server
     .call(own.asAdmin, 'DELETE', `${own.path}/${id}`)
     .then(({ status }) => order.push(`deleted ${status}`));
-  await blocked();
+  await untilBlocked(database.db);
   order.push('released');
   await tx.commit().execute();
   await deleted;
   expect(order).toEqual(['released', 'deleted 204']);
 });
-
-async function blocked(): Promise<void> {
-  for (;;) {
-    const { rows } = await sql`select 1 from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(database.db);
-    if (rows.length > 0) return;
-  }
-}

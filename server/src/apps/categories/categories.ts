@@ -139,7 +139,6 @@ async function requireUnusedSlug(ctx: TenantMutationCtx, slug: string): Promise<
   });
 }
 
-/** Used by the slices of apps and icons. */
 export {
   deleteHiddenCategory,
   findCategoryRow as findCategory,

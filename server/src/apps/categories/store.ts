@@ -3,6 +3,7 @@ import { type Generated, sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
+import { countRows, fetchPage } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
 
 export interface CategoryRow extends Omit<z.output<typeof Category>, 'created_at' | 'updated_at'> {
@@ -12,24 +13,18 @@ export interface CategoryRow extends Omit<z.output<typeof Category>, 'created_at
 /** With `deleted_at` set, the category is invisible and a job removes it from its apps. */
 type Tables = { categories: CategoryRow & { deleted_at: Generated<Date | null> } };
 
-export async function listCategoryRows(db: Db, tenantId: string, window: PageWindow) {
-  const rows = await selectCategories(db, tenantId)
+export function listCategoryRows(db: Db, tenantId: string, window: PageWindow) {
+  const query = selectCategories(db, tenantId)
     .select(columns)
     .orderBy('display_order')
     .orderBy((e) => e.fn('lower', ['name']))
     // Names are not unique; slugs are.
-    .orderBy('slug')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
-  return { rows, total: await countCategoryRows(db, tenantId) };
+    .orderBy('slug');
+  return fetchPage(query, window);
 }
 
-export async function countCategoryRows(db: Db, tenantId: string): Promise<number> {
-  const { total } = await selectCategories(db, tenantId)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return total;
+export function countCategoryRows(db: Db, tenantId: string): Promise<number> {
+  return countRows(selectCategories(db, tenantId));
 }
 
 /** Serializes creation and renaming, so that slugs and the limit can be checked before writing. */
@@ -47,7 +42,6 @@ export function lockCategoryRow(tx: Tx, tenantId: string, ref: string): Promise<
   return selectByRef(tx, tenantId, ref).forUpdate().executeTakeFirst();
 }
 
-/** Prevents deletion until the transaction ends; others can take the same lock. */
 export function lockCategoryForShare(
   tx: Tx,
   tenantId: string,
@@ -75,7 +69,6 @@ export async function updateCategoryRow(
     .execute();
 }
 
-/** The foreign key sets `category_id` of its apps to null. */
 /** The host is ignored: the base URL may change. */
 export async function listCategoryIconIds(db: Db, tenantId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`

@@ -2,6 +2,7 @@ import type { Icon } from '@svc/contract/icons.shapes.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
+import { countRows } from '../../core/paging.ts';
 
 export interface IconRow extends Omit<z.output<typeof Icon>, 'icon_url'> {
   tenant_id: string;
@@ -28,20 +29,13 @@ export async function insertIconRow(tx: Tx, row: IconRow): Promise<boolean> {
   return inserted !== undefined;
 }
 
-export async function countIconRows(
+export function countIconRows(
   tx: Tx,
   tenantId: string,
   { userId, since }: { userId: string; since: Date },
 ): Promise<number> {
-  const { count } = await tx
-    .withTables<Tables>()
-    .selectFrom('icons')
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('tenant_id', '=', tenantId)
-    .where('created_by', '=', userId)
-    .where('created_at', '>', since)
-    .executeTakeFirstOrThrow();
-  return count;
+  const icons = tx.withTables<Tables>().selectFrom('icons').where('tenant_id', '=', tenantId);
+  return countRows(icons.where('created_by', '=', userId).where('created_at', '>', since));
 }
 
 /** Icons of an existing app are in use at once; others may be referenced until `before`. */

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type { AppAccess, Caller } from '../../core/context.ts';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
+import type { Caller } from '../../core/context.ts';
 import { fixedKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
-import {
-  newTenant,
-  newUser,
-  type TestTenant,
-  testEvents,
-  testRequestInfo,
-  useTestDatabase,
-} from '../../testing.ts';
-import { newApp } from '../record/testing.ts';
+import { testDeps, testRequestInfo, useTestDatabase } from '../../testing.ts';
+import { newOwnedApp } from '../record/testing.ts';
 import { createIcons, preCreateIcon, removeIconObjects, signIcon } from './icons.ts';
 
 export const signer = { baseUrl: 'http://svc.example.test', key: fixedKey('a key of the server') };
@@ -29,26 +21,17 @@ export function tinyPng(mark = 0): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-export interface Home extends TestTenant {
-  owner: Caller;
-  coOwner: Caller;
-  app: AppAccess;
-}
+export type Home = Awaited<ReturnType<typeof newOwnedApp>>;
 
-/** A server of icons for one test file. */
 export function useIcons() {
   const database = useTestDatabase();
-  const icons = {} as ReturnType<typeof newIconServer>;
-  beforeAll(() => {
-    Object.assign(icons, newIconServer());
-  });
-  afterAll(() => icons.close());
+  const icons = useFixture(newIconServer, (it) => it.close());
 
   function newIconServer() {
     const folder = mkdtempSync(join(tmpdir(), 'svc-icons-'));
     const objects = openFileStore(folder);
     const clock = { now: new Date() };
-    const deps = { db: database.db, outbox: rowsOnlyOutbox, events: testEvents, objects, signer };
+    const deps = { db: database.db, ...testDeps, objects, signer };
     const handle = createIcons({ ...deps, now: () => clock.now });
     return {
       objects,
@@ -64,25 +47,14 @@ export function useIcons() {
     };
   }
 
-  async function newHome(): Promise<Home> {
-    const home = await newTenant(database.db);
-    const [owner, coOwner] = [home.member, await newUser(database.db, home.tenant.id)];
-    const app = await newApp(database.db, home.tenant, owner, { coOwners: [coOwner] });
-    return { ...home, owner, coOwner, app };
-  }
-
+  const newHome = () => newOwnedApp(database.db);
   const base = (caller: Caller) => ({ ...testRequestInfo, db: database.db, now: new Date(), caller });
   const sign = ({ tenant, app }: Home, caller: Caller, variant: 'light' | 'dark' = 'light') =>
     signIcon({ ...base(caller), tenant, app }, { signer, variant, type: 'image/png' });
   const preCreate = ({ tenant }: Home, caller: Caller) =>
     preCreateIcon(
       { ...base(caller), tenant },
-      {
-        signer,
-        slug: 'yet-to-be',
-        variant: 'light',
-        type: 'image/png',
-      },
+      { signer, slug: 'yet-to-be', variant: 'light', type: 'image/png' },
     );
   const put = async (url: string, body: BodyInit = tinyPng(), headers: Record<string, string> = {}) => {
     const response = await icons.send('PUT', url, { body, headers });
@@ -118,18 +90,6 @@ export function useIcons() {
     return count;
   }
 
-  return {
-    database,
-    icons,
-    newIconServer,
-    newHome,
-    sign,
-    preCreate,
-    put,
-    get,
-    iconsOf,
-    audited,
-    removeQueued,
-    objectsOf,
-  };
+  const queries = { iconsOf, audited, removeQueued, objectsOf };
+  return { database, icons, newIconServer, newHome, sign, preCreate, put, get, ...queries };
 }

@@ -17,10 +17,7 @@ interface MailDeps {
   now: () => Date;
 }
 
-/**
- * E-mails are sent one at a time, so that queued ones do not each wait for a server that does not respond.
- * After a failure, sending pauses for this multiple of the time the failure took.
- */
+/** Mail is sent one by one. After a failure, sending pauses for this multiple of the time that the failure took. */
 const pauseFactor = 4;
 
 /** Sends one e-mail. The outbox retries until the notification is too old. */

@@ -2,8 +2,8 @@ import { consolePaths } from '@svc/contract/console-paths.ts';
 import type { Notification, listNotifications as shape } from '@svc/contract/notifications.shapes.ts';
 import {
   type NotificationKind,
-  notificationDaysKept,
   notificationMailHoursMax,
+  notificationRetentionDays,
   notificationTextCharsMax,
   notificationTitleCharsMax,
 } from '@svc/contract/notifications.ts';
@@ -122,7 +122,7 @@ function readCursor(cursor: string): CursorPosition {
 
 /** Older events are in the audit log. */
 export async function deleteOldNotifications(db: Db, { now }: { now: Date }): Promise<number> {
-  return deleteNotificationRowsBefore(db, daysAfter(now, -notificationDaysKept));
+  return deleteNotificationRowsBefore(db, daysAfter(now, -notificationRetentionDays));
 }
 
 export interface NotificationInput {
@@ -138,10 +138,7 @@ export interface NotificationInput {
   path: string;
 }
 
-/**
- * Notifies users of a change in this transaction; nothing is sent for a preview. Each e-mail is an outbox
- * effect.
- */
+/** A preview sends nothing. Each e-mail is an outbox effect of the transaction. */
 export async function notify(
   ctx: Pick<MutationCtx, 'db' | 'now' | 'newId' | 'enqueue' | 'invalidate'>,
   { tenantId, kind, appId, userIds, title, text, path }: NotificationInput,

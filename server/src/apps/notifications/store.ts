@@ -2,6 +2,7 @@ import type { Notification } from '@svc/contract/notifications.shapes.ts';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
+import { countRows } from '../../core/paging.ts';
 
 type Derived = 'app_slug' | 'created_at' | 'read_at';
 export interface NotificationRow extends Omit<z.output<typeof Notification>, Derived> {
@@ -41,15 +42,10 @@ export function listNotificationRows(
   return query.execute();
 }
 
-export async function countUnread(db: Db, reader: Reader): Promise<number> {
-  const { total } = await selectNotifications(db, reader)
-    .where('read_at', 'is', null)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return total;
+export function countUnread(db: Db, reader: Reader): Promise<number> {
+  return countRows(selectNotifications(db, reader).where('read_at', 'is', null));
 }
 
-/** Returns the number of notifications that were unread. */
 export async function markRead(
   tx: Tx,
   { tenantId, userId }: Reader,

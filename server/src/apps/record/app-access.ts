@@ -17,7 +17,6 @@ import { findApp, findAppOrDeleted, findAppRowForCaller } from './find-app.ts';
 import { isVisibleTo } from './rules.ts';
 import { type AppRow, lockAppRow } from './store.ts';
 
-/** Resolves an app and the caller's relation to it; null for a missing app and for one the caller cannot see. */
 export function createAppAccess({ db, cache }: { db: Db; cache: TaggedCache<AppAccess> }) {
   return (
     tenant: Pick<TenantAccess, 'id' | 'role'>,
@@ -33,10 +32,7 @@ export function createAppAccess({ db, cache }: { db: Db; cache: TaggedCache<AppA
   };
 }
 
-/**
- * Checks access again inside a transaction after a wait. Takes no lock: access that was revoked ends at once
- * and does not wait for concurrent changes.
- */
+/** Takes no lock: access that was revoked during a wait ends at once and does not wait for concurrent changes. */
 export async function recheckApp(
   { db, tenant: { id }, app: { id: ref }, caller }: Pick<AppCtx, 'db' | 'tenant' | 'app' | 'caller'>,
   { required }: { required: 'owners' | 'owners_or_admin' },

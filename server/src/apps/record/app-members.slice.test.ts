@@ -5,15 +5,13 @@ import { patientMs } from '../../../../scripts/patience.ts';
 import { loginHeaders, msUntilRefused, operator, useTwoServers } from '../../identity/provider/testing.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
-import { newTenant, newUser, testMutation } from '../../testing.ts';
-import { newApp, startAppServer } from './testing.ts';
+import { newUser, testMutation } from '../../testing.ts';
+import { newOwnedApp, startAppServer } from './testing.ts';
 
 const { database, server, other } = useTwoServers(startAppServer);
 
 async function world(visibility: 'private' | 'invite_only' | 'public' = 'invite_only') {
-  const { tenant, admin, member } = await newTenant(database.db);
-  const [owner, coOwner] = [await newUser(database.db, tenant.id), await newUser(database.db, tenant.id)];
-  const app = await newApp(database.db, tenant, owner, { visibility, coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(database.db, { visibility });
   const path = `/api/v1/tenants/${tenant.slug}/apps/${app.slug}`;
   const logins = {
     owner: await loginHeaders(database, owner),

@@ -8,7 +8,6 @@ import { validationError } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { type AppRow, lockAppRow, updateAppRow } from './store.ts';
 
-/** Columns of an app that other slices read and write. */
 /** Caller must hold the app's row lock, as for each change below. */
 async function update(
   { db, now, invalidate }: Pick<MutationCtx, 'db' | 'now' | 'invalidate'>,
@@ -51,7 +50,6 @@ interface DataScopes {
   approved: string[];
 }
 
-/** A preview has those of its app. */
 export async function findDataScopes(db: Db, { tenantId, appId }: AppRef): Promise<DataScopes> {
   const { rows } = await sql<DataScopes>`
     select parent.data_scopes as requested, parent.approved_data_scopes as approved
@@ -100,7 +98,6 @@ interface AppOrigin {
   forkedFromId: string | null;
 }
 
-/** Called right after the app is created. */
 export async function recordOrigin(
   { db }: Pick<MutationCtx, 'db'>,
   { tenantId, appId, origin }: AppRef & { origin: AppOrigin },
@@ -159,7 +156,7 @@ async function assignNumber(
   return rows[0].number;
 }
 
-/** What people may have overlooked in newly requested scopes; nothing of it is an error. */
+/** Warnings, not errors: people may have overlooked these in newly requested scopes. */
 export async function warnAboutScopes(
   ctx: MutationCtx,
   app: Pick<AppRow, 'tenant_id' | 'visibility' | 'approved_data_scopes' | 'data_scopes'>,

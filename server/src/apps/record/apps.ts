@@ -1,6 +1,6 @@
 import type { getApp as getAppShape, createApp as shape } from '@svc/contract/apps.shapes.ts';
 import { reservedSlugs } from '@svc/contract/apps.ts';
-import { resourceTiers } from '@svc/contract/limits.ts';
+import { type ResourceTier, resourceTiers } from '@svc/contract/limits.ts';
 import { usualTier } from '@svc/contract/resource-presets.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
@@ -12,15 +12,7 @@ import { publishAppEvent } from '../app-events.ts';
 import { lockCategoryForShare } from '../categories/categories.ts';
 import { warnAboutScopes } from './app-status.ts';
 import { candidateSubdomains, claimSubdomain, filterFreeSlugs, filterFreeSubdomains } from './names.ts';
-import {
-  type AppRecord,
-  type AppUrls,
-  appRecord,
-  appSettings,
-  appUrl,
-  isWithinTier,
-  type ResourceTier,
-} from './rules.ts';
+import { type AppRecord, type AppUrls, appRecord, appSettings, appUrl, isWithinTier } from './rules.ts';
 import { type AppRow, countAppsWithTier, findAppRow, insertAppRow, type NewAppRow } from './store.ts';
 
 type Input = z.output<typeof shape.body>;

@@ -9,14 +9,12 @@ import { suspendUser } from '../../people/users/users.ts';
 import { codeOf, newTenant, newUser, testMutation } from '../../testing.ts';
 import { addCoOwner, removeCoOwner } from './people.ts';
 
-import { newApp, startAppServer } from './testing.ts';
+import { newApp, newOwnedApp, startAppServer } from './testing.ts';
 
 const { database, server, other } = useTwoServers(startAppServer);
 
 async function world() {
-  const { tenant, admin, member } = await newTenant(database.db);
-  const [owner, coOwner] = [await newUser(database.db, tenant.id), await newUser(database.db, tenant.id)];
-  const app = await newApp(database.db, tenant, owner, { coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(database.db);
   const path = `/api/v1/tenants/${tenant.slug}/apps/${app.slug}/co-owners`;
   const login = await loginHeaders(database, owner);
   const add = (user: string, by = login) => server.call(by, 'POST', path, { user_id: user });

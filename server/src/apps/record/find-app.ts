@@ -123,10 +123,7 @@ export async function listOwnerIds(db: Db, app: AppRef): Promise<string[]> {
   return people.flatMap(({ role, user_id }) => (role === 'member' || user_id === null ? [] : [user_id]));
 }
 
-/**
- * The user on whose behalf the platform continues an earlier request: the requester while they are an active
- * owner, otherwise the representative owner, active or not, since the request was authorized when it was made.
- */
+/** The requester while they are an active owner; otherwise the representative owner, active or not. */
 export async function findActingOwner(
   db: Db,
   { tenantId, appId }: AppRef,

@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { deletedAppsKeptDays } from '@svc/contract/app-life.ts';
+import { describe, expect, test } from 'bun:test';
+import { deletedAppRetentionDays } from '@svc/contract/app-life.ts';
 import { sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { tableRoutes } from '../../data/routes.ts';
-import { msUntilRefused, type ServerCopy } from '../../identity/provider/testing.ts';
-import { codeOf, type TestDatabase, testDatabase, testMutation } from '../../testing.ts';
+import { msUntilRefused, useServer } from '../../identity/provider/testing.ts';
+import { codeOf, testMutation } from '../../testing.ts';
 import { archiveApp, deleteApp, purgeApp } from './lifecycle.ts';
 import { type LifecycleWorld, lifecycleWorld, startAppServer } from './testing.ts';
 
-let database: TestDatabase;
-let server: ServerCopy;
-beforeAll(async () => {
-  database = await testDatabase();
-  server = await startAppServer(database, tableRoutes);
-});
-afterAll(async () => {
-  await server.stop();
-  await database.close();
-});
+const { database, server } = useServer((opened) => startAppServer(opened, tableRoutes));
 const world = () => lifecycleWorld(database, server);
 
 const outcome = ({ status, body }: { status: number; body: Record<string, unknown> }) =>
@@ -87,7 +78,7 @@ describe('delete and restore', () => {
     const deleted = await t.move('delete');
     expect(outcome(deleted)).toBe(`deleted/${then}`);
     const kept = Date.parse(deleted.body.purge_after) - Date.parse(deleted.body.deleted_at);
-    expect(kept).toBe(deletedAppsKeptDays * 24 * 3600 * 1000);
+    expect(kept).toBe(deletedAppRetentionDays * 24 * 3600 * 1000);
     expect(outcome(await t.move('delete', 'admin'))).toBe(`deleted/${then} unchanged`);
     const restored = await t.move('restore');
     expect(outcome(restored)).toBe(`${record}/${then}`);
@@ -149,7 +140,7 @@ describe('a preview', () => {
     expect(deletes.changes).toMatchObject([
       { path: 'record', before: 'active', after: 'deleted' },
       { path: 'runtime', before: 'running', after: 'suspended' },
-      { path: 'purged_after_days', before: null, after: deletedAppsKeptDays },
+      { path: 'purged_after_days', before: null, after: deletedAppRetentionDays },
     ]);
     expect(deletes.warnings.join(' ')).toContain(`svc apps restore ${t.app.slug}`);
     expect(await t.stored()).toEqual(before);

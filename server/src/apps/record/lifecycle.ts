@@ -1,5 +1,5 @@
 import { Removed, type purgeApp as shape } from '@svc/contract/app-life.shapes.ts';
-import { deletedAppsKeptDays } from '@svc/contract/app-life.ts';
+import { deletedAppRetentionDays } from '@svc/contract/app-life.ts';
 import { type AppMove, moveApp as nextState } from '@svc/contract/app-states.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
 import { sql } from 'kysely';
@@ -38,7 +38,6 @@ async function deleteAppRow(tx: Tx, tenantId: string, id: string): Promise<void>
   await sql`delete from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
 }
 
-/** Across all tenants, the longest overdue first. */
 async function listAppsToPurge(db: Db): Promise<AppRef[]> {
   const { rows } = await sql<AppRef>`
     select id as "appId", tenant_id as "tenantId", slug from svc.apps
@@ -59,7 +58,6 @@ interface AppMoveOptions {
   onRepeat?: (app: LockedApp) => Promise<PlanPart | null>;
 }
 
-/** Authorizes the caller and moves the app by the contract's state table, under the app's row lock. */
 async function moveApp(ctx: AppMutationCtx, { move, onMove, onRepeat }: AppMoveOptions): Promise<MovedApp> {
   const app =
     move === 'delete' || move === 'restore'
@@ -127,10 +125,7 @@ export function suspendApp(ctx: AppMutationCtx): Promise<MovedApp> {
   });
 }
 
-/**
- * A refusal leaves the app suspended: the tenant's maximum tier may have been lowered since the app last ran. An app
- * that has more than static files is deployed again, and runs when that deployment is live.
- */
+/** A refusal (the maximum tier was lowered) leaves the app suspended. An app with a process is deployed again first. */
 export async function resumeApp(ctx: AppMutationCtx): Promise<MovedApp> {
   let isDeploying = false;
   const moved = await moveApp(ctx, {
@@ -156,16 +151,16 @@ export function deleteApp(ctx: AppMutationCtx): Promise<MovedApp> {
     onMove: async (app) => {
       const { before, after } = mergePlanParts(await publishAppEvent(ctx, 'deleted', toAppRef(app)));
       ctx.warn(
-        `The app can be restored for ${deletedAppsKeptDays} days with svc apps restore ${app.slug} --execute; then it is purged.`,
+        `The app can be restored for ${deletedAppRetentionDays} days with svc apps restore ${app.slug} --execute; then it is purged.`,
       );
       ctx.warn('All users of the app are signed out and must sign in again after a restore.');
       const set: AppChange = {
         deleted_from: app.record === 'archived' ? 'archived' : 'active',
         deleted_at: ctx.now,
-        purge_after: daysAfter(ctx.now, deletedAppsKeptDays),
+        purge_after: daysAfter(ctx.now, deletedAppRetentionDays),
       };
       // Days, not the date: a preview and its execution must have the same fingerprint.
-      return { set, before, after: { ...after, purged_after_days: deletedAppsKeptDays } };
+      return { set, before, after: { ...after, purged_after_days: deletedAppRetentionDays } };
     },
   });
 }

@@ -21,11 +21,7 @@ const trigramChars = 4;
 const shortChars = 5;
 const shortSimilarityMin = 0.45;
 
-/**
- * `with … hits (id, rank)` over apps that match `condition`: exact name first, then words and prefixes in names,
- * then anywhere. Each step is bounded and skipped when the one before found enough; similarity would visit
- * nearly every app for a common word.
- */
+/** Exact names first, then words and prefixes, then anywhere. Each step is bounded and skipped when enough was found. */
 function hitsSql({ text, words }: SearchWords, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const prefixes = words.map((word) => `${word}:*`).join(' & ');
   const similar = similaritySql(splitBySimilarity(text, words), condition);
@@ -102,7 +98,6 @@ export interface AppQuery {
   sort: (typeof searchSorts)[number];
 }
 
-/** `all` for an admin; otherwise apps visible to every member, the user's own, and the listed ids. */
 export type VisibilityFilter =
   | 'all'
   | { open: readonly AppRow['visibility'][]; ownerId: string; ids: readonly string[] };
@@ -116,9 +111,7 @@ interface AppFilter {
   categoryId?: string;
   createdSince?: Date;
   ownerId?: string;
-  /** These, and the owner's if one is named. */
   ids?: readonly string[];
-  /** Excludes private apps. */
   isShared?: true;
 }
 

@@ -88,7 +88,6 @@ function isCapped({ q }: AppQuery, total: number): true | undefined {
   return q && total >= searchHitsMax ? true : undefined;
 }
 
-/** Relevance is the default for a search and invalid without one. */
 function resolveSort({ q, sort }: { q?: string; sort?: AppQuery['sort'] }): AppQuery['sort'] {
   if (q === undefined && sort === 'relevance') throw validationError('sort', 'can be relevance only with q');
   return sort ?? (q === undefined ? 'slug' : 'relevance');
@@ -99,10 +98,7 @@ function mergeFilterValues(one?: string, many?: readonly string[]): string[] | u
   return [one ?? [], many ?? []].flat();
 }
 
-/**
- * Active apps that are visible beyond their owners, and to the caller. An admin's right to see every app does
- * not count.
- */
+/** An admin's right to see every app does not count. */
 export async function discoverApps(
   ctx: TenantCtx,
   query: z.output<typeof discoverAppsShape.query>,
@@ -163,7 +159,6 @@ export async function listOwnApps(
   return toPage(query, items, total);
 }
 
-/** An unknown category matches no app. */
 async function categoryFilter(ctx: TenantCtx, ref: string | undefined): Promise<string | undefined> {
   if (ref === undefined) return undefined;
   return (await findCategory(ctx.db, ctx.tenant.id, ref))?.id ?? nilUuid;
@@ -173,7 +168,6 @@ async function callerVisibility(ctx: TenantCtx): Promise<VisibilityFilter> {
   return ctx.tenant.role === 'tenant_admin' ? 'all' : relationVisibility(ctx);
 }
 
-/** By visibility and relation only, without the admin's right to see every app. */
 async function relationVisibility({ db, tenant, caller }: TenantCtx): Promise<VisibilityFilter> {
   const shared = await listAppsSharedWith(db, tenant.id, caller.userId);
   return {
@@ -185,10 +179,7 @@ async function relationVisibility({ db, tenant, caller }: TenantCtx): Promise<Vi
   };
 }
 
-/**
- * Bound to its listing, so that cursors of different listings cannot be mixed. Not an authorization: rows are
- * filtered on each page.
- */
+/** Bound to its listing; cursors cannot be mixed. Not an authorization: rows are filtered on each page. */
 function formatCursor(listing: readonly string[], last: ListedRow | undefined): string | null {
   if (!last) return null;
   return Buffer.from(JSON.stringify([...listing, last.sort_key, last.id])).toString('base64url');
@@ -216,7 +207,6 @@ function isSortKey([, sort]: readonly string[], key: string): boolean {
   return !key.includes('\u0000') && key.isWellFormed();
 }
 
-/** The exact format that cursors contain, and a valid date. */
 function isTime(key: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(key) || key.startsWith('0000')) return false;
   const seconds = `${key.slice(0, 19)}.000Z`;

@@ -45,7 +45,6 @@ export async function addMemberGroup(
   };
 }
 
-/** Returns false when no group of this id or name is invited. */
 export async function removeMemberGroup(
   ctx: AppMutationCtx,
   app: LockedApp,
@@ -60,7 +59,6 @@ export async function removeMemberGroup(
   return true;
 }
 
-/** Called before a group is deleted. */
 export async function removeGroupFromApps(
   ctx: MutationCtx,
   { tenantId, group }: { tenantId: string; group: { id: string; name: string } },

@@ -5,7 +5,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { TenantCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 
-/** Without subdomains reserved for another tenant. */
 export function filterFreeSubdomains(db: Db, tenantId: string, names: readonly string[]): Promise<string[]> {
   return filterNames(
     db,
@@ -27,7 +26,6 @@ export function filterFreeSlugs(db: Db, tenantId: string, names: readonly string
   );
 }
 
-/** In the order of the list. */
 async function filterNames(db: Db, names: readonly string[], isFree: RawBuilder<unknown>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${[...names]}::text[]) with ordinality as candidate (name, position)
@@ -35,10 +33,7 @@ async function filterNames(db: Db, names: readonly string[], isFree: RawBuilder<
   return rows.map(({ name }) => name);
 }
 
-/**
- * Returns false when the name is reserved for another tenant; otherwise deletes the reservation. Called after the
- * app has the name, since its former owner may release it while this transaction waits for the row.
- */
+/** Called after the app has the name: its former owner may release it while this transaction waits for the row. */
 export async function claimSubdomain(tx: Tx, tenantId: string, subdomain: string): Promise<boolean> {
   const { rows } = await sql<{ tenant_id: string }>`
     select tenant_id from svc.reserved_names
@@ -48,7 +43,6 @@ export async function claimSubdomain(tx: Tx, tenantId: string, subdomain: string
   return true;
 }
 
-/** Reserves a released subdomain for the tenant that had it. */
 export async function reserveSubdomain(
   tx: Tx,
   tenantId: string,
@@ -120,7 +114,6 @@ function normalizeName(name: string): string {
 const charsMax = 63;
 const numberedMax = 30;
 
-/** Candidates by preference: the slug, slug and tenant, numbered. */
 export function candidateSubdomains(slug: string, tenantSlug: string): string[] {
   const plain = slug.replace(/-{2,}/g, '-');
   const long = `${plain}-${tenantSlug}`.replace(/-{2,}/g, '-');

@@ -6,16 +6,14 @@ import type { Caller, TenantAccess } from '../../core/context.ts';
 import { loginHeaders, msUntilRefused, operator, useTwoServers } from '../../identity/provider/testing.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
-import { codeOf, newTenant, newUser, testMutation } from '../../testing.ts';
+import { codeOf, newUser, testMutation } from '../../testing.ts';
 import { transferOwnership } from './ownership.ts';
-import { newApp, startAppServer } from './testing.ts';
+import { newOwnedApp, startAppServer } from './testing.ts';
 
 const { database, server, other } = useTwoServers(startAppServer);
 
 async function world() {
-  const { tenant, admin, member } = await newTenant(database.db);
-  const [owner, coOwner] = [await newUser(database.db, tenant.id), await newUser(database.db, tenant.id)];
-  const app = await newApp(database.db, tenant, owner, { coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(database.db);
   const path = `/api/v1/tenants/${tenant.slug}/apps/${app.slug}`;
   const login = await loginHeaders(database, owner);
   const byAdmin = await loginHeaders(database, admin);

@@ -6,8 +6,7 @@ import type { AppRow } from './store.ts';
 
 export type InvitedRole = 'co_owner' | 'member';
 
-/** A person, or a group of invited members. */
-export type AppPerson = { since: Date } & (
+type AppPerson = { since: Date } & (
   | { user_id: string; group_id: null; role: AppMemberRecord['role'] }
   | { user_id: null; group_id: string; role: 'member' }
 );
@@ -19,10 +18,7 @@ const insertInto = {
   member: sql`insert into svc.app_members`,
 };
 
-/**
- * The owner, co-owners, invited groups, then members, each in order of addition; empty for a deleted app. One
- * statement, so that a concurrent role change lists nobody twice.
- */
+/** One statement, so that a concurrent role change lists nobody twice. Empty for a deleted app. */
 export async function listAppPeople(db: Db, { tenantId, appId }: AppRef): Promise<AppPerson[]> {
   const { rows } = await sql<AppPerson>`
     select p.user_id, p.group_id, p.role, p.since
@@ -45,7 +41,6 @@ export async function insertPersonRow(
     values (${row.appId}, ${row.userId}, ${row.addedBy}, ${row.now})`.execute(tx);
 }
 
-/** Returns false when the user did not have the role. */
 export async function deletePersonRow(
   tx: Tx,
   role: InvitedRole,
@@ -58,10 +53,7 @@ export async function deletePersonRow(
   return rows.length > 0;
 }
 
-/**
- * Includes deleted apps; returns the affected apps. No app is locked: adding a person locks the app and then
- * waits for the membership, which the caller has locked.
- */
+/** Locks no app: adding a person locks the app, then waits for the membership, which the caller has locked. */
 export async function deletePersonRowsOfUser(
   tx: Tx,
   role: InvitedRole,
@@ -84,7 +76,6 @@ export async function insertGroupRow(
     values (${row.appId}, ${row.groupId}, ${row.addedBy}, ${row.now})`.execute(tx);
 }
 
-/** From one app, or from all; returns the affected apps, and none when the group was not invited. */
 export async function deleteGroupRows(
   tx: Tx,
   { tenantId, groupId, appId = null }: { tenantId: string; groupId: string; appId?: string | null },

@@ -62,7 +62,6 @@ export async function listOwners(ctx: AppCtx, query: PageQuery) {
   return { ...page, items };
 }
 
-/** Owners, invited groups and invited people. */
 export async function listAppMembers(ctx: AppCtx, query: PageQuery) {
   const page = paginate(query, await listAppPeople(ctx.db, appRef(ctx)));
   if (page.total === 0) throw fail('not_found');
@@ -98,7 +97,6 @@ export async function addCoOwner(ctx: AppMutationCtx, { user }: { user: string }
   return added;
 }
 
-/** One of user and group; the contract checks it. */
 export async function addAppMember(
   ctx: AppMutationCtx,
   { user_id = '', group_id }: { user_id?: string; group_id?: string },
@@ -175,7 +173,6 @@ export async function removeAppMember(ctx: AppMutationCtx, { user }: { user: str
   await removePerson(ctx, app, { role: 'member', user, canRemoveOthers });
 }
 
-/** Everybody may give up their own role. */
 async function removePerson(
   ctx: AppMutationCtx,
   app: LockedApp,
@@ -213,10 +210,7 @@ export async function endRole(
   return true;
 }
 
-/**
- * Called when a person leaves the tenant. An app they represent stays theirs until it is transferred: an app
- * always has an owner.
- */
+/** An app always has an owner: the person stays the owner of apps that they represent until a transfer. */
 export async function endRolesOfUser(
   ctx: MutationCtx,
   { tenantId, user }: { tenantId: string; user: { id: string; email: string } },

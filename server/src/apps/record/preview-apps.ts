@@ -15,10 +15,7 @@ export function previewSlugCharsMax(subdomain: string | null): number {
   return hostLabelCharsMax - previewSeparator.length - subdomain.length;
 }
 
-/**
- * A private app with the settings of its parent and nothing else of it. Caller must hold the parent's row lock. Null when
- * an app has its slug.
- */
+/** Null when an app has its slug. Caller must hold the parent's row lock. */
 export async function insertPreviewApp(
   ctx: MutationCtx,
   parent: AppRow,
@@ -57,7 +54,7 @@ export async function movePreviewHosts(ctx: MutationCtx, { id, subdomain }: AppR
   }
 }
 
-/** Who sees an app decides who sees its previews. */
+/** The visibility of an app is that of its previews. */
 export async function invalidateWithPreviews(
   ctx: Pick<MutationCtx, 'db' | 'invalidate'>,
   appId: AppRef['appId'],

@@ -2,13 +2,12 @@ import { expect, test } from 'bun:test';
 import { Removed } from '@svc/contract/app-life.shapes.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { tableRoutes } from '../../data/routes.ts';
 import { physicalSchemaName } from '../../data/tables/catalogue.ts';
 import { openSecondDatabase, qualifiedTableName } from '../../data/tables/testing.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { loginHeaders, useServer } from '../../identity/provider/testing.ts';
-import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { newTenant, type TestDatabase, testDeps } from '../../testing.ts';
 import { purgeDueApps } from './lifecycle.ts';
 import { type LifecycleWorld, lifecycleWorld, newApp, startAppServer } from './testing.ts';
 
@@ -277,14 +276,7 @@ const due = (t: LifecycleWorld, days: number) =>
   sql`update svc.apps set purge_after = now() - make_interval(days => ${days}) where id = ${t.app.id}`.execute(
     database.db,
   );
-const sweep = () =>
-  purgeDueApps({
-    db: database.db,
-    outbox: rowsOnlyOutbox,
-    log: silentLog,
-    rows: database.rows,
-    events: testEvents,
-  });
+const sweep = () => purgeDueApps({ db: database.db, ...testDeps, rows: database.rows });
 
 test('apps deleted long enough ago are purged by the job, as the operator', async () => {
   const [over, young, restored] = [await world(), await world(), await world()];

@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from 'bun:test';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { openControlDatabase } from '../../core/db.ts';
 import { migrate, migrationsDirectory } from '../../core/migrate.ts';
 import { freshDatabase } from '../../drivers/database/testing.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-migrations-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 test('the migration gives older apps their slug as subdomain, if it is valid and free', async () => {
   for (const name of readdirSync(migrationsDirectory).filter((file) => file < '0004'))

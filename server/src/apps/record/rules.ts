@@ -1,7 +1,7 @@
 import type { App } from '@svc/contract/apps.shapes.ts';
 import { visibilities } from '@svc/contract/apps.ts';
 import { uploadedIcon } from '@svc/contract/icons.ts';
-import { resourceTiers, slugPattern } from '@svc/contract/limits.ts';
+import { type ResourceTier, resourceTiers, slugPattern } from '@svc/contract/limits.ts';
 import type { AppMember } from '@svc/contract/owners.shapes.ts';
 import type { z } from 'zod';
 import { type AppAccess, ownsApp, type TenantAccess } from '../../core/context.ts';
@@ -10,7 +10,6 @@ import type { AppRow, NewAppRow } from './store.ts';
 
 export type AppRecord = z.output<typeof App>;
 export type AppMemberRecord = z.output<typeof AppMember>;
-export type ResourceTier = (typeof resourceTiers)[number];
 export type Relation = AppAccess['relation'];
 
 export function isVisibleTo(
@@ -23,7 +22,6 @@ export function isVisibleTo(
   return visibility === 'public' || visibility === 'internet';
 }
 
-/** Those who may restore or purge a deleted app. */
 export function canRestore(relation: Relation, role: TenantAccess['role']): boolean {
   return relation === 'owner' || role === 'tenant_admin';
 }
@@ -95,7 +93,6 @@ export function appSettings(row: NewAppRow) {
 /** Null when the server serves no apps. */
 export type AppUrls = { baseUrl: string; appsDomain: string } | null;
 
-/** The URL of an app: its host on the apps domain, with the scheme and port of the platform. */
 export function appUrl(urls: { baseUrl: string; appsDomain: string }, subdomain: string): string {
   const { protocol, port } = new URL(urls.baseUrl);
   return `${protocol}//${subdomain}.${urls.appsDomain}${port === '' ? '' : `:${port}`}/`;

@@ -21,10 +21,9 @@ export interface AppRow extends Omit<z.output<typeof App>, Times> {
 }
 export type AppRowForUser = AppRow &
   Pick<AppAccess, 'relation'> & {
-    /** Of a preview: who sees it, by the visibility of its app. */
+    /** Visibility of the app whose branch a preview shows: it decides who sees the preview. */
     access_visibility: AppAccess['visibility'];
   };
-/** Generated columns. */
 type Derived = 'deployment_status' | 'operating_status';
 export type NewAppRow = Omit<AppRow, Derived>;
 type AppTable = NewAppRow & { [K in Derived]: GeneratedAlways<AppRow[K]> };
@@ -200,7 +199,6 @@ function selectByRef(db: Db, tenantId: string, ref: string, records: Records) {
     .where(isUuid(ref) ? 'apps.id' : 'apps.slug', '=', ref);
 }
 
-/** Whether somebody has to decide about a publication, a promotion or a deployment of the app. */
 export async function isInReview(db: Db, appId: string): Promise<boolean> {
   const { rows } = await sql<{ is: boolean }>`select svc.is_in_review(${appId}) as is`.execute(db);
   return rows[0]?.is === true;

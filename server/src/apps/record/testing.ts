@@ -2,12 +2,7 @@ import { sql } from 'kysely';
 import type { AppAccess, Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { Route } from '../../http/router.ts';
-import {
-  loginHeaders,
-  peopleRoutes,
-  type ServerCopy,
-  startServerCopy,
-} from '../../identity/provider/testing.ts';
+import { callsOf, peopleRoutes, type ServerCopy, startServerCopy } from '../../identity/provider/testing.ts';
 import { newTenant, newUser, type TestDatabase, testMutation } from '../../testing.ts';
 import { appRoutes } from '../routes.ts';
 import { createApp } from './apps.ts';
@@ -31,20 +26,20 @@ export async function newApp(
   const { value } = await testMutation(db, owner, (ctx) => createApp(ctx, { name }), { context });
   const { id, slug } = value;
   await sql`update svc.apps set visibility = ${visibility} where id = ${id}`.execute(db);
-  const { userId: ownerId } = owner;
-  const app: AppAccess = {
-    id,
-    slug,
-    name,
-    ownerId,
-    visibility,
-    record: 'active',
-    relation: 'owner',
-    previewOf: null,
-  };
+  const state = { visibility, record: 'active', relation: 'owner', previewOf: null } as const;
+  const app: AppAccess = { id, slug, name, ownerId: owner.userId, ...state };
   for (const { userId: user } of coOwners)
     await testMutation(db, owner, (ctx) => addCoOwner(ctx, { user }), { context: { ...context, app } });
   return app;
+}
+
+/** An app of `owner` and `coOwner` in a tenant of its own. */
+export async function newOwnedApp(db: Db, set: Partial<Pick<AppAccess, 'visibility'>> = {}) {
+  const people = await newTenant(db);
+  const { id } = people.tenant;
+  const [owner, coOwner] = [await newUser(db, id), await newUser(db, id)];
+  const app = await newApp(db, people.tenant, owner, { ...set, coOwners: [coOwner] });
+  return { ...people, owner, coOwner, app };
 }
 
 export type LifecycleWorld = Awaited<ReturnType<typeof lifecycleWorld>>;
@@ -52,18 +47,11 @@ export type LifecycleWorld = Awaited<ReturnType<typeof lifecycleWorld>>;
 /** An app with each kind of person; `path` is `/api/v1/tenants/<tenant>/apps/<app>`. */
 export async function lifecycleWorld(database: TestDatabase, server: ServerCopy) {
   const { db } = database;
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db);
   const people = { owner, coOwner, admin, member };
   type Who = keyof typeof people;
-  const app = await newApp(db, tenant, owner, { coOwners: [coOwner] });
   const path = `/api/v1/tenants/${tenant.slug}/apps/${app.id}`;
-  const logins = new Map<Who, Promise<{ authorization: string }>>();
-  const as = async (who: Who, method: string, at: string, body?: unknown) => {
-    const login = logins.get(who) ?? loginHeaders(database, people[who]);
-    logins.set(who, login);
-    return server.call(await login, method, at, body);
-  };
+  const as = callsOf(database, server, people);
   return {
     tenant,
     people,

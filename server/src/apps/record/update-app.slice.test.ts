@@ -2,16 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { loginHeaders, msUntilRefused, useServer } from '../../identity/provider/testing.ts';
-import { newTenant, newUser } from '../../testing.ts';
-import { newApp, startAppServer } from './testing.ts';
+import { newOwnedApp, startAppServer } from './testing.ts';
 
 const { database, server } = useServer(startAppServer);
 
 async function world(visibility: 'private' | 'invite_only' | 'public' | 'internet' = 'private') {
   const { db } = database;
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
-  const app = await newApp(db, tenant, owner, { visibility, coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db, { visibility });
   const logins = {
     owner: await loginHeaders(database, owner),
     coOwner: await loginHeaders(database, coOwner),

@@ -8,7 +8,14 @@ import {
   type MutationCtx,
 } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import { fetchPage, type PageQuery, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
+import {
+  countRows,
+  fetchPage,
+  type PageQuery,
+  type PageWindow,
+  pageWindow,
+  toPage,
+} from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
@@ -34,11 +41,8 @@ export async function listRolesOf(db: Db, app: AppRef, userId: string): Promise<
   return rows.map(({ role }) => role);
 }
 
-async function countAppRoles(db: Db, app: AppRef): Promise<number> {
-  const { total } = await rolesQuery(db, app)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return total;
+function countAppRoles(db: Db, app: AppRef): Promise<number> {
+  return countRows(rolesQuery(db, app));
 }
 
 /** False if the person has the role already. */

@@ -30,10 +30,8 @@ import {
   loadMe,
 } from './granted-access.ts';
 
-/** What an app may do with a table for its visitors, as far as their grants allow it. */
 interface ThroughApp {
   name: string;
-  /** Whose changes may change this. */
   appIds: readonly string[];
   actions: ReadonlySet<RowAction>;
   /** Requested, but no review has approved it. */
@@ -45,10 +43,7 @@ interface TableName {
   path: string;
 }
 
-/**
- * Fails if the app has no scope for the table, whether or not the table exists. Null if the app is not visible to the
- * caller. Owners try out what they request before a review approves it.
- */
+/** Fails without a scope, whether or not the table exists. Owners try out requested scopes before a review approves them. */
 async function loadThroughApp(
   db: Db,
   tenant: TenantAccess,
@@ -59,19 +54,18 @@ async function loadThroughApp(
   if (!app || !isVisibleTo(app.visibility, app.relation, 'tenant_member')) return null;
   const { requested, approved } = await findDataScopes(db, { tenantId: tenant.id, appId: app.id });
   const usable = ownsApp(app.relation) ? requested : requested.filter((scope) => approved.includes(scope));
-  const wanted = scopedActions(requested, table);
+  const requestedActions = scopedActions(requested, table);
   const actions = scopedActions(usable, table);
   const through = {
     name: app.name,
     appIds: [app.id, ...(app.previewOf === null ? [] : [app.previewOf])],
     actions,
-    isWaiting: (action: RowAction) => wanted.has(action) && !actions.has(action),
+    isWaiting: (action: RowAction) => requestedActions.has(action) && !actions.has(action),
   };
   if (actions.size === 0) throw scopeError(through, table, 'read');
   return through;
 }
 
-/** Why an action is missing: the app lacks a scope, or the visitor a grant. */
 async function refuseThrough(
   { db, baseUrl }: { db: Db; baseUrl: string },
   through: ThroughApp,
@@ -158,19 +152,16 @@ async function resolveConnectorAccess(deps: ConnectorAccessDeps, caller: Caller,
   return { value, tags };
 }
 
-/** The access, and the facts that explain why there is none. */
 export interface ConnectorDecision {
   connector: ConnectorRow;
   path: string;
   me: Me;
-  /** Of the caller, on the connector. */
   grants: readonly ActiveGrant[];
   inScope: readonly ActiveGrant[];
   /** Null where no grant covers the table, whether or not there is one. */
   tableExists: boolean | null;
   value: TableAccess | null;
   through: ThroughApp | null;
-  /** For visitors of an app. */
   refusal?: (action: RowAction) => Failure;
 }
 
@@ -195,7 +186,7 @@ export async function decideConnectorAccess(
   const grants = active.filter(({ connectorId }) => connectorId === connector.id);
   const inScope = grants.filter((grant) => isInScope(grant.scope, path));
   const source = inScope.length === 0 ? null : await openSource(deps, tenant, connector, ref);
-  const me = await loadMe(db, tenant, caller);
+  const me = await loadMe(db, tenant, caller, connector);
   const found = { connector, path, me, through, ...(refusal && { refusal }) };
   const value = source && (await accessByGrants(deps, tenant, { ...found, caller, source, grants: inScope }));
   return { ...found, grants, inScope, tableExists: inScope.length === 0 ? null : source !== null, value };

@@ -76,7 +76,6 @@ export async function listUnfitPolicies(
   );
 }
 
-/** Null if the policy fits the table. */
 function unfitReason(policy: PolicyRow, catalogue: TableCatalogue): string | null {
   try {
     fitPolicy(policy, catalogue, nobody);
@@ -87,7 +86,6 @@ function unfitReason(policy: PolicyRow, catalogue: TableCatalogue): string | nul
   }
 }
 
-/** The tables that a policy covers. */
 async function* tablesOf(db: Db, policy: PolicyRow) {
   const tenantId = policy.tenant_id;
   const one = policy.connector_id && (await findConnectorRow(db, tenantId, policy.connector_id));
@@ -113,7 +111,7 @@ async function* tablesOf(db: Db, policy: PolicyRow) {
 
 type Warning = z.output<typeof PolicyWarning>;
 
-/** What is wrong with stored policies now: tables change, and grants end, after a policy was saved. */
+/** Tables change, and grants end, after a policy was saved. */
 export async function listPolicyWarnings(ctx: TenantCtx, query: z.output<typeof shape.query>) {
   const connectorId = query.connector && (await findConnectorId(ctx.db, ctx.tenant.id, query.connector));
   // An unknown name matches no policy.

@@ -81,7 +81,6 @@ async function testAppTables(ctx: TenantCtx, row: ConnectorRow) {
   };
 }
 
-/** Null if the connector has no app. */
 async function listAppTables(
   { db, tenant }: { db: Db; tenant: { id: string } },
   row: ConnectorRow,

@@ -89,7 +89,6 @@ function selectTables(db: Db, { tenantId, connectorId }: ConnectorRef) {
     .where('connector_id', '=', connectorId);
 }
 
-/** The table of a connector as the row pipeline knows tables. */
 export function foreignCatalogue(
   table: ForeignTable,
   { id, tenantId, kind }: { id: string; tenantId: string; kind: ForeignSource['kind'] },

@@ -1,6 +1,7 @@
 import { type findConnectorRow, listConnectorsOfApp } from '../../access/connectors/connectors.ts';
 import type { loadActiveGrants } from '../../access/grants/grants.ts';
 import { loadEnforcedPolicies, loadPolicies, type PolicyRow } from '../../access/policies/policies.ts';
+import { listRolesOf } from '../../apps/roles/roles.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { listGroupsOf } from '../../people/groups/groups.ts';
@@ -11,24 +12,37 @@ import { fitPolicies } from '../rows/policies.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import type { Me } from '../tables/conditions.ts';
 
+type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 export type ActiveGrant = Awaited<ReturnType<typeof loadActiveGrants>>[number];
 
-/** What decides about the tables of connectors, beside the grants. */
 export interface GrantFacts {
   me: Me;
   policies: readonly PolicyRow[];
   enforced: readonly PolicyRow[];
 }
 
+type ConnectorApp = Pick<ConnectorRow, 'app_id'>;
+
+/** The same as at the app's own tables: whoever reads them by a connector does not leave their roles behind. */
+export async function rolesAt(
+  db: Db,
+  { id: tenantId }: TenantAccess,
+  userId: string,
+  { app_id: appId }: ConnectorApp,
+): Promise<Me['roles']> {
+  return appId === null ? null : listRolesOf(db, { tenantId, appId }, userId);
+}
+
 export async function loadMe(
   db: Db,
   tenant: TenantAccess,
   { userId, email }: Pick<Caller, 'userId' | 'email'>,
+  connector: ConnectorApp,
 ): Promise<Me> {
   return {
     id: userId,
     email,
-    roles: [],
+    roles: await rolesAt(db, tenant, userId, connector),
     groups: await listGroupsOf(db, tenant.id, userId),
     attributes: await loadMemberAttributes(db, tenant.id, userId),
   };
@@ -47,8 +61,6 @@ export async function loadGrantFacts(
     enforced: await loadEnforcedPolicies(db, tenant.id),
   };
 }
-
-type ConnectorRow = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
 
 /** A second connector of an app does not lead around the policies of the first. */
 export async function listSiblingIds(

@@ -13,6 +13,7 @@ import { findGroups } from '../../people/groups/groups.ts';
 import { combine, limitUpdates, rowActions, viewOf } from '../rows/access.ts';
 import { type TableView, wholeView } from '../rows/row-table.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
+import type { Me } from '../tables/conditions.ts';
 import { loadAppTables } from '../tables/load-catalogue.ts';
 import { findConnectorTables, foreignCatalogue } from './foreign-tables.ts';
 import {
@@ -22,6 +23,7 @@ import {
   listSiblingIds,
   loadGrantFacts,
   loadMe,
+  rolesAt,
 } from './granted-access.ts';
 
 type Connector = NonNullable<Awaited<ReturnType<typeof findConnectorRow>>>;
@@ -33,9 +35,10 @@ interface OpenTable {
   path: string;
   catalogue: TableCatalogue;
   grants: readonly ActiveGrant[];
+  roles: Me['roles'];
 }
 
-/** What the caller would see now, by the same decision as for the rows themselves. */
+/** Uses the same decision as the rows themselves. */
 export async function listMyTables(ctx: TenantCtx, query: z.output<typeof shape.query>) {
   const { db, tenant, caller } = ctx;
   const grants = (await loadActiveGrants(db, tenant.id, caller.userId)).filter(({ actions }) =>
@@ -43,11 +46,12 @@ export async function listMyTables(ctx: TenantCtx, query: z.output<typeof shape.
   );
   const { rows, total } = await listPaths(ctx, grants, query);
   const tables = await loadOpenTables(ctx, grants, rows);
-  const facts = await loadGrantFacts(db, tenant, await loadMe(db, tenant, caller), grants);
+  const me = await loadMe(db, tenant, caller, { app_id: null });
+  const facts = await loadGrantFacts(db, tenant, me, grants);
   const names = await loadNames(ctx, grants);
   return toPage(
     query,
-    tables.map((table) => tableRecord(facts, names, table)),
+    tables.map((table) => tableRecord({ ...facts, me: { ...me, roles: table.roles } }, names, table)),
     total,
   );
 }
@@ -97,10 +101,11 @@ async function loadOpenTables(
     const connector = await findConnectorRow(ctx.db, ctx.tenant.id, id);
     if (!connector) continue;
     const siblingIds = await listSiblingIds(ctx.db, ctx.tenant, connector);
+    const roles = await rolesAt(ctx.db, ctx.tenant, ctx.caller.userId, connector);
     const paths = rows.map(({ path }) => path);
     for (const { path, catalogue } of await loadCatalogues(ctx, connector, paths)) {
       const covering = grants.filter((grant) => grant.connectorId === id && isInScope(grant.scope, path));
-      const table = { connector, siblingIds, path, catalogue, grants: covering };
+      const table = { connector, siblingIds, path, catalogue, grants: covering, roles };
       found.set(key({ connector_id: id, path }), table);
     }
   }

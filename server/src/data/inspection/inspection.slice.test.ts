@@ -1,37 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { inspectionReasonCharsMax } from '@svc/contract/inspection.ts';
 import { sql } from 'kysely';
-import { newApp } from '../../apps/record/testing.ts';
+import { newOwnedApp } from '../../apps/record/testing.ts';
 import { appRoutes } from '../../apps/routes.ts';
-import type { Db } from '../../core/db.ts';
-import {
-  loginHeaders,
-  peopleRoutes,
-  type ServerCopy,
-  startServerCopy,
-} from '../../identity/provider/testing.ts';
-import { codeOf, newTenant, newUser, testMutation, useTestDatabase } from '../../testing.ts';
+import { loginHeaders, peopleRoutes, startServerCopy, useServer } from '../../identity/provider/testing.ts';
+import { codeOf, testMutation } from '../../testing.ts';
 import { inspectionRoutes, tableRoutes } from '../routes.ts';
 import { inspectApp, setInspectionConsent } from './inspection.ts';
 
-const database = useTestDatabase();
-let db: Db;
-let server: ServerCopy;
 const routes = [...peopleRoutes, ...appRoutes, ...tableRoutes, ...inspectionRoutes];
-
-beforeAll(async () => {
-  db = database.db;
-  server = await startServerCopy(database, undefined, routes);
-});
-afterAll(async () => {
-  await server.stop();
-});
+const { database, server } = useServer((opened) => startServerCopy(opened, undefined, routes));
 
 /** A public app with an owner and a co-owner. */
 async function newInspectedApp() {
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
-  const app = await newApp(db, tenant, owner, { visibility: 'public', coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(database.db, {
+    visibility: 'public',
+  });
   const path = `/api/v1/tenants/${tenant.slug}/apps/${app.slug}`;
   const logins = {
     owner: await loginHeaders(database, owner),
@@ -191,7 +175,7 @@ test('an idempotent repeat gives the stored response, until the consent is revok
   expect((await ledger()).total).toBe(1);
   await set(true);
   await sql`update svc.apps set record = 'deleted', deleted_at = now(), purge_after = now() where id = ${app.id}`.execute(
-    db,
+    database.db,
   );
   const fresh = await startServerCopy(database, undefined, routes);
   expect((await again(fresh)).body.code).toBe('not_found');
@@ -237,12 +221,15 @@ test('the ledger is append-only and deleted only with its app', async () => {
     sql`delete from svc.inspection_consents where app_id = ${app.id}`,
     sql`truncate svc.inspection_ledger`,
   ])
-    await expect(statement.execute(db)).rejects.toThrow('append-only');
+    await expect(statement.execute(database.db)).rejects.toThrow('append-only');
   const left = async () =>
-    (await sql<{ id: string }>`select id from svc.inspection_ledger where app_id = ${app.id}`.execute(db))
-      .rows;
+    (
+      await sql<{ id: string }>`select id from svc.inspection_ledger where app_id = ${app.id}`.execute(
+        database.db,
+      )
+    ).rows;
   expect(await left()).toEqual([{ id }]);
-  await sql`delete from svc.apps where id = ${app.id}`.execute(db);
+  await sql`delete from svc.apps where id = ${app.id}`.execute(database.db);
   expect(await left()).toEqual([]);
 });
 
@@ -262,14 +249,16 @@ test('of parallel inspections and a revocation, the ledger has exactly the succe
 
 test('a caller who lost the right while waiting can neither grant nor inspect', async () => {
   const { tenant, admin, owner, member, app } = await newInspectedApp();
-  await sql`update svc.apps set owner_id = ${member.userId} where id = ${app.id}`.execute(db);
+  await sql`update svc.apps set owner_id = ${member.userId} where id = ${app.id}`.execute(database.db);
   const asMember = { tenant: { ...tenant, role: 'tenant_member' as const }, app };
-  const grant = testMutation(db, owner, (ctx) => setInspectionConsent(ctx, { to: 'granted' }), {
+  const grant = testMutation(database.db, owner, (ctx) => setInspectionConsent(ctx, { to: 'granted' }), {
     context: asMember,
   });
   expect(await codeOf(grant)).toBe('forbidden');
-  await sql`update svc.memberships set role = 'tenant_member' where user_id = ${admin.userId}`.execute(db);
+  await sql`update svc.memberships set role = 'tenant_member' where user_id = ${admin.userId}`.execute(
+    database.db,
+  );
   const look = { what: 'tables', reason: 'a look' } as const;
-  const late = testMutation(db, admin, (ctx) => inspectApp(ctx, look), { context: { tenant, app } });
+  const late = testMutation(database.db, admin, (ctx) => inspectApp(ctx, look), { context: { tenant, app } });
   expect(await codeOf(late)).toBe('forbidden');
 });

@@ -17,7 +17,14 @@ import {
   type TenantCtx,
 } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import { type PageQuery, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
+import {
+  countRows,
+  fetchPage,
+  type PageQuery,
+  type PageWindow,
+  pageWindow,
+  toPage,
+} from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { describeTables } from '../tables/copy-tables.ts';
 
@@ -78,21 +85,12 @@ async function insertLedgerRow(tx: Tx, row: LedgerRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('inspection_ledger').values(row).execute();
 }
 
-async function listLedgerRows(db: Db, app: AppRef, window: PageWindow) {
-  const rows = await ledgerQuery(db, app)
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
-  return { rows, total: await countLedgerRows(db, app) };
+function listLedgerRows(db: Db, app: AppRef, window: PageWindow) {
+  return fetchPage(ledgerQuery(db, app).selectAll().orderBy('id', 'desc'), window);
 }
 
-async function countLedgerRows(db: Db, app: AppRef): Promise<number> {
-  const { total } = await ledgerQuery(db, app)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return total;
+function countLedgerRows(db: Db, app: AppRef): Promise<number> {
+  return countRows(ledgerQuery(db, app));
 }
 
 function ledgerQuery(db: Db, { tenantId, appId }: AppRef) {
@@ -198,7 +196,7 @@ export async function requireConsent(ctx: AppMutationCtx): Promise<{ app: Locked
   return { app, consent };
 }
 
-/** What people may do with a table shows how the app is built: admins who are no owners need the consent for it too. */
+/** Rights on a table show how the app is built: admins who are no owners need the consent for them too. */
 export async function recordPreview(
   ctx: TenantCtx,
   { app, reason }: { app: { id: string }; reason: string },

@@ -18,7 +18,6 @@ export interface DescribedTable {
   catalogue: TableCatalogue;
   description: string;
   access: Access;
-  /** The columns that the caller can read. */
   readable: readonly CatalogueColumn[];
 }
 
@@ -36,7 +35,8 @@ export function appDocument(
     const terms = rowTerms(table);
     for (const entry of tableContract) {
       const { id, path, method, kind, summary, authority } = entry.endpoint;
-      if (!requiredActions(id, kind).every((action) => table.access.actions.has(action))) continue;
+      const { actions } = table.access;
+      if (!requiredActions(id, kind, actions).every((action) => actions.has(action))) continue;
       if (!isSwitchedOn(id, table.catalogue)) continue;
       const { name } = table.catalogue;
       const [, action = ''] = id.split('.');
@@ -128,9 +128,11 @@ function isSwitchedOn(id: string, { changes, historyDays, softDeleteDays }: Tabl
   return !id.startsWith('rows.restore') || historyDays != null || softDeleteDays != null;
 }
 
-function requiredActions(id: string, kind: 'read' | 'mutate'): RowAction[] {
+function requiredActions(id: string, kind: 'read' | 'mutate', actions: Access['actions']): RowAction[] {
   if (kind === 'read') return ['read'];
   if (id === 'rows.insert') return ['insert'];
+  // Updates are undone without the right to insert rows.
+  if (id === 'rows.restoreMany' && actions.has('update')) return ['update', 'read'];
   if (id.startsWith('rows.restore')) return ['insert', 'read'];
   const action = id.startsWith('rows.update') ? 'update' : 'delete';
   // Their filter sees what the caller reads.
@@ -174,31 +176,39 @@ function rowTerms({ catalogue, access, readable: columns }: DescribedTable): Omi
   };
 }
 
+const readableTable = (tables: readonly DescribedTable[], id: string) =>
+  tables.find((table) => table.catalogue.id === id && table.access.actions.has('read'));
+
 /** Rows of other tables that the caller reads, by their names in `select`. */
 function relatedSchemas({ catalogue, readable }: DescribedTable, tables: readonly DescribedTable[]): Json {
-  const readableTable = (id: string) =>
-    tables.find((table) => table.catalogue.id === id && table.access.actions.has('read'));
   const schemaOf = (table: DescribedTable) => ({
     $ref: `#/components/schemas/${table.catalogue.name}Selected`,
   });
   const related: Json = {};
   for (const { table, tableId, column } of catalogue.referencedBy ?? []) {
-    const other = readableTable(tableId);
+    const other = readableTable(tables, tableId);
     if (other?.readable.some(({ name }) => name === column))
       related[table] = { type: 'array', items: schemaOf(other) };
   }
   for (const column of readable) {
-    const other = column.ref && readableTable(column.ref.tableId);
+    const other = column.ref && readableTable(tables, column.ref.tableId);
     if (other) related[column.name] = { anyOf: [schemaOf(other), columnSchema(column)] };
   }
   return related;
 }
 
+function withoutTarget({ ref: _, ...column }: CatalogueColumn): CatalogueColumn {
+  return column;
+}
+
 function tableSchemas(described: DescribedTable, tables: readonly DescribedTable[]): Json {
   const { catalogue, access, readable: columns } = described;
   const { name } = catalogue;
+  // The name of a table that the caller does not see is not theirs to know.
+  const known = (column: CatalogueColumn): CatalogueColumn =>
+    column.ref && !readableTable(tables, column.ref.tableId) ? withoutTarget(column) : column;
   const properties = (chosen: readonly CatalogueColumn[], schema: (column: CatalogueColumn) => Json) =>
-    Object.fromEntries(chosen.map((column) => [column.name, schema(column)]));
+    Object.fromEntries(chosen.map((column) => [column.name, schema(known(column))]));
   const inserted = catalogue.columns.filter(({ role, name, type }) => {
     if (!isWritable(access, 'insert', name) || type === 'autonumber') return false;
     if (role === 'created_at' || role === 'updated_at') return false;

@@ -16,7 +16,6 @@ import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 const downloadPath = '/data/{tenant}/{app}/{table}/{id}/_files/{column}';
 const sign = peopleContract.find(({ endpoint }) => endpoint.id === 'files.sign');
 
-/** Uploads and downloads for the columns of files that the caller may write and read, by path below the table. */
 export function filePaths(
   {
     catalogue,

@@ -18,10 +18,7 @@ export function canBeTrue(condition: PlannedCondition): boolean {
   return kind === 'and' ? parts.every(canBeTrue) : parts.some(canBeTrue);
 }
 
-/**
- * Whether every row that meets the condition meets one of the others as well. Only the form is compared: false where it
- * would take knowledge about values.
- */
+/** Compares the form only: false where the answer would take knowledge about values. */
 export function isCovered(condition: PlannedCondition, by: readonly PlannedCondition[]): boolean {
   const others = by.flatMap(alternativesOf).map(requirements);
   return alternativesOf(condition)
@@ -77,7 +74,6 @@ function rowsOf({ access, table, exportTable }: TableAccess, action: RowAction):
 const hasColumns = ({ access, table }: TableAccess, action: RowAction) =>
   action !== 'update' || table.catalogue.columns.some(({ name }) => isWritable(access, action, name));
 
-/** What can be done besides reading, with the rows: `update and delete rows where region is "eu"`. */
 export function describeChanges(value: TableAccess | null, disclosure: Disclosure): string[] {
   if (!value) return [];
   const byRows = new Map<string, string[]>();
@@ -119,10 +115,9 @@ function sourceName({ kind, id, text }: Source, { isFull, table, presets }: Disc
   return kind === 'grant' && preset !== undefined ? `${text} with the preset ${preset}` : text;
 }
 
-/** Of catalogues that were loaded apart. */
+/** Compares columns of catalogues that were loaded apart. */
 export const isSame = (one: CatalogueColumn, other: CatalogueColumn) => one.physical === other.physical;
 
-/** Whether the caller always sees the column as it is stored. */
 export function isClear({ columns }: TableView, column: CatalogueColumn): boolean {
   return (
     columns === null || columns.some(({ source, cases }) => isSame(source, column) && cases.length === 0)
@@ -170,7 +165,7 @@ interface Cases {
   isComplete: boolean;
 }
 
-/** Those that can apply to a visible row; neighbours with the same mask are one. */
+/** Cases that can apply to a visible row; neighbours with the same mask are one. */
 function possibleCases({ table }: TableAccess, seen: ViewColumn | undefined): Cases {
   const { rows } = table.view;
   if (!seen || seen.cases.length === 0) return { cases: [], isComplete: true };
@@ -235,7 +230,6 @@ function byWords(because: readonly SourceRecord[]): string {
   return all.length === 0 ? '' : ` by ${listWords(all)}`;
 }
 
-/** The policies and the rule of the column that hide or mask it. */
 function columnSources(
   { access, table: { catalogue } }: TableAccess,
   { name }: CatalogueColumn,

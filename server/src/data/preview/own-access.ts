@@ -13,10 +13,7 @@ import { type PreviewDeps, type Resolved, resolveTarget, type Target, targetLabe
 
 type Answer = z.output<typeof OwnAccess>;
 
-/**
- * The caller's own access. Tables that do not exist and tables that are not open to the caller give the same answer, as
- * their rows do.
- */
+/** Tables that do not exist and tables that are closed to the caller give the same answer. */
 export function createOwnAccess(deps: PreviewDeps) {
   return async (caller: Caller, path: RowsPath) =>
     jsonResponse(200, JSON.stringify(await ownAccess(deps, caller, path)));

@@ -18,14 +18,12 @@ import { listWords } from './words.ts';
 
 const grantsMax = 200;
 const effectsMax = 50;
-/** Of one table for one grant. */
 const examinedMax = 500;
-/** Beyond it rows are not counted any more. */
 const countMsMax = 5_000;
 
 type Granted = Awaited<ReturnType<typeof listGrantFacts>>[number];
 
-/** What each grant gains and loses by a change of a policy: with the stored policies, and with those of the transaction. */
+/** Compares each grant under the stored policies and under those of the transaction. */
 export function createPolicyEffects(deps: PreviewDeps) {
   return async ({ db, tenant }: TenantMutationCtx, change: PolicyChange): Promise<Foreseen> => {
     const countUntil = performance.now() + countMsMax;
@@ -94,7 +92,7 @@ async function effectOn(deps: PreviewDeps, examined: Examined): Promise<PlanEffe
   const source = await openSource(deps, tenant, connector, ref);
   if (!source) return null;
   const { subject, grant } = granted;
-  const me = await meOf(deps.db, tenant, subject);
+  const me = await meOf(deps.db, tenant, subject, connector);
   const about = { caller: {}, connector, path, me, source, grants: [grant] };
   const [before, after] = await Promise.all(
     [deps.db, db].map((each) => readPart(accessByGrants({ ...deps, db: each }, tenant, about))),
@@ -139,9 +137,15 @@ const unfitting: ReadPart = { where: never, columns: new Map() };
 const unfittingText =
   'nothing can be read any more, because the policy names columns or values that do not fit the table';
 
-async function meOf(db: Db, tenant: TenantAccess, { kind, id, name }: Granted['subject']): Promise<Me> {
-  if (kind === 'user') return loadMe(db, tenant, { userId: id, email: name });
-  return { id, email: '', roles: [], groups: kind === 'group' ? [{ id, name }] : [], attributes: {} };
+async function meOf(
+  db: Db,
+  tenant: TenantAccess,
+  { kind, id, name }: Granted['subject'],
+  connector: ConnectorRow,
+): Promise<Me> {
+  if (kind === 'user') return loadMe(db, tenant, { userId: id, email: name }, connector);
+  const roles = connector.app_id === null ? null : [];
+  return { id, email: '', roles, groups: kind === 'group' ? [{ id, name }] : [], attributes: {} };
 }
 
 function differsByPerson({ row_filter }: { row_filter: string }): boolean {

@@ -32,7 +32,6 @@ import { countRows, readSample, shareTable, wholeTable } from './sample.ts';
 
 type Unsummarized = Omit<z.output<typeof AccessPreview>, 'text'>;
 
-/** The answer in a few sentences that an admin understands. */
 function summarize(
   preview: Unsummarized,
   { person, changes }: { person: Person; changes: readonly string[] },
@@ -46,11 +45,12 @@ function summarize(
   const said = (access: 'masked' | 'hidden') =>
     columns.filter((column) => column.access === access).map(({ name, text }) => `${name} is ${text}`);
   const limits = [...said('masked'), ...said('hidden')];
-  sentences.push(limits.length === 0 ? 'No column is masked or hidden.' : `${limits.join('; ')}.`);
+  sentences.push(limits.length === 0 ? 'No column is masked or hidden.' : `Columns: ${limits.join('; ')}.`);
+  const they = person.isSelf ? 'You' : 'They';
   sentences.push(
     changes.length === 0
-      ? `${person.isSelf ? 'You' : 'They'} cannot change or export rows.`
-      : `Also allowed: ${changes.join('; ')}.`,
+      ? `${they} cannot change or export rows.`
+      : `${they} can also ${changes.join('; ')}.`,
   );
   return sentences.join(' ');
 }
@@ -155,7 +155,6 @@ async function resolvePerson(
 }
 
 interface PersonAccess extends Resolved {
-  /** About the policy that is tried. */
   tried?: string;
 }
 
@@ -182,7 +181,7 @@ async function describe(
       if (isPrivileged) rows.all = await countRows(rowDb, wholeTable(catalogue));
       if (value && isReader) {
         rows.visible = await countRows(rowDb, value.table);
-        sample = await sampleFor(ctx, { input, target, person, resolved }, deps);
+        sample = await sampleFor(ctx, { input, target, person, resolved }, deps).catch(withholdLarge);
       }
     }
     reason ??= emptyReason(person, { filter, rows, label, value });
@@ -233,13 +232,19 @@ function unreadableReason(error: unknown, target: Target): Reason {
 
 type Sample = Pick<Answer, 'sample' | 'sample_withheld' | 'withheld_columns'>;
 
+const withheld = (text: string): Sample => ({ sample: [], sample_withheld: text, withheld_columns: [] });
+
+function withholdLarge(error: unknown): Sample {
+  if (!(error instanceof Failure) || error.code !== 'payload_too_large') throw error;
+  return withheld(`Rows are not shown. ${error.detail}`);
+}
+
 /** Only rows and values that the asker may see as well, by their own access and without the policy that is tried. */
 async function sampleFor(
   ctx: TenantCtx,
   { input, target, person, resolved: { value, rowDb } }: Omit<Described, 'isPrivileged'>,
   deps: PreviewDeps,
 ): Promise<Sample> {
-  const withheld = (text: string) => ({ sample: [], sample_withheld: text, withheld_columns: [] });
   if (!value || !rowDb) return withheld('There is nothing to show.');
   if (person.isSelf && !input.policy)
     return { sample: await readSample(rowDb, value.table), sample_withheld: null, withheld_columns: [] };

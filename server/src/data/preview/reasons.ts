@@ -7,7 +7,6 @@ import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
 import { isNever, missingAttributes } from '../tables/conditions.ts';
 import { listWords, policyWords } from './words.ts';
 
-/** Why somebody sees nothing, and what to do about it. */
 export interface Reason {
   reason: string;
   next: string;
@@ -27,7 +26,7 @@ const does = ({ isSelf }: Person) => (isSelf ? 'do' : 'does');
 const whose = ({ isSelf, email }: Person) => (isSelf ? 'your' : `${email}'s`);
 const whoseFirst = ({ isSelf, email }: Person) => (isSelf ? 'Your' : `${email}'s`);
 
-export type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
+type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
 
 /** The operator suspends accounts; the directory of the tenant deactivates memberships. */
 export const suspended = (person: Person, status: string): Reason => ({
@@ -54,7 +53,6 @@ function requestNext(
     : `Create a grant with: svc grants create --subject ${email} ${scope} – or ask them to request access.`;
 }
 
-/** Before the rows are looked at; null if rows may be visible. */
 export async function connectorReason(
   db: Db,
   tenantId: string,
@@ -106,7 +104,8 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
     const missing = policies.filter((policy) => policy.missing.length > 0);
     const names = policyWords(missing.map(({ source }) => source.text));
     const attributes = missing.flatMap((policy) => policy.missing);
-    if (missing.length > 0) return missingReason(`${names} ${showsOnly(missing.length)}`, attributes, person);
+    if (attributes.includes('roles')) return rolesReason(names, person);
+    if (missing.length > 0) return missingReason(`${names} ${shows(missing.length)}`, attributes, person);
     return {
       reason: `${subject(person)} ${sees(person)} no rows: no row can match the filter of ${policyWords(policies.map(({ source }) => source.text))}.`,
       next: `An admin can compare the filter with ${whose(person)} groups, roles and attributes.`,
@@ -129,17 +128,24 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   };
 }
 
-const showsOnly = (count: number) => `${count === 1 ? 'shows' : 'show'} only`;
+const shows = (count: number) => (count === 1 ? 'shows' : 'show');
 
-/** `what`: a policy or rule that shows only some rows. */
+const rolesReason = (policies: string, person: Person): Reason => ({
+  reason: `${subject(person)} ${sees(person)} no rows: roles exist only in apps, and the filter of ${policies} compares with the person's roles.`,
+  next: 'An admin can use groups in the filter instead: @me.groups',
+});
+
+/** `what`: a policy or rule that shows each person only some rows. */
 function missingReason(what: string, attributes: readonly string[], person: Person): Reason {
   const names = listWords(attributes);
   const [first = ''] = attributes;
   const { isSelf, email } = person;
+  const [word, these] =
+    new Set(attributes).size === 1 ? ['attribute', 'this attribute'] : ['attributes', 'these attributes'];
   return {
-    reason: `${subject(person)} ${sees(person)} no rows: ${what} rows that match the person's attribute ${names}, which ${isSelf ? 'you' : email} ${does(person)} not have.`,
+    reason: `${subject(person)} ${sees(person)} no rows: ${what} each person only rows that match their ${word} ${names}, and ${isSelf ? 'you' : email} ${does(person)} not have ${these}.`,
     next: isSelf
-      ? `Ask an admin to set the attribute ${names} for you.`
+      ? `Ask an admin to set the ${word} ${names} for you.`
       : `Set it with: svc members set ${email} --attribute ${first}=<value>`,
   };
 }
@@ -171,17 +177,16 @@ export function tableReason(decision: TableDecision, person: Person): Reason | n
   };
 }
 
-/** Why the rules for reading apply to nobody like this person. */
 function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Person): Reason {
   const { name, rules } = catalogue;
   const { email } = person;
   const parsed = rules.read.map(parseAlternative);
   const isFor = ({ who }: (typeof parsed)[number]) =>
-    who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && me.roles.includes(who.role));
+    who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && !!me.roles?.includes(who.role));
   const missing = parsed.filter(isFor).flatMap(({ where }) => missingAttributes(where, me));
-  if (missing.length > 0) return missingReason(`a rule of ${name} ${showsOnly(1)}`, missing, person);
+  if (missing.length > 0) return missingReason(`a rule of ${name} ${shows(1)}`, missing, person);
   const roles = parsed.flatMap(({ who }) =>
-    who.kind === 'role' && !me.roles.includes(who.role) ? [who.role] : [],
+    who.kind === 'role' && !me.roles?.includes(who.role) ? [who.role] : [],
   );
   const set = `svc tables access set ${name} --app ${app.slug} --read …`;
   if (roles.length > 0)
@@ -202,17 +207,14 @@ function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Pe
   };
 }
 
-/** Each of the roles is enough. */
 const rolesWords = (roles: readonly string[]) =>
   new Set(roles).size === 1 ? `the role ${roles[0]}` : `one of the roles ${listWords(roles)}`;
 
-/** Of rules that apply to no user of the app. */
 function readersWords(read: TableDecision['catalogue']['rules']['read']): string {
   const isApp = read.some((each) => parseAlternative(each).who.kind === 'app');
   return isApp ? 'the app itself read it' : 'owners read it, outside the app';
 }
 
-/** Of a table that can be read. */
 export function emptyReason(
   person: Person,
   {
@@ -235,21 +237,21 @@ export function emptyReason(
   const who = person.isSelf ? 'you' : person.email;
   if (inNone.length > 0)
     return {
-      reason: `${subject(person)} ${sees(person)} no rows: ${policyWords(inNone.map(({ source }) => source.text))} ${showsOnly(inNone.length)} rows that match the person's groups, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
+      reason: `${subject(person)} ${sees(person)} no rows: ${policyWords(inNone.map(({ source }) => source.text))} ${shows(inNone.length)} each person only rows that match their groups, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
       next: person.isSelf
         ? 'Ask an admin to add you to a group.'
         : `Add them to one with: svc groups members add <group> --user ${person.email}`,
     };
   const none =
     rows.all === null
-      ? 'there is no such row'
+      ? 'There is no such row.'
       : rows.all === 1
-        ? 'its only row does not match'
-        : `none of its ${rows.all} rows matches`;
+        ? 'The only row does not match.'
+        : `None of the ${rows.all} rows matches.`;
   const names = [...new Set(policies.map(({ source }) => source.text))];
   const compared = names.length === 0 ? 'this condition' : `the filter of ${policyWords(names)}`;
   return {
-    reason: `${subject(person)} may see only rows of ${label} where ${filter}, and ${none}.`,
+    reason: `${subject(person)} may see only rows of ${label} where ${filter}. ${none}`,
     next: person.isSelf
       ? 'If you expect rows here, ask an admin or an owner to look at the filter.'
       : `If you expect rows, compare ${compared} with the values in the table.`,

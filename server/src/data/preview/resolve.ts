@@ -37,7 +37,6 @@ export async function withPolicy<T>(
   }
 }
 
-/** Says that the answer is about a policy that is not stored like this, and whether the policy matters here. */
 export function triedWords(
   { row }: Tried,
   { target, person, value }: { target: Target; person: Person } & Pick<Resolved, 'value'>,
@@ -88,7 +87,6 @@ export const targetLabel = (target: Target) =>
     ? `${target.connector.slug}/${target.schema}/${target.table}`
     : `${target.app.slug}/${target.table}`;
 
-/** What the decision of real requests gives this person, with the facts that explain it. */
 export interface Resolved {
   value: TableAccess | null;
   /** Null if there is no such table. */
@@ -97,7 +95,6 @@ export interface Resolved {
   reason: Reason | null;
   /** Rows answer `policy_unresolvable`, also to those who would see nothing else of the table. */
   isUnresolvable?: boolean;
-  /** The names of presets by the ids of grants. */
   presets: ReadonlyMap<string, string>;
 }
 

@@ -5,6 +5,7 @@ import { JsonRows } from '../rows/formats.ts';
 import type { Mask } from '../rows/masks.ts';
 import { parseQuery } from '../rows/parse-query.ts';
 import { planList } from '../rows/plan.ts';
+import { withColumnName } from '../rows/row-errors.ts';
 import {
   type RowTable,
   rowTable,
@@ -31,24 +32,28 @@ export async function countRows(
 
 export const wholeTable = (catalogue: TableCatalogue) => rowTable(catalogue, wholeView);
 
-/** The first rows in the order of a list without a sort. */
 export async function readSample(rowDb: AppRows, table: RowTable): Promise<Record<string, unknown>[]> {
   const plan = planList(table, parseQuery(`per_page=${previewRowsMax}`, 'list'), () => []);
   const { text, values } = listSql(plan);
   let sample: unknown[] = [];
-  await rowDb.run('read', text, values, () => {
+  const receive = () => {
     sample = [];
-    return (bytes, start) => {
+    return (bytes: Buffer, start: number) => {
       if (sample.length === previewRowsMax) return;
       const row = new JsonRows(1024);
       row.row(plan.output.shape, bytes, start);
       sample.push(parseLossless(Buffer.from(row.written()).toString('utf8')));
     };
-  });
+  };
+  try {
+    await rowDb.run('read', text, values, receive);
+  } catch (error) {
+    throw withColumnName(error, plan.output);
+  }
   return sample as Record<string, unknown>[];
 }
 
-export interface SharedTable {
+interface SharedTable {
   table: RowTable;
   withheldColumns: string[];
 }

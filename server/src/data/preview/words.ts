@@ -4,11 +4,9 @@ import { isAlways, isNever, type PlannedCondition, type PlannedTest } from '../t
 interface WordOptions {
   /** A condition on another column is not spelled out. */
   isShown(column: CatalogueColumn): boolean;
-  /** Names for values, such as the person for their id. */
   names: ReadonlyMap<string, string>;
 }
 
-/** A compiled condition as a person says it: `region is "eu" and total is at least "10"`. */
 export function conditionWords(condition: PlannedCondition, options: WordOptions): string {
   if (isAlways(condition)) return 'all rows';
   if (isNever(condition)) return 'no rows';
@@ -74,7 +72,6 @@ function comparisonWords(test: PlannedTest, { names }: WordOptions): string {
   }
 }
 
-/** The columns that a condition compares. */
 export function comparedColumns(condition: PlannedCondition): CatalogueColumn[] {
   if (condition.kind !== 'test') return condition.parts.flatMap(comparedColumns);
   return condition.op === 'same' ? [condition.column, condition.other] : [condition.column];

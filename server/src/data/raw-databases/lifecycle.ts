@@ -23,10 +23,7 @@ import {
 
 const Payload = z.object({ tenant_id: z.string(), database: z.string() });
 
-/**
- * Brings PostgreSQL to the state in the row as it is now: effects may run late, twice and in any order. No
- * row: drop.
- */
+/** Effects may run late, twice and in any order: the row as it is now decides. No row: drop. */
 export function reconcileRawDb({ db, raw }: { db: Db; raw: RawDatabases }): EffectHandler {
   return async (payload) => {
     const { tenant_id: tenantId, database } = Payload.parse(payload);

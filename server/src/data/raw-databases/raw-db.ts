@@ -68,7 +68,10 @@ async function requireSafeServer(ctx: AppMutationCtx, raw: RawDatabases): Promis
   });
   if (!problem) return;
   // Only the log names the other databases on the server.
-  ctx.log.warn({ problem }, describeServerProblem(problem));
+  ctx.log.warn(
+    { problem, remedy: describeServerProblem(problem) },
+    'the server is not suitable for app databases',
+  );
   throw fail('raw_db_unavailable', {
     detail:
       problem.kind === 'may_not_create'

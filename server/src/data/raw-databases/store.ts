@@ -92,7 +92,7 @@ export async function deleteRawDbRow(db: Db, tenantId: string, database: string)
   );
 }
 
-/** Of all tenants, the databases that accept logins. */
+/** All tenants: the databases that accept logins. */
 export function listRawDbLogins(
   db: Db,
 ): Promise<{ name: string; connectionsMax: number; isReviewed: boolean }[]> {
@@ -106,7 +106,7 @@ export function listRawDbLogins(
     .execute();
 }
 
-/** Of any tenant, in any state. */
+/** Databases of every tenant count, in any state. */
 export async function hasRawDbs(db: Db): Promise<boolean> {
   return (await sql`select from svc.raw_databases limit 1`.execute(db)).rows.length > 0;
 }

@@ -1,11 +1,11 @@
 import { afterAll } from 'bun:test';
 import { sql } from 'kysely';
-import { newApp } from '../../apps/record/testing.ts';
+import { newOwnedApp } from '../../apps/record/testing.ts';
 import { type AppRef, appRef, type Caller, type MutationCtx } from '../../core/context.ts';
 import { query } from '../../drivers/database/testing.ts';
 import { createRawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { externalServer } from '../../drivers/raw-database/server.ts';
-import { newTenant, newUser, type TestDatabase, testMutation, useTestDatabase } from '../../testing.ts';
+import { type TestDatabase, testMutation, useTestDatabase } from '../../testing.ts';
 import { rawDbRoutes } from '../routes.ts';
 import { appCalls } from '../testing.ts';
 import { reconcileRawDb } from './lifecycle.ts';
@@ -17,12 +17,9 @@ export const rawDatabasesAt = ({ url }: Pick<TestDatabase, 'url'>) =>
 
 export async function newRawApp(database: TestDatabase, raw = rawDatabasesAt(database)) {
   const { db } = database;
-  const people = await newTenant(db);
-  const { tenant, admin, member } = people;
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
-  const app = await newApp(db, tenant, owner, { coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db);
   const ref = appRef({ tenant, app });
-  const calls = appCalls(database, people, { routes: rawDbRoutes({ raw }), path: '/raw-db' });
+  const calls = appCalls(database, { tenant, admin }, { routes: rawDbRoutes({ raw }), path: '/raw-db' });
   const reconcile = reconcileRawDb({ db, raw });
   return {
     tenant,

@@ -139,7 +139,10 @@ function viewColumn(source: CatalogueColumn, parts: readonly ReadPart[]): ViewCo
   const isSame =
     cases.length === parts.length &&
     cases.every(({ when, mask }) => isAlways(when) && isSameMask(mask, first.mask));
-  if (isSame && first.mask === null) return { column: source, source, cases: [] };
+  const isEverywhere = ({ where, when, mask }: (typeof cases)[number]) =>
+    isAlways(where) && isAlways(when) && mask === null;
+  if ((isSame && first.mask === null) || cases.some(isEverywhere))
+    return { column: source, source, cases: [] };
   const types = new Set(cases.map(({ mask }) => (mask ? maskedType(mask, source.type) : source.type)));
   const column = { ...source, type: commonType(types, source), nullable: true };
   if (isSame) return { column, source, cases: [{ when: always, mask: first.mask }] };

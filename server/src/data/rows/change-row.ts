@@ -20,6 +20,7 @@ import { parseChanges } from './parse-row.ts';
 import { existsSql, oneSql, type Statement } from './sql.ts';
 import { deleteSql, type GuardedRow, type InsertedColumn, updateSql } from './write-sql.ts';
 import {
+  createCascades,
   hasCause,
   ifPlanHeader,
   losesDeleted,
@@ -28,7 +29,6 @@ import {
   reachesOthers,
   runWrite,
   type WriteMode,
-  withCascades,
 } from './write-transaction.ts';
 
 export interface RowChange {
@@ -56,8 +56,9 @@ async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathRespo
     const preview = () => previewChange(ctx, change, tx.query);
     if (change.action === 'update')
       return previewResponse(ctx, change.operation, (await preview()).previewed);
-    const { result, warnings } = await withCascades(ctx, tx, preview, () => 1);
-    return previewResponse(ctx, change.operation, result.previewed, warnings);
+    const cascades = createCascades(tx);
+    const { previewed } = await cascades.count(ctx, preview, () => 1);
+    return previewResponse(ctx, change.operation, previewed, cascades.warnings());
   });
 }
 

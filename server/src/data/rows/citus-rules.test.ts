@@ -4,7 +4,7 @@ import type { QueryResult } from '../../drivers/row-database/connection.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import { testCaller } from '../../testing.ts';
 import { createLogSql } from '../tables/change-log.ts';
-import { allOf, type PlannedCondition } from '../tables/conditions.ts';
+import { allOf, never, type PlannedCondition } from '../tables/conditions.ts';
 import { addColumnSql, copyTableSql, createTableSql, dropTableSql, swapTableSql } from '../tables/ddl.ts';
 import { addForeignKeySql } from '../tables/references-ddl.ts';
 import type { ColumnRow, TableRow } from '../tables/store.ts';
@@ -201,7 +201,21 @@ const ddlTexts = () =>
 
 /** Names before a parenthesis that are functions, not words of SQL. */
 function functionsIn(sql: string): string[] {
-  const words = ['any', 'and', 'or', 'not', 'in', 'where', 'conflict', 'as', 'values', 'from', 'is', 'on'];
+  const words = [
+    'any',
+    'and',
+    'or',
+    'not',
+    'in',
+    'where',
+    'conflict',
+    'as',
+    'values',
+    'from',
+    'is',
+    'on',
+    'then',
+  ];
   return [...sql.matchAll(/\b([a-z_]+) ?\(/g)].flatMap(([, name = '']) =>
     words.includes(name) ? [] : [name],
   );
@@ -244,6 +258,27 @@ describe('of the statements that rows and tables send to Citus', () => {
     const [insert = '', update = '', remove = ''] = changeTexts(masked, rule);
     for (const text of [insert, update, remove]) expect(text).toContain(' returning t.*) select ');
     expect(insert).toContain('convert_to(');
+  });
+
+  test('an insert has no bound values in what it returns, also where only some rows are seen', () => {
+    for (const of of [table, narrowed, masked]) {
+      const [insert = ''] = changeTexts(of, rule);
+      const [returned = ''] = after(insert, 'returning').split(') select ');
+      expect(insert).toStartWith(of === table ? 'insert into ' : 'with t as (insert into ');
+      expect(returned).not.toMatch(/\$\d/);
+    }
+  });
+
+  test('what a change with masks is allowed to change depends on the row, also where nothing is', () => {
+    for (const allowed of [rule, never]) {
+      const [, update = '', remove = ''] = changeTexts(masked, allowed);
+      for (const text of [update, remove]) {
+        const [where = ''] = after(text, 'where').split(' returning ');
+        const ofRow = /\(case when t\."c1" is not null then (.+) end\)/;
+        expect(where.replace(ofRow, '')).not.toMatch(/\bfalse\b|\$\d+::\S+ (?:=|<>|<|>|is|like)/);
+        expect(ofRow.exec(where)?.[1]).toMatch(allowed === never ? /^false/ : /"c10"/);
+      }
+    }
   });
 
   test('an update calls only functions without arguments, which the coordinator evaluates', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { isAlways } from '../tables/conditions.ts';
+import { presetRules, type TableRules } from '@svc/contract/table-rules.ts';
+import { always, isAlways } from '../tables/conditions.ts';
 import type { TableGrantEntry } from '../tables/grants.ts';
 import { viewOf } from './access.ts';
 import { type AccessFacts, decideAccess } from './decide.ts';
@@ -146,6 +147,43 @@ describe('through an app', () => {
   });
 });
 
+describe('with the identity of the app itself', () => {
+  const itself: Partial<AccessFacts> = { isApp: true, ownApp: { id: 'a1', canWrite: true }, scope: scope() };
+  const { own: ownPreset } = presetRules;
+  const ruled = (rules: Partial<TableRules>) => ({ ...itself, rules: { ...ownPreset, ...rules } });
+  const changes = (rule: string) => ({ insert: [rule], update: [rule], delete: [rule] });
+  test.each<Row>([
+    ['where the rules name app: all rows', itself, all],
+    [
+      'where they are for owners of rows: its own, of which it has none',
+      ruled({ read: ['own'], ...changes('own') }),
+      own,
+    ],
+    ['where they give it reading only', ruled(changes('none')), { ...all, write: false }],
+    [
+      'where they give it changes only',
+      ruled({ read: ['none'], ...changes('app') }),
+      { ...all, read: false },
+    ],
+    ['where they name a role only', ruled({ read: ['role:manager'], ...changes('role:manager') }), null],
+    [
+      'where they name nobody, although its owner has everything',
+      { ...ruled({ read: ['none'], ...changes('none') }), ...owner },
+      null,
+    ],
+    [
+      'where they name nobody, although it has a table grant',
+      { ...ruled({ read: ['none'], ...changes('none') }), tableGrants: [everyone] },
+      null,
+    ],
+    ['while it is suspended: reading', { ...itself, ...suspended }, { ...all, write: false }],
+    ['in review: reading', { ...itself, scope: scope({ actions: ['read'] }) }, { ...all, write: false }],
+    ['as a person, where the rules name app only', { ...seen('a1'), rules: presetRules.closed }, null],
+  ])('%s', (_, given, access) => {
+    expect(decided({ ...facts, ...given })).toEqual(access);
+  });
+});
+
 describe('by token', () => {
   test.each<Row>([
     ['of an owner: all rows', { ...owner, scope: scope() }, all],
@@ -190,4 +228,18 @@ describe('by token', () => {
   ])('%s', (_, given, access) => {
     expect(decided({ ...facts, ...given })).toEqual(access);
   });
+});
+
+test('a column that one alternative shows in all rows is clear, whatever the others do with it', () => {
+  const shown = { when: always, mask: null };
+  const others = catalogue.columns.filter(({ name }) => name !== catalogue.idColumn.name);
+  const withoutId = new Map(others.map(({ name }) => [name, shown]));
+  const alternatives = [withoutId, null].map((columns) => ({
+    because: [],
+    reads: { read: { where: always, columns } },
+    changes: {},
+    insertsOwn: false,
+  }));
+  const access = { actions: new Set(['read'] as const), alternatives, insertsOwn: false };
+  expect(viewOf(access, 'read', catalogue, keys).columns).toBeNull();
 });

@@ -246,7 +246,7 @@ function applies(
     case 'none':
       return 'nobody';
     case 'role':
-      return me.roles.includes(who.role) ? 'all' : 'nobody';
+      return me.roles?.includes(who.role) ? 'all' : 'nobody';
   }
 }
 

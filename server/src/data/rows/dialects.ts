@@ -1,7 +1,16 @@
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import type { DatePart } from '@svc/contract/rows.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
-import { constantText, countArg, type Mask, type MaskContext, maskSql, truncateUnitOf } from './masks.ts';
+import {
+  addressPattern,
+  constantText,
+  countArg,
+  type Mask,
+  type MaskContext,
+  maskSql,
+  roundFloatSql,
+  truncateUnitOf,
+} from './masks.ts';
 
 type OrderOperator = '=' | '<>' | '>' | '>=' | '<' | '<=';
 
@@ -204,13 +213,13 @@ function mysqlMaskSql(mask: Mask, value: string, { type, keys, bind }: MaskConte
     }
     case 'email':
       return (
-        `case when ${text} like '_%@%' then concat(left(${text}, 1), ${bullets}, substr(${text}, instr(${text}, '@'))) ` +
+        `case when ${text} regexp '${addressPattern}' then concat(left(${text}, 1), ${bullets}, substr(${text}, instr(${text}, '@'))) ` +
         `when ${value} is null then null else ${redacted(text)} end`
       );
     case 'round': {
-      const to = bind(String(mask.args.to), type === 'float' ? 'float8' : 'numeric');
+      if (type === 'float') return roundFloatSql(value, mask.args, (text) => bind(text, 'float8'));
+      const to = bind(String(mask.args.to), 'numeric');
       const rounded = `round(${value} / ${to}) * ${to}`;
-      if (type === 'float') return rounded;
       return `case when abs(${rounded}) < 9223372036854775807 then cast(${rounded} as signed) end`;
     }
     case 'truncate': {

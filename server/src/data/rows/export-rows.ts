@@ -6,6 +6,7 @@ import { emptyResponse, type RowsCtx } from './context.ts';
 import { CsvRows, csvHeader, csvHeaders, JsonRows, noteHeaders } from './formats.ts';
 import { parseQuery } from './parse-query.ts';
 import { type ListPlan, planList } from './plan.ts';
+import { withColumnName } from './row-errors.ts';
 import { canRelate, hasColumnIn } from './row-table.ts';
 import { searchedTable } from './search-sql.ts';
 import { exportSql } from './sql.ts';
@@ -105,11 +106,15 @@ async function sendRows(
     const lines = isCsv ? new CsvRows(64 * 1024) : new JsonRows(64 * 1024);
     if (isCsv && isFirst) lines.text(csvHeader(plan.output));
     let rows = 0;
-    await cursor.fetch(fetchSize, (bytes, start) => {
-      lines.row(plan.output.shape, bytes, start);
-      if (!isCsv) lines.byte(newline);
-      rows++;
-    });
+    try {
+      await cursor.fetch(fetchSize, (bytes, start) => {
+        lines.row(plan.output.shape, bytes, start);
+        if (!isCsv) lines.byte(newline);
+        rows++;
+      });
+    } catch (error) {
+      throw withColumnName(error, plan.output);
+    }
     onStarted();
     if (lines.end > 0) await send(lines.written(), rows);
     if (rows < fetchSize) return;

@@ -2,7 +2,7 @@ import { rowSegment } from '@svc/contract/row-path.ts';
 import { rowBytesMax } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { sqlState } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { type Failure, fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { AppRows, Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
@@ -32,7 +32,7 @@ import { hasSeveralObjects } from './request-body.ts';
 import type { RowTable } from './row-table.ts';
 import { existsSql, oneSql, type Statement } from './sql.ts';
 import type { InsertedColumn } from './write-sql.ts';
-import { ifPlanHeader, previewResponse } from './write-transaction.ts';
+import { ifPlanHeader, isPreviewed, limitConflicts, previewResponse } from './write-transaction.ts';
 
 /** Statements that change a row behind a connector. Its columns have no version, and masks do not apply to what is stored. */
 type Where = readonly PlannedCondition[];
@@ -119,7 +119,9 @@ function runForeign(
   dryRun: boolean,
   work: (tx: Transaction) => Promise<Changed>,
 ): Promise<FastPathResponse> {
-  return writeDb.transaction(async (tx) => {
+  const change = async (
+    tx: Transaction,
+  ): Promise<{ end: 'commit' | 'rollback'; value: FastPathResponse }> => {
     const { operation, id, before, after, response } = await work(tx);
     const plan = ifPlanHeader(ctx.request);
     if (!dryRun && plan === null) return { end: 'commit', value: response };
@@ -132,7 +134,47 @@ function runForeign(
     const { fingerprint } = JSON.parse(String(preview.body)).plan;
     if (fingerprint !== plan) throw fail('plan_stale');
     return { end: 'commit', value: response };
-  });
+  };
+  const execute = () =>
+    writeDb.transaction(change).catch((error: unknown) => {
+      throw refusedError(error, ctx) ?? error;
+    });
+  return isPreviewed(ctx, { dryRun }) ? limitConflicts(ctx, execute) : execute();
+}
+
+/** What the data source does not accept. Its texts and names may be of what the caller does not see. */
+const refusals: Readonly<Record<string, { code: string; detail: string }>> = {
+  23503: { code: 'reference_violation', detail: 'refers to a row that does not exist' },
+  23514: { code: 'check_violation', detail: 'does not meet a check of the data source' },
+  44000: { code: 'check_violation', detail: 'does not meet the condition of the view' },
+  '428C9': { code: 'read_only', detail: 'has a value for a column that the data source sets' },
+  P0001: { code: 'refused', detail: 'is refused by a trigger of the data source' },
+};
+
+function refusedError(error: unknown, { table: { catalogue } }: RowsCtx): Failure | null {
+  const state = sqlState(error) ?? '';
+  if (['42501', '55000', '25006'].includes(state))
+    return fail('connector_read_only', { detail: loginDetail }, { cause: error });
+  if (state === '23P01') {
+    const detail = 'A row that this one cannot exist beside is there already.';
+    const errors = [{ code: 'unique_violation', detail: 'excludes this row' }];
+    return fail('unique_violation', { detail, errors }, { cause: error });
+  }
+  if (state === '23001' || (state === '23503' && isOfReferrer(error, catalogue.table)))
+    return fail('row_in_use', {}, { cause: error });
+  const item = refusals[state];
+  return item
+    ? fail('validation_failed', { detail: `The row ${item.detail}.`, errors: [item] }, { cause: error })
+    : null;
+}
+
+const loginDetail =
+  'The data source does not allow this change to the login of the connector. An admin can give the login the right to make it.';
+
+/** PostgreSQL names the table with the reference; where it refers to itself, only the text says which row is meant. */
+function isOfReferrer(error: unknown, written: string): boolean {
+  if (!(error instanceof Error) || !('table' in error) || typeof error.table !== 'string') return false;
+  return error.table !== written || error.message.startsWith('update or delete');
 }
 
 async function changeForeignRow(

@@ -1,8 +1,9 @@
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
+import type { StatementKind } from '../../drivers/row-database/row-pool.ts';
 import type { ForeignSource } from '../tables/catalogue.ts';
 import { type EqualityTest, equals } from '../tables/conditions.ts';
-import { parseText } from '../tables/values.ts';
+import { parseColumnText, parseText } from '../tables/values.ts';
 import { emptyResponse, jsonResponse, type RowsCtx } from './context.ts';
 import { JsonRows, readValues } from './formats.ts';
 import { recordRelated } from './governed-read.ts';
@@ -10,6 +11,7 @@ import { type ParsedQuery, parseQuery, unknownParameterError } from './parse-que
 import { planSelect } from './plan.ts';
 import { planRelated } from './plan-related.ts';
 import { relatedRowSql } from './related-sql.ts';
+import { withColumnName } from './row-errors.ts';
 import { canRelate, type Output, type RowTable } from './row-table.ts';
 import { oneSql, rowByKeySql, type Statement } from './sql.ts';
 
@@ -56,7 +58,7 @@ function whereForeignKey(table: RowTable, { keys }: ForeignSource, id: string): 
   const parts = keys.length === 1 ? [id] : id.split(',').map(decodeKeyPart);
   if (keys.length === 0 || parts.length !== keys.length) throw fail('not_found');
   return keys.map((key, at) => {
-    const value = parseText(key.type, parts[at] ?? '');
+    const value = parseColumnText(key, parts[at] ?? '');
     // A masked or hidden key does not say which row is meant.
     if (!value.ok || table.byName.get(key.name) !== key) throw fail('not_found');
     return equals(key, value.value);
@@ -83,16 +85,20 @@ export async function queryRow(
   restCount: number,
 ): Promise<ReturnedRow | null> {
   let returned: ReturnedRow | null = null;
-  await run(text, values, (bytes, start) => {
-    const row = new JsonRows(1024);
-    const end = row.row(output.shape, bytes, start);
-    returned = { json: row.written(), rest: readValues(bytes, end, restCount) };
-  });
+  try {
+    await run(text, values, (bytes, start) => {
+      const row = new JsonRows(1024);
+      const end = row.row(output.shape, bytes, start);
+      returned = { json: row.written(), rest: readValues(bytes, end, restCount) };
+    });
+  } catch (error) {
+    throw withColumnName(error, output);
+  }
   return returned;
 }
 
-export function queryIn({ rowDb }: RowsCtx, queue: 'point' | 'write'): RunQuery {
-  return (text, values, onRow) => rowDb.run(queue, text, values, () => onRow);
+export function queryIn({ rowDb }: RowsCtx, kind: Exclude<StatementKind, 'read'>): RunQuery {
+  return (text, values, onRow) => rowDb.run(kind, text, values, () => onRow);
 }
 
 export function parseReturnedRow(row: ReturnedRow | null): Record<string, unknown> {

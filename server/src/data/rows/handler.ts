@@ -2,11 +2,11 @@ import { batchBytesMax, rowBytesMax } from '@svc/contract/rows.ts';
 import type { AccessLog } from '../../access/log/access-log.ts';
 import type { Caller } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { Failure, fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathHandler, FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
-import { type CallerLimit, createCallCounter } from '../../http/rate-limit.ts';
+import { type CallerLimit, type CountExchange, createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import type { ChangeAction } from './access.ts';
@@ -38,7 +38,7 @@ import { listHistory, listTrash, restoreRows } from './past-rows.ts';
 import { isPeoplePath, type PeopleCall } from './people.ts';
 import type { Cursors } from './plan.ts';
 import { createRequestBody, hasSeveralObjects, type ReceivedBody } from './request-body.ts';
-import { isTableOutdated, rowError, withoutHiddenReferrer } from './row-errors.ts';
+import { isTableOutdated, rowError, withSeenNames } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
 import { planUpsert } from './upsert-rows.ts';
@@ -57,6 +57,8 @@ export interface RowsDeps {
   feeds: FeedDeps;
   now: () => Date;
   callerLimit?: CallerLimit;
+  /** With the other workers. */
+  countExchange?: CountExchange | undefined;
 }
 
 export const rowsPrefix = '/data/';
@@ -69,7 +71,8 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
   const batchLimit = createBatchLimit(deps.rowDb);
   const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax });
   const exportLimit = createExportLimit();
-  const previewConflicts = createCallCounter(deps.now);
+  const exchange = deps.countExchange;
+  const previewConflicts = createCallCounter(deps.now, exchange && { exchange, name: 'conflicts' });
 
   return {
     prefix: rowsPrefix,
@@ -238,9 +241,9 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           for (const each of [path, ...opened]) deps.tableAccess.invalidate(caller, each);
           continue;
         }
-        const failure = rowError(error, access.table);
+        const failure = error instanceof Failure ? error : rowError(error, access.table);
         if (failure)
-          throw await withoutHiddenReferrer(failure, access.table, (table) =>
+          throw await withSeenNames(failure, access.table, (table) =>
             openVisible(caller, { ...path, table }),
           );
         if (access.rowDb && isForeignTableOutdated(error)) throw outdatedSchemaError(error);
@@ -278,8 +281,18 @@ function authorizeCall(access: TableAccess, method: string, path: RowsPath): voi
   requireMethod(method, path);
   // Whoever may write the column may upload a file for it.
   if (path.rest.kind === 'files') return;
-  requireAction(access, method === 'GET' || method === 'HEAD' ? 'read' : changeMethods[method]);
+  requireAction(
+    access,
+    isUndo(access, path) ? 'update' : method === 'GET' || method === 'HEAD' ? 'read' : changeMethods[method],
+  );
 }
+
+/** A request that only updated rows is undone without the right to insert any. */
+const isUndo = ({ access }: TableAccess, { rest }: RowsPath) =>
+  rest.kind === 'restore' &&
+  rest.id === null &&
+  !access.actions.has('insert') &&
+  access.actions.has('update');
 
 function requireMethod(method: string, { rest, schema }: RowsPath): void {
   // Rows of a connector are changed one by one.

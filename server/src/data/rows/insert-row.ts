@@ -50,7 +50,7 @@ export async function insertRow(
   const isSingleStatement =
     !options.dryRun && options.key === null && !hasCause(ctx.table) && ifPlanHeader(ctx.request) === null;
   if (isSingleStatement) {
-    const row = await storeRow(ctx, insert, queryIn(ctx, 'write'), isMinimal ? createOutput([]) : undefined);
+    const row = await storeRow(ctx, insert, queryIn(ctx, 'insert'), isMinimal ? createOutput([]) : undefined);
     if (insert.number !== null) await ctx.rowDb.run('write', advanceSequenceSql(ctx.table), [insert.number]);
     return insertResponse(ctx, row, isMinimal);
   }

@@ -15,8 +15,10 @@ import {
 import { recordRelated } from './governed-read.ts';
 import { type ParsedQuery, parseQuery } from './parse-query.ts';
 import { type AfterKey, type ListPlan, planDistinct, planList, planSelect, planWhere } from './plan.ts';
-import { planRelated } from './plan-related.ts';
+import { planRelated, type RelatedPlan } from './plan-related.ts';
 import { relatedListSql } from './related-sql.ts';
+import { reopen } from './relations.ts';
+import { withColumnName } from './row-errors.ts';
 import { canRelate, createOutput, hasColumnIn, isWhole, type RowTable, requireColumn } from './row-table.ts';
 import { shownIn } from './search.ts';
 import { rankedNote, searchedTable, searchSql } from './search-sql.ts';
@@ -50,12 +52,17 @@ export async function readPage(
       found = Number(readValues(bytes, end, plan.sort.length + 1).at(-1));
     if (rows === plan.perPage) lastKeys = readValues(bytes, end, plan.sort.length);
   };
-  await ctx.rowDb.run('read', text, values, () => {
+  const start = () => {
     rows = 0;
     page.end = 0;
     page.text(isJson ? '{"data":[' : csvHeader(plan.output));
     return addRow;
-  });
+  };
+  try {
+    await ctx.rowDb.run('read', text, values, start);
+  } catch (error) {
+    throw withColumnName(error, plan.output);
+  }
   return {
     page,
     plan,
@@ -91,16 +98,52 @@ function nextLink(path: string, search: string, cursor: string): string {
 
 const nothing = createOutput([]);
 
-export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
+interface PlannedList {
+  query: ParsedQuery;
+  plan: ListPlan;
+  related: RelatedPlan | null;
+  statement: Statement;
+}
+
+async function planPage(ctx: RowsCtx): Promise<PlannedList> {
   const query = parseQuery(ctx.search, 'list', hasColumnIn(ctx.table), canRelate(ctx.table));
   refuseSearchOfRelated(query);
-  const related = query.isRelated ? await planRelated(ctx, query, ctx.cursors.read) : null;
-  const plan =
-    related ??
-    planList(await searchedTable(ctx, ctx.table, query, { isPage: true }), query, (token, sort) =>
-      ctx.cursors.read(ctx.table, token, sort),
-    );
-  const page = await readPage(ctx, plan, related ? relatedListSql(related) : pageSql(plan), format);
+  if (query.isRelated) {
+    const related = await planRelated(ctx, query, ctx.cursors.read);
+    return { query, plan: related, related, statement: relatedListSql(related) };
+  }
+  const table = await searchedTable(ctx, ctx.table, query, { isPage: true });
+  const plan = planList(table, query, (token, sort) => ctx.cursors.read(ctx.table, token, sort));
+  return { query, plan, related: null, statement: pageSql(plan) };
+}
+
+/** Apps ask for the same first pages again and again. */
+const known = new Map<string, PlannedList & { table: RowTable }>();
+const knownMax = 1_000;
+const knownCharsMax = 1_000;
+
+/** A new decision about access makes a new table. */
+async function knownPage(ctx: RowsCtx): Promise<PlannedList> {
+  const { table } = ctx;
+  const key = `${ctx.caller.credentialId} ${table.catalogue.id} ${ctx.search}`;
+  const found = known.get(key);
+  if (found?.table === table) {
+    const opened = found.related && (await reopen(ctx, found.related));
+    if (!found.related) return found;
+    if (opened) return { ...found, related: { ...found.related, opened } };
+  }
+  const planned = await planPage(ctx);
+  const { query } = planned;
+  // A cursor expires, and words are searched for in forms that are looked up.
+  if (query.cursor !== null || query.search !== null || key.length > knownCharsMax) return planned;
+  if (known.size >= knownMax) known.clear();
+  known.set(key, { ...planned, table });
+  return planned;
+}
+
+export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
+  const { query, plan, related, statement } = await knownPage(ctx);
+  const page = await readPage(ctx, plan, statement, format);
   if (page.found > rankedMatchesMax) query.notes.push(rankedNote);
   if (page.rows === 0 && plan.after) await requireCursorRow(ctx, plan.after);
   const { table, output } = plan;

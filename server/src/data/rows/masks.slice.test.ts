@@ -30,6 +30,13 @@ test.each<[Mask['kind'], Mask['args'], ColumnType, string, string | null]>([
   ['constant', { value: '["x"]' }, 'text[]', '{a,b}', '{x}'],
   ['constant', { value: '[]' }, 'int[]', '{1}', '{}'],
   ['null', {}, 'text[]', '{a}', null],
+  ['round', { to: 100 }, 'float', '149', '100'],
+  ['round', { to: 1e-10 }, 'float', '1e299', null],
+  ['round', { to: 1e9 }, 'float', '-5e-324', '0'],
+  ['email', {}, 'text', 'ada@example.com', 'a•••@example.com'],
+  ['email', {}, 'text', '@ada@social.example', '@xxx@xxxxxx.xxxxxxx'],
+  ['email', {}, 'text', 'ada@example.com, pin 1234', 'xxx@xxxxxxx.xxx, xxx 0000'],
+  ['email', {}, 'text', 'Ada', 'xxx'],
 ])('the mask %s %j of %s', async (kind, args, type, value, expected) => {
   const mask = { kind, args };
   expect(maskProblem(mask, type)).toBeNull();

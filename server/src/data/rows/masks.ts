@@ -10,18 +10,19 @@ export interface Mask {
   args: Readonly<Record<string, unknown>>;
 }
 
-/** From the most permissive to the strictest; equally strict ones are next to each other. */
-const byStrictness: readonly Mask['kind'][][] = [
-  ['round', 'truncate'],
-  ['partial', 'email'],
-  ['hash'],
-  ['redact'],
-  ['constant'],
-  ['null'],
-];
+/** A higher one is stricter. */
+const strictness: Readonly<Record<Mask['kind'], number>> = {
+  round: 0,
+  truncate: 0,
+  partial: 1,
+  email: 1,
+  hash: 2,
+  redact: 3,
+  constant: 4,
+  null: 5,
+};
 
-const rank = (mask: Mask | null) =>
-  mask === null ? -1 : byStrictness.findIndex((kinds) => kinds.includes(mask.kind));
+const rank = (mask: Mask | null) => (mask === null ? -1 : strictness[mask.kind]);
 
 /** A name and the end of its address; more than a mask of characters usually shows. */
 const emailCharsShown = 12;
@@ -122,6 +123,9 @@ export interface MaskContext {
 
 const bullets = "'•••'";
 
+/** Other texts, such as a name and an address, are redacted: they would be shown from the @ on. */
+export const addressPattern = '^[^@[:space:]]+@[^@[:space:]]+$';
+
 /** Text in which letters are x and digits 0; every character beyond ASCII counts as a letter. */
 const redacted = (value: string) =>
   `regexp_replace(regexp_replace(${value}, '[0-9]', '0', 'g'), '[^\\u0001-@\\[-\`{-~]|[A-Za-z]', 'x', 'g')`;
@@ -148,11 +152,13 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
     }
     case 'email':
       return (
-        `case when ${value} like '_%@%' then left(${value}, 1) || ${bullets} || ` +
+        `case when ${value} ~ '${addressPattern}' then left(${value}, 1) || ${bullets} || ` +
         `substring(${value} from position('@' in ${value})) else ${redacted(value)} end`
       );
     case 'round':
-      return roundSql(value, type, bind(String(args.to), type === 'float' ? 'float8' : 'numeric'));
+      return type === 'float'
+        ? roundFloatSql(value, args, (text) => bind(text, 'float8'))
+        : roundSql(value, type, bind(String(args.to), 'numeric'));
     case 'truncate': {
       const unit = truncateUnitOf(args);
       return `date_trunc('${unit}', ${value})${type === 'date' ? '::date' : ''}`;
@@ -160,11 +166,23 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
   }
 }
 
+/**
+ * A quotient that is too large has no rounded value: it becomes null. One that is too small would be an error too. The limits
+ * are literals, which an exact number of a connector is compared with as it is.
+ */
+export function roundFloatSql(value: string, { to }: Mask['args'], bind: (text: string) => string): string {
+  const [half, limit] = [Number(to) / 2, Math.min(Number(to), 1) * 1e307];
+  const step = bind(String(to));
+  return (
+    `case when abs(${value}) < ${half} then ${step} * 0` +
+    ` when abs(${value}) < ${limit} then round(${value} / ${step}) * ${step} end`
+  );
+}
+
 /** Values near the end of the range have no rounded value: they become null, never an error. */
 function roundSql(value: string, type: ColumnType, to: string): string {
   const decimal = decimalDigits(type);
   if (decimal) return `round(round(${value} / ${to}) * ${to}, ${decimal.scale})`;
-  if (type === 'float') return `case when abs(${value}) < 1e300 then round(${value} / ${to}) * ${to} end`;
   const rounded = `round(${value} / ${to}) * ${to}`;
   return `case when abs(${rounded}) < 9223372036854775807 then (${rounded})::int8 end`;
 }

@@ -3,6 +3,7 @@ import {
   decodeParameter,
   FilterError,
   parseCondition,
+  parseTest,
   type Tally,
 } from '@svc/contract/filter.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
@@ -109,7 +110,7 @@ function parsePair(state: ParseState, pair: string): void {
     return;
   }
   const hasConditions = filteredUses.includes(state.use);
-  const condition = hasConditions ? parseCondition(name, value, state.tally) : null;
+  const condition = hasConditions ? parseFilter(state, name, value) : null;
   if (condition) {
     state.query.where.push(condition);
     if (state.canRelate && isRelatedCondition(condition)) state.query.isRelated = true;
@@ -120,6 +121,11 @@ function parsePair(state: ParseState, pair: string): void {
   if (state.query.related.push(related) > conditionsMax)
     throw validationError(name, `a query has at most ${conditionsMax} conditions`, 'too_many');
   state.query.isRelated = true;
+}
+
+/** Columns of connectors have names of any form. */
+function parseFilter({ hasColumn, tally }: ParseState, name: string, value: string): Condition | null {
+  return parseCondition(name, value, tally) ?? (hasColumn(name) ? parseTest(name, value, tally) : null);
 }
 
 function isRelatedCondition(condition: Condition): boolean {

@@ -30,7 +30,7 @@ export function parseRowObject(
       return;
     }
     const { at, type, checks } = position;
-    const parsed = parseJson(type, text.slice(rawStart, rawEnd));
+    const parsed = parseJson(position, text.slice(rawStart, rawEnd));
     const result = isFileType(type) ? withFile(table, at, parsed) : parsed;
     const broken =
       result.ok && checks && result.value !== null ? brokenCheck(type, checks, result.value) : null;

@@ -1,6 +1,8 @@
+import { describeColumnType } from '@svc/contract/columns.ts';
 import { historyPerPageMax } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
-import { fail, validationError } from '../../core/problem.ts';
+import { sqlState } from '../../core/db.ts';
+import { type Failure, fail, validationError } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
@@ -9,6 +11,7 @@ import { loggedId } from '../tables/change-log.ts';
 import { isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { parseText } from '../tables/values.ts';
 import { changeable } from './access.ts';
+import { showsIds } from './change-rows.ts';
 import { bindAs, conditionSql, newRow, type RowRefs, type Values, valuesFor } from './condition-sql.ts';
 import { jsonResponse, parseIdempotencyKey, type RowsCtx } from './context.ts';
 import { judgedSql, logFrom, loggedRow } from './feed-changes.ts';
@@ -141,16 +144,16 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
     const found = await findLogged(ctx, tx, wanted);
     if (found.length === 0) throw fail('not_found');
     const deleted = found.filter(({ isDeleted }) => isDeleted);
-    const inserted = await insertLogged(
-      ctx,
-      tx,
-      deleted.map(({ seq }) => seq),
-    );
-    const updated = await updateLogged(
-      ctx,
-      tx,
-      found.filter((each) => !each.isDeleted),
-    );
+    const restore = async () => {
+      const inserted: string[] = [];
+      for (const [numbered, rows] of Map.groupBy(deleted, (row) => row.numbered))
+        inserted.push(...(await insertLogged(ctx, tx, rows, numbered.split(' '))));
+      const others = found.filter((each) => !each.isDeleted);
+      return { inserted, updated: await updateLogged(ctx, tx, others) };
+    };
+    const { inserted, updated } = await restore().catch((error: unknown) => {
+      throw missingValueError(error, ctx) ?? error;
+    });
     if (inserted.length < deleted.length) throw refusedRow();
     if (inserted.length + updated.length < found.length)
       throw fail('restore_conflict', {
@@ -158,25 +161,36 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
       });
     const { type } = ctx.table.catalogue.idColumn;
     const ids = found.map(({ rowId }) => idJson(type, rowId));
-    if (mode === 'execute') return jsonResponse(200, JSON.stringify({ restored: ids.length, ids }));
+    const isNamed = showsIds(ctx);
+    if (mode === 'execute')
+      return jsonResponse(200, JSON.stringify({ restored: ids.length, ...(isNamed && { ids }) }));
     const name = `${ctx.app.slug}/${ctx.table.catalogue.name}`;
     const summary = {
       inserted: inserted.length,
       updated: updated.length,
       digest: sha256(ids.join()).slice(0, 16),
     };
-    const changes = found.slice(0, shownMax).map(({ rowId, isDeleted }) => ({
-      action: operation.id,
-      target: { kind: `row ${rowId}`, id: rowId, name },
-      before: isDeleted ? null : {},
-      after: { restored: true },
-    }));
+    const changes = found.slice(0, shownMax).map(({ rowId, isDeleted }, at) => {
+      const id = isNamed ? rowId : String(at + 1);
+      const target = { kind: `row ${id}`, id, name };
+      return { action: operation.id, target, before: isDeleted ? null : {}, after: { restored: true } };
+    });
     const target = { kind: 'table', id: ctx.table.catalogue.name, name };
     return planResponse(operation, [
       { action: operation.id, target, before: {}, after: summary },
       ...changes,
     ]);
   });
+}
+
+/** Null of a column that is not known here yet: with the table as it is now, there may be a value. */
+function missingValueError(error: unknown, { table }: RowsCtx): Failure | null {
+  if (sqlState(error) !== '23502' || !(error instanceof Error) || !('column' in error)) return null;
+  const column = table.catalogue.columns.find(({ physical }) => physical === error.column);
+  if (!column || column.nullable) return null;
+  const name = table.positions.has(column.name) ? `the column ${column.name}` : 'a column';
+  const detail = `The rows have no value for ${name}, which must have one by now. Nothing was restored.`;
+  return fail('restore_conflict', { detail }, { cause: error });
 }
 
 /** Clients choose ids of requests: one person's never stands for the changes of another one. */
@@ -213,6 +227,10 @@ interface Logged {
   lastSeq: string;
   rowId: string;
   isDeleted: boolean;
+  /** The columns that the request has changed, by their names in the database. */
+  changed: readonly string[];
+  /** The columns whose number the row has: PostgreSQL assigns those of columns that the table has got since. */
+  numbered: string;
 }
 
 /** One for each row, as it was before the request, and only rows that the caller saw then. */
@@ -234,61 +252,118 @@ async function findLogged(ctx: RowsCtx, tx: Transaction, wanted: Wanted): Promis
     `select ${rowId} as id, min(seq) as seq, max(seq) as last, min(cause) as first_cause, max(cause) as last_cause from ${logFrom(table)} log` +
     ` where at > now() - make_interval(days => ${days}) and ${which} group by 1`;
   const plan = { table, where: [], output: table.all };
+  const changed = `select string_agg(o.key, ' ') from jsonb_each(l.old::jsonb) o where o.value is distinct from k.new::jsonb -> o.key`;
+  const numbers = table.catalogue.columns
+    .filter(({ type }) => type === 'autonumber')
+    .map(({ physical }) => `case when l.old -> '${physical}' is not null then '${physical}' end`);
+  const numbered = `concat_ws(${["' '", 'null', ...numbers].join(', ')})`;
   const text =
-    `select l.seq::text, e.last::text, e.id, (k.new is null)::text, e.first_cause, e.last_cause from (${entries}) e` +
+    `select l.seq::text, e.last::text, e.id, (k.new is null)::text, (${changed}), ${numbered}, e.first_cause, e.last_cause from (${entries}) e` +
     ` join ${logFrom(table)} l on l.seq = e.seq and l.old is not null join ${logFrom(table)} k on k.seq = e.last` +
     ` join lateral (${judgedSql(plan, 'old', values)}) o on true order by e.id`;
   const { rows } = await tx.query(text, values);
-  if ('requestId' in wanted && new Set(rows.flatMap((row) => row.slice(4))).size > 1)
+  if ('requestId' in wanted && new Set(rows.flatMap((row) => row.slice(6))).size > 1)
     throw fail('restore_conflict', {
       detail: 'Several people have used this request id. Say whose request is meant: `by`.',
     });
-  return rows.map(([seq, lastSeq, rowId, isDeleted]) => ({
+  return rows.map(([seq, lastSeq, rowId, isDeleted, changed, numbered]) => ({
     seq: seq ?? '',
     lastSeq: lastSeq ?? '',
     rowId: rowId ?? '',
     isDeleted: isDeleted === 'true',
+    changed: changed?.split(' ') ?? [],
+    numbered: numbered ?? '',
   }));
 }
 
-function insertLogged(ctx: RowsCtx, tx: Transaction, seqs: readonly string[]): Promise<string[]> {
+function insertLogged(
+  ctx: RowsCtx,
+  tx: Transaction,
+  logged: readonly Logged[],
+  numbered: readonly string[],
+): Promise<string[]> {
   const { table, access } = ctx;
   const values = valuesFor(table);
-  const names = table.catalogue.columns.map(({ physical }) => ident(physical));
-  const list = bindAs(values, `{${seqs.join()}}`, 'int8[]');
+  const { columns } = table.catalogue;
+  const names = columns
+    .filter(({ physical, type }) => type !== 'autonumber' || numbered.includes(physical))
+    .map(({ physical }) => ident(physical));
+  const given = columns.map((column) => {
+    const name = ident(column.physical);
+    const value = valueOfNewColumn(column, values);
+    return value === null ? `r.${name}` : `${ifLogged(column, `r.${name}`, value)} as ${name}`;
+  });
+  const list = bindAs(values, `{${logged.map(({ seq }) => seq).join()}}`, 'int8[]');
   const check = checkSql(changeable(access, 'insert'), values, newRow(columnRef));
   const text =
     `insert into ${table.from} (${[...names, versionColumn].join(', ')}) overriding system value` +
     ` select ${names.map((name) => `t.${name}`).join(', ')}, t.${versionColumn} + 1 from ${logFrom(table)} l` +
-    ` cross join lateral ${loggedRow(table, 'l.old')} t where l.seq = any(${list})${check}` +
+    ` cross join lateral (select ${given.join(', ')}, r.${versionColumn} from ${loggedRow(table, 'l.old')} r) t where l.seq = any(${list})${check}` +
     ` returning ${ident(table.catalogue.idColumn.physical)}::text`;
-  return seqs.length === 0 ? Promise.resolve([]) : queryIds(tx, text, values);
+  return queryIds(tx, text, values);
 }
 
-/** A row that has changed since the request stays as it is. */
-function updateLogged(ctx: RowsCtx, tx: Transaction, logged: readonly Logged[]): Promise<string[]> {
+/** `absent` is for a column that the table has got since. */
+const ifLogged = ({ physical }: CatalogueColumn, value: string, absent: string) =>
+  `case when l.old -> '${physical}' is null then ${absent} else ${value} end`;
+
+/** Null if the column may have none: what it has in rows of before. */
+function valueOfNewColumn(column: CatalogueColumn, values: Values): string | null {
+  const { type, default: rule } = column;
+  switch (rule?.kind) {
+    case 'literal':
+      return bindAs(values, rule.text, describeColumnType(type).sql);
+    case 'now':
+      return 'now()';
+    case 'random_uuid':
+      return 'gen_random_uuid()';
+    default:
+      return null;
+  }
+}
+
+/** The rows that are as the request left them: if some are not, nothing is restored. */
+async function updateLogged(ctx: RowsCtx, tx: Transaction, logged: readonly Logged[]): Promise<string[]> {
   const { table, access } = ctx;
-  if (logged.length === 0) return Promise.resolve([]);
+  if (logged.length === 0) return [];
   const values = valuesFor(table);
   const { idColumn, columns } = table.catalogue;
   const written = columns.filter(({ role, type }) => role !== 'id' && type !== 'autonumber');
-  const sets = written.map(({ physical }) => `${ident(physical)} = r.${ident(physical)}`);
-  const plain = written.filter(({ role }) => role === 'plain').map(({ name }) => name);
-  const allowed = changeable(access, 'update', plain);
-  const restored = ({ physical }: typeof idColumn) => `r.${ident(physical)}`;
+  const restored = (column: CatalogueColumn) => {
+    const value = `r.${ident(column.physical)}`;
+    return column === idColumn ? value : ifLogged(column, value, columnRef(column));
+  };
+  const sets = written.map((column) => `${ident(column.physical)} = ${restored(column)}`);
+  const changed = new Set(logged.flatMap((row) => row.changed));
+  const plain = written.filter(({ role, physical }) => role === 'plain' && changed.has(physical));
+  const allowed = changeable(
+    access,
+    'update',
+    plain.map(({ name }) => name),
+  );
   const [first, last] = [
     bindAs(values, `{${logged.map(({ seq }) => seq).join()}}`, 'int8[]'),
     bindAs(values, `{${logged.map(({ lastSeq }) => lastSeq).join()}}`, 'int8[]'),
   ];
+  const source =
+    `unnest(${first}, ${last}) as e(seq, last) join ${logFrom(table)} l on l.seq = e.seq` +
+    ` join ${logFrom(table)} k on k.seq = e.last cross join lateral ${loggedRow(table, 'l.old')} r`;
+  // Columns that were added or dropped since are no change of the row.
+  const other = `select from jsonb_each(to_jsonb(t)) now where k.new::jsonb ? now.key and k.new::jsonb -> now.key is distinct from now.value`;
+  const where = ` where ${columnRef(idColumn)} = ${restored(idColumn)} and not exists (${other})`;
+  if (!isAlways(allowed)) {
+    const select = `select ${columnRef(idColumn)}::text from ${table.from} t cross join ${source}${where}`;
+    const unchanged = await queryIds(tx, select, values);
+    if (unchanged.length < logged.length) return unchanged;
+  }
   const text =
-    `update ${table.from} as t set ${sets.join(', ')}, ${versionColumn} = t.${versionColumn} + 1` +
-    ` from unnest(${first}, ${last}) as e(seq, last) join ${logFrom(table)} l on l.seq = e.seq` +
-    ` join ${logFrom(table)} k on k.seq = e.last cross join lateral ${loggedRow(table, 'l.old')} r` +
-    ` where ${columnRef(idColumn)} = ${restored(idColumn)} and to_jsonb(t) = k.new::jsonb` +
+    `update ${table.from} as t set ${sets.join(', ')}, ${versionColumn} = t.${versionColumn} + 1 from ${source}${where}` +
     checkSql(allowed, values, { column: columnRef, old: columnRef, new: restored }) +
     checkSql(allowed, values, { column: restored, old: columnRef, new: restored }) +
     ` returning ${columnRef(idColumn)}::text`;
-  return queryIds(tx, text, values);
+  const updated = await queryIds(tx, text, values);
+  if (updated.length < logged.length && !isAlways(allowed)) throw refusedRow();
+  return updated;
 }
 
 const checkSql = (condition: PlannedCondition, values: Values, refs: RowRefs) =>

@@ -124,9 +124,9 @@ export async function knownFrame(
 }
 
 /** A new decision about access makes a new table. Records of reads belong to one request. */
-async function reopen(
+export async function reopen(
   { openRelated }: Pick<RowsCtx, 'openRelated'>,
-  frame: RelatedFrame,
+  frame: Pick<RelatedFrame, 'opened'>,
 ): Promise<Map<string, RelatedTable | null> | null> {
   const opened = new Map<string, RelatedTable | null>();
   for (const [tableId, before] of frame.opened) {

@@ -1,11 +1,14 @@
 import { checkNames, checkText } from '@svc/contract/column-checks.ts';
 import { describeColumnType } from '@svc/contract/columns.ts';
+import type { ProblemItem } from '@svc/contract/problem.ts';
 import { sqlState } from '../../core/db.ts';
 import { type Failure, fail } from '../../core/problem.ts';
+import { RowTooLarge } from '../../drivers/row-database/messages.ts';
 import { physicalTableName } from '../tables/catalogue.ts';
-import type { RowTable } from './row-table.ts';
+import type { Output, RowTable } from './row-table.ts';
 
 export function rowError(cause: unknown, table: RowTable, line?: number): Failure | null {
+  if (cause instanceof RowTooLarge) return largeRowError(cause, null);
   const code = errorCode(cause);
   if (code === null) return null;
   if (code === '23505') {
@@ -34,8 +37,31 @@ export function rowError(cause: unknown, table: RowTable, line?: number): Failur
   return null;
 }
 
+/** For statements whose columns are those of the output, then others that the caller did not select. */
+export function withColumnName(error: unknown, { columns }: Output): unknown {
+  return error instanceof RowTooLarge
+    ? largeRowError(error, columns[error.value.at]?.column.name ?? null)
+    : error;
+}
+
+function largeRowError(cause: RowTooLarge, column: string | null): Failure {
+  const { value, rowBytesMax } = cause;
+  const of = column === null || column === '' ? 'A value' : `The column ${column}`;
+  return fail(
+    'payload_too_large',
+    {
+      detail: `A row is too large to be read: it may have at most ${rowBytesMax} bytes. ${of} has ${value.bytes}. Select other columns.`,
+      ...(column && {
+        errors: [{ column, code: 'payload_too_large', detail: `has ${value.bytes} bytes` }],
+      }),
+    },
+    { cause },
+  );
+}
+
 /** A check that this server did not know of when it checked the row. */
-function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
+function checkError(cause: unknown, table: RowTable, line?: number): Failure | null {
+  const { catalogue } = table;
   const constraint = errorName(cause, 'constraint');
   const [, number, name] = /^k(\d+)_([a-z_]+)$/.exec(constraint) ?? [];
   const column = catalogue.columns.find(({ physical }) => physical === `c${number}`);
@@ -47,19 +73,35 @@ function checkError(cause: unknown, { catalogue }: RowTable, line?: number): Fai
     : name === 'enum' && !invalid.ok
       ? invalid.detail
       : `does not meet the check ${name}`;
-  const errors = [{ line, column: column.name, code: 'check_violation', detail }];
-  return fail('validation_failed', { detail: `${column.name} ${detail}`, errors }, { cause });
+  return columnError(cause, table, { line, column: column.name, code: 'check_violation', detail });
+}
+
+/** Without the name of a column that the caller does not know, and what its check or type is. */
+function columnError(
+  cause: unknown,
+  { positions }: RowTable,
+  item: ProblemItem & { column: string },
+): Failure {
+  if (positions.has(item.column))
+    return fail('validation_failed', { detail: `${item.column} ${item.detail}`, errors: [item] }, { cause });
+  const { line, code } = item;
+  const detail = 'has a value that the table does not accept';
+  return fail(
+    'validation_failed',
+    { detail: `The row ${detail}.`, errors: [{ line, code, detail }] },
+    { cause },
+  );
 }
 
 /** A row that refers to none, or one that others refer to. */
-function referenceError(cause: unknown, { catalogue }: RowTable, line?: number): Failure | null {
+function referenceError(cause: unknown, table: RowTable, line?: number): Failure | null {
+  const { catalogue } = table;
   const [constraint, physical] = [errorName(cause, 'constraint'), errorName(cause, 'table')];
   const isWritten = cause instanceof Error && cause.message.startsWith('insert or update');
   const column = catalogue.columns.find((each) => each.physical === constraint.replace(/^f/, 'c'));
   if (physical === catalogue.table && isWritten && column?.ref) {
-    const detail = `refers to a row of ${column.ref.table} that does not exist`;
-    const errors = [{ line, column: column.name, code: 'reference_violation', detail }];
-    return fail('validation_failed', { detail: `${column.name} ${detail}`, errors }, { cause });
+    const detail = 'refers to a row that does not exist';
+    return columnError(cause, table, { line, column: column.name, code: 'reference_violation', detail });
   }
   const referrer = catalogue.referencedBy?.find(
     (each) => each.physical === constraint && physicalTableName(each.tableId) === physical,
@@ -72,11 +114,34 @@ function referenceError(cause: unknown, { catalogue }: RowTable, line?: number):
   return fail('row_in_use', { detail, errors }, { cause });
 }
 
-/** Without the names of a table or column that the caller does not see. */
-export async function withoutHiddenReferrer(
+type OpenTable = (tableId: string) => Promise<{ table: RowTable } | null>;
+
+/** With the names of tables and columns at the other end of a reference that the caller sees, and no others. */
+export async function withSeenNames(failure: Failure, table: RowTable, open: OpenTable): Promise<Failure> {
+  const [item] = failure.errors ?? [];
+  return item?.code === 'reference_violation'
+    ? withTarget(failure, table, item, open)
+    : withoutHiddenReferrer(failure, table, open);
+}
+
+async function withTarget(
   failure: Failure,
   { catalogue }: RowTable,
-  open: (tableId: string) => Promise<{ table: RowTable } | null>,
+  item: ProblemItem,
+  open: OpenTable,
+): Promise<Failure> {
+  const ref = catalogue.columns.find(({ name }) => name === item.column)?.ref;
+  const target = ref && (await open(ref.tableId));
+  if (!target) return failure;
+  const detail = `refers to a row of ${target.table.catalogue.name} that does not exist`;
+  const errors = [{ ...item, detail }];
+  return fail(failure.code, { detail: `${item.column} ${detail}`, errors }, { cause: failure.cause });
+}
+
+async function withoutHiddenReferrer(
+  failure: Failure,
+  { catalogue }: RowTable,
+  open: OpenTable,
 ): Promise<Failure> {
   const field = failure.code === 'row_in_use' ? failure.errors?.[0]?.field : undefined;
   if (field === undefined) return failure;
@@ -96,11 +161,14 @@ export function isTableOutdated(error: unknown): boolean {
   );
 }
 
-function conflictColumns(error: unknown, table: RowTable): string[] {
+/** None if the caller does not know one of them. */
+function conflictColumns(error: unknown, { catalogue, positions }: RowTable): string[] {
   const constraint = errorName(error, 'constraint');
-  const index = table.catalogue.unique.find(({ physical }) => physical === constraint);
-  if (index) return index.columns.map(({ name }) => name);
-  return constraint.startsWith('i_') ? [] : [table.catalogue.idColumn.name];
+  const index = catalogue.unique.find(({ physical }) => physical === constraint);
+  const columns =
+    index?.columns ?? (constraint.startsWith('i_') || catalogue.foreign ? [] : [catalogue.idColumn]);
+  const names = columns.map(({ name }) => name);
+  return names.every((name) => positions.has(name)) ? names : [];
 }
 
 /**
@@ -120,7 +188,8 @@ function errorName(error: unknown, field: 'constraint' | 'table'): string {
   return [...error.message.matchAll(shardNames[field])].at(-1)?.[1] ?? '';
 }
 
-function errorCode(error: unknown): string | null {
+/** Also of an error of a worker. */
+export function errorCode(error: unknown): string | null {
   const code = sqlState(error);
   if (code !== 'XX000' || !(error instanceof Error)) return code;
   if (/^(row is too big|index row)/.test(error.message)) return '54000';

@@ -85,7 +85,7 @@ export function rowTable(
   const key = seen.find(({ physical }) => physical === catalogue.idColumn.physical);
   const positions = catalogue.columns.flatMap((column, at) =>
     named(column) && column.name !== ''
-      ? [[column.name, { at, type: column.type, checks: column.checks }] as const]
+      ? [[column.name, { at, type: column.type, sqlType: column.sqlType, checks: column.checks }] as const]
       : [],
   );
   return {

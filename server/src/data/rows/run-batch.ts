@@ -18,11 +18,12 @@ import { changeRowIn, planDelete, planUpdate } from './change-row.ts';
 import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordShown } from './context.ts';
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
-import { rowError, withoutHiddenReferrer } from './row-errors.ts';
+import { rowError, withSeenNames } from './row-errors.ts';
 import { createOutput } from './row-table.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { lockSql } from './write-sql.ts';
 import {
+  createCascades,
   planResponse,
   type RowWritten,
   requireAction,
@@ -53,17 +54,18 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
   let isShown: boolean[] | null = null;
   const response = await runWrite(
-    { ...ctx, rowDb: first.rowDb, tables: tables.map(({ table }) => table) },
+    { ...ctx, rowDb: first.rowDb, openRelated: first.openRelated, tables: tables.map(({ table }) => table) },
     options,
     async (tx, mode) => {
-      const written = await runOperations(tx, mode, { operations, tables });
+      const cascades = createCascades(tx);
+      const written = await runOperations(tx, mode, { operations, tables, cascades });
       isShown = written.map(({ response, previewed }, at) =>
         mode === 'preview'
           ? operations[at]?.id !== null && hasValues(previewed)
           : response.body !== null && !isMinimal,
       );
       return mode === 'preview'
-        ? previewBatch(first, operations, written)
+        ? previewBatch(first, operations, written, cascades.warnings())
         : respond(ctx, tables, operations, written);
     },
   );
@@ -110,13 +112,15 @@ async function openTables(ctx: BatchCtx, operations: readonly Operation[]): Prom
   return tables;
 }
 
+type Cascades = ReturnType<typeof createCascades>;
+
 /** The members of the rows that operations with a name returned, as JSON text. */
 type NamedRows = Map<string, ReadonlyMap<string, string>>;
 
 async function runOperations(
   tx: Transaction,
   mode: WriteMode,
-  batch: { operations: readonly Operation[]; tables: readonly RowsCtx[] },
+  batch: { operations: readonly Operation[]; tables: readonly RowsCtx[]; cascades: Cascades },
 ): Promise<RowWritten[]> {
   const named: NamedRows = new Map();
   const results: RowWritten[] = [];
@@ -129,7 +133,9 @@ async function runOperations(
     const request = new Request(table.request.url, { method: 'POST', headers });
     const ctx: RowsCtx = { ...table, request, rowDb, search: '' };
     try {
-      const written = await runOperation(ctx, tx, mode, { operation, at, named });
+      const run = () => runOperation(ctx, tx, mode, { operation, at, named });
+      const isCounted = operation.op === 'delete' && mode === 'preview';
+      const written = await (isCounted ? batch.cascades.count(ctx, run, () => 1) : run());
       if (operation.as !== null) named.set(operation.as, returnedMembers(ctx, written));
       results.push(written);
     } catch (error) {
@@ -229,7 +235,7 @@ function locatedId({ table }: RowsCtx, { headers }: FastPathResponse): string | 
 /** Names the operation in the error. */
 async function atOperation(at: number, error: unknown, ctx: RowsCtx | null): Promise<unknown> {
   const raised = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
-  const failure = raised && ctx ? await withoutHiddenReferrer(raised, ctx.table, ctx.openRelated) : raised;
+  const failure = raised && ctx ? await withSeenNames(raised, ctx.table, ctx.openRelated) : raised;
   if (!failure) return error;
   const detail = failure.detail ?? errorCodes[failure.code].means;
   if (failure.errors?.some(({ operation }) => operation !== undefined)) return failure;
@@ -242,6 +248,7 @@ function previewBatch(
   { app }: RowsCtx,
   operations: readonly Operation[],
   written: readonly RowWritten[],
+  warnings: readonly string[],
 ): FastPathResponse {
   const id = 'rows.batch';
   const summary = {
@@ -257,7 +264,7 @@ function previewBatch(
     return { action: id, target, ...change };
   });
   const irreversible = operations.some(({ op }) => op === 'delete');
-  return planResponse({ id, irreversible }, [summary, ...changes]);
+  return planResponse({ id, irreversible }, [summary, ...changes], warnings);
 }
 
 /** References stand for values that another run would assign anew. */

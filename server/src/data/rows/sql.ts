@@ -67,8 +67,10 @@ const rankColumn = ident('svc rank');
 export function exportSql(plan: ListPlan): Statement {
   const values = valuesFor(plan.table);
   const source = listFrom(plan, values);
+  // MariaDB selects something even where no column is visible.
+  const selected = plan.output.sql || '1';
   return {
-    text: `select ${plan.output.sql} from ${fromClause(source)} order by ${orderSql(plan.sort, values)}`,
+    text: `select ${selected} from ${fromClause(source)} order by ${orderSql(plan.sort, values)}`,
     values,
   };
 }

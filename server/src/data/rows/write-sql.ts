@@ -31,7 +31,7 @@ export function insertSql(
           newRow(({ physical }) => `x.${ident(physical)}`),
         )}`;
   const insert = `insert into ${table.from} as t (${names.join(', ')}) ${row}`;
-  return { text: returningSql(insert, table, returning, values), values };
+  return { text: returningSql(insert, table, returning, values, { isInsert: true }), values };
 }
 
 export interface GuardedRow {
@@ -81,7 +81,7 @@ export function updateSql(
   });
   // An empty update keeps the version.
   sets.push(`${versionColumn} = t.${versionColumn}${sets.length === 0 ? '' : ' + 1'}`);
-  const conditions = guardedWhere(row, version, values, nextValue(changed, values));
+  const conditions = guardedWhere(table, row, { version, values, next: nextValue(changed, values) });
   const update = `update ${table.from} as t set ${sets.join(', ')}${whereClause(conditions)}`;
   return { text: returningSql(update, table, table.all, values, row), values };
 }
@@ -95,7 +95,7 @@ function nextValue(changed: readonly InsertedColumn[], values: Values) {
 
 export function deleteSql(table: RowTable, row: GuardedRow, version: string | null): Statement {
   const values = valuesFor(table);
-  const conditions = guardedWhere(row, version, values);
+  const conditions = guardedWhere(table, row, { version, values });
   const statement = `delete from ${table.from} as t${whereClause(conditions)}`;
   return { text: returningSql(statement, table, table.all, values, row), values };
 }
@@ -106,15 +106,25 @@ function valueSql(value: InsertedColumn['value'], column: CatalogueColumn, value
 
 /** Called after the `set` values are bound, because they come first in the text. */
 function guardedWhere(
+  { view, catalogue }: RowTable,
   { where, allowed }: GuardedRow,
-  version: string | null,
-  values: Values,
-  next?: (column: CatalogueColumn) => string,
+  {
+    version,
+    values,
+    next,
+  }: { version: string | null; values: Values; next?: (column: CatalogueColumn) => string },
 ): string[] {
   const conditions = whereSql(where, values);
   if (!isAlways(allowed)) {
-    conditions.push(conditionSql(allowed, values, { ...storedRow, ...(next && { new: next }) }));
-    if (next) conditions.push(conditionSql(allowed, values, { column: next, old: columnRef, new: next }));
+    const guards = [conditionSql(allowed, values, { ...storedRow, ...(next && { new: next }) })];
+    if (next) guards.push(conditionSql(allowed, values, { column: next, old: columnRef, new: next }));
+    const guard = guards.join(' and ');
+    // Citus takes the table out of a statement whose condition is false without looking at rows, as one of bound values can be.
+    // With a query around the change that is an error: there, the condition depends on the row.
+    const isChangeOnly = view.columns === null;
+    conditions.push(
+      isChangeOnly ? guard : `(case when ${columnRef(catalogue.idColumn)} is not null then ${guard} end)`,
+    );
   }
   if (version !== null) conditions.push(`t.${versionColumn} = ${bindAs(values, version, 'int8')}`);
   return conditions;
@@ -122,14 +132,15 @@ function guardedWhere(
 
 /**
  * The columns as the caller sees them, the id, the version, and whether they see the row at all. Masks are applied outside the
- * change: Citus refuses functions in `returning` that are not immutable.
+ * change: Citus refuses functions in `returning` that are not immutable. So is the filter of an insert, whose `returning` gets no
+ * bound values there.
  */
 function returningSql(
   change: string,
   table: RowTable,
   output: Output,
   values: Values,
-  { returnsId = false }: Pick<GuardedRow, 'returnsId'> = {},
+  { returnsId = false, isInsert = false }: Pick<GuardedRow, 'returnsId'> & { isInsert?: boolean } = {},
 ): string {
   const { rows, columns } = table.view;
   const seen = seenColumn(table, values);
@@ -137,7 +148,7 @@ function returningSql(
   const isVisible = isAlways(rows) ? `'true'` : `(${conditionSql(rows, values)})::text`;
   const id = returnsId ? [`${columnRef(table.catalogue.idColumn)}::text`] : [];
   const list = [...(items === '' ? [] : [items]), seen(table.key), versionRef, isVisible, ...id].join(', ');
-  return columns === null
+  return columns === null && (isAlways(rows) || !isInsert)
     ? `${change} returning ${list}`
     : `with t as (${change} returning t.*) select ${list} from t`;
 }

@@ -13,6 +13,7 @@ import { changeable, type RowAction } from './access.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import { runOnce } from './data-schema.ts';
 import type { RowInput } from './parse-row.ts';
+import { errorCode } from './row-errors.ts';
 import { isWhole } from './row-table.ts';
 import type { TableAccess } from './table-access.ts';
 
@@ -22,7 +23,7 @@ type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>
 type WrittenTable = Pick<RowsCtx['table'], 'view' | 'catalogue'>;
 type WriteCtx = Pick<
   RowsCtx,
-  'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'requestId' | 'previewConflicts'
+  'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'requestId' | 'previewConflicts' | 'openRelated'
 > &
   ({ table: WrittenTable } | { tables: readonly WrittenTable[] });
 
@@ -33,8 +34,8 @@ export function runWrite(
   options: { dryRun: boolean; key: string | null; bodyHash: () => string },
   work: WriteWork,
 ): Promise<FastPathResponse> {
-  if (options.dryRun) return retryDeadlock(() => preview(ctx, work));
-  return retryDeadlock(() => execute(ctx, options, work));
+  const run = options.dryRun ? () => preview(ctx, work) : () => execute(ctx, options, work);
+  return retryDeadlock(() => (isPreviewed(ctx, options) ? limitConflicts(ctx, run) : run()));
 }
 
 const deadlockCode = '40P01';
@@ -106,24 +107,65 @@ async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
 
 const previewConflictsPerMinuteMax = 20;
 
+function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
+  return ctx.rowDb.transaction(async (tx) => {
+    await setPreviewed(ctx, tx);
+    return { end: 'rollback', value: await work(tx, 'preview') };
+  });
+}
+
+/** A change with a plan that does not fit is one too. */
+export const isPreviewed = ({ request }: Pick<WriteCtx, 'request'>, { dryRun }: { dryRun: boolean }) =>
+  dryRun || ifPlanHeader(request) !== null;
+
 /** A preview leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
-async function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
-  if (canHaveHiddenRows(ctx)) ctx.previewConflicts.require(ctx.caller.userId, previewConflictsPerMinuteMax);
+export async function limitConflicts<T>(ctx: WriteCtx, run: () => Promise<T>): Promise<T> {
+  const { previewConflicts, caller } = ctx;
+  if (!(await canMeetHiddenRows(ctx))) return run();
+  previewConflicts.require(caller.userId, previewConflictsPerMinuteMax);
   try {
-    return await ctx.rowDb.transaction(async (tx) => {
-      await setPreviewed(ctx, tx);
-      return { end: 'rollback', value: await work(tx, 'preview') };
-    });
+    return await run();
   } catch (error) {
-    const isConflict =
-      error instanceof Failure ? error.code === 'unique_violation' : sqlState(error) === '23505';
-    if (isConflict) countPreviewConflict(ctx);
+    if (isConflict(error)) previewConflicts.add(caller.userId);
     throw error;
   }
 }
 
+function isConflict(error: unknown): boolean {
+  if (!(error instanceof Failure)) return ['23505', '23503', '23001'].includes(errorCode(error) ?? '');
+  const { code, errors = [] } = error;
+  return (
+    code === 'unique_violation' ||
+    code === 'row_in_use' ||
+    errors.some((item) => item.code === 'reference_violation')
+  );
+}
+
 export function countPreviewConflict(ctx: WriteCtx): void {
   if (canHaveHiddenRows(ctx)) ctx.previewConflicts.add(ctx.caller.userId);
+}
+
+/** In the tables, in those that they refer to, or in those whose rows keep theirs from being deleted. */
+async function canMeetHiddenRows(ctx: WriteCtx): Promise<boolean> {
+  if (canHaveHiddenRows(ctx)) return true;
+  const seen = new Set<string>();
+  const isHidden = async (tableId: string): Promise<boolean> => {
+    const found = await ctx.openRelated(tableId);
+    return !found || !isWhole(found.table) || hasHiddenReferrer(found.table);
+  };
+  const hasHiddenReferrer = async ({ catalogue }: WrittenTable): Promise<boolean> => {
+    if (seen.has(catalogue.id)) return false;
+    seen.add(catalogue.id);
+    for (const { tableId, onDelete } of catalogue.referencedBy ?? [])
+      if (onDelete !== 'set_null' && (await isHidden(tableId))) return true;
+    return false;
+  };
+  for (const table of tablesOf(ctx)) {
+    // No references are known of tables of connectors, which may have some.
+    if (table.catalogue.foreign || (await hasHiddenReferrer(table))) return true;
+    for (const { ref } of table.catalogue.columns) if (ref && (await isHidden(ref.tableId))) return true;
+  }
+  return false;
 }
 
 function canHaveHiddenRows(ctx: WriteCtx): boolean {
@@ -185,36 +227,71 @@ export function planResponse(
   return jsonResponse(200, JSON.stringify({ dry_run: true, plan }));
 }
 
+interface Cascade {
+  table: ReachedTable['table'];
+  actions: Set<DeleteAction>;
+  deleted: number;
+  cleared: number;
+}
+
 /**
- * For the plan of a deletion: what happens to rows that refer to the deleted ones. `deletedOf` is the number of rows that
- * the work itself deletes.
+ * For the plan of deletions: what happens to rows that refer to the deleted ones, summed over all of them. `deletedOf` is the
+ * number of rows that the work itself deletes.
  */
-export async function withCascades<T>(
-  ctx: RowsCtx,
-  tx: Pick<Transaction, 'query'>,
-  work: () => Promise<T>,
-  deletedOf: (result: T) => number,
-): Promise<{ result: T; warnings: string[] }> {
-  const reached = reachesOthers(ctx.table) ? await reachedTables(ctx) : [];
-  if (reached.length === 0) return { result: await work(), warnings: [] };
-  const before = await countChanges(tx, reached);
-  const result = await work();
-  const after = await countChanges(tx, reached);
-  const warnings = reached.flatMap(({ table, onDelete }, at) => {
-    const { id, name } = table.catalogue;
-    // A number, or none, would tell of rows that the caller does not see.
-    if (!isWhole(table))
-      return onDelete === 'cascade'
-        ? [`Rows of ${name} that refer to deleted rows are deleted as well.`]
-        : [`References of ${name} to deleted rows are cleared.`];
-    const of = (what: 0 | 1) => (after[at]?.[what] ?? 0) - (before[at]?.[what] ?? 0);
-    const deleted = of(0) - (id === ctx.table.catalogue.id ? deletedOf(result) : 0);
+export function createCascades(tx: Pick<Transaction, 'query'>) {
+  const byTable = new Map<string, ReachedTable[]>();
+  const cascades = new Map<string, Cascade>();
+  /** Not on Citus, whose workers count for themselves, nor where the database does not count. */
+  let isCounted = true;
+
+  function add({ table, onDelete }: ReachedTable, deleted: number, cleared: number): void {
+    const { id } = table.catalogue;
+    const found = cascades.get(id) ?? { table, actions: new Set(), deleted: 0, cleared: 0 };
+    found.actions.add(onDelete);
+    found.deleted += deleted;
+    found.cleared += cleared;
+    cascades.set(id, found);
+  }
+
+  return {
+    async count<T>(ctx: RowsCtx, work: () => Promise<T>, deletedOf: (result: T) => number): Promise<T> {
+      const { id } = ctx.table.catalogue;
+      const reached = byTable.get(id) ?? (reachesOthers(ctx.table) ? await reachedTables(ctx) : []);
+      byTable.set(id, reached);
+      if (reached.length === 0) return work();
+      const counted = [ctx, ...reached].map(({ table }) => table);
+      const before = await countChanges(tx, counted);
+      const result = await work();
+      const after = await countChanges(tx, counted);
+      const changes = after.map(([deleted, updated], at) => {
+        const [deletedBefore = 0, updatedBefore = 0] = before[at] ?? [];
+        return { deleted: deleted - deletedBefore, updated: updated - updatedBefore };
+      });
+      const own = deletedOf(result);
+      if (own === 0) return result;
+      if ((changes[0]?.deleted ?? 0) < own) isCounted = false;
+      for (const [at, each] of reached.entries()) {
+        const { deleted, updated } = changes[at + 1] ?? { deleted: 0, updated: 0 };
+        add(each, deleted - (each.table.catalogue.id === id ? own : 0), updated);
+      }
+      return result;
+    },
+    warnings: () => [...cascades.values()].flatMap((cascade) => cascadeWarnings(cascade, isCounted)),
+  };
+}
+
+function cascadeWarnings({ table, actions, deleted, cleared }: Cascade, isCounted: boolean): string[] {
+  const { name } = table.catalogue;
+  // A number, or none, would tell of rows that the caller does not see.
+  if (!isCounted || !isWhole(table))
     return [
-      ...(deleted > 0 ? [`Deletes ${rowsText(deleted)} of ${name} as well.`] : []),
-      ...(of(1) > 0 ? [`Clears the references of ${rowsText(of(1))} of ${name}.`] : []),
+      ...(actions.has('cascade') ? [`Rows of ${name} that refer to deleted rows are deleted as well.`] : []),
+      ...(actions.has('set_null') ? [`References of ${name} to deleted rows are cleared.`] : []),
     ];
-  });
-  return { result, warnings };
+  return [
+    ...(deleted > 0 ? [`Deletes ${rowsText(deleted)} of ${name} as well.`] : []),
+    ...(cleared > 0 ? [`Clears the references of ${rowsText(cleared)} of ${name}.`] : []),
+  ];
 }
 
 const rowsText = (count: number) => (count === 1 ? '1 row' : `${count} rows`);
@@ -243,14 +320,14 @@ async function reachedTables({ table, openRelated }: RowsCtx): Promise<ReachedTa
 /** Deleted and updated rows of each table, by PostgreSQL's own counters of the transaction. */
 async function countChanges(
   tx: Pick<Transaction, 'query'>,
-  tables: readonly ReachedTable[],
+  tables: readonly ReachedTable['table'][],
 ): Promise<(readonly [deleted: number, updated: number])[]> {
-  const counters = tables.map(({ table: { catalogue } }) => {
+  const counters = tables.map(({ catalogue }) => {
     const name = `'${escapeIdentifier(catalogue.schema)}.${escapeIdentifier(catalogue.table)}'::regclass`;
     return `(pg_stat_get_xact_tuples_deleted(${name}), pg_stat_get_xact_tuples_updated(${name}))`;
   });
   const { rows } = await tx.query(`values ${counters.join(', ')}`, []);
-  return rows.map(([deleted, updated]) => [Number(deleted), Number(updated)]);
+  return rows.map(([deleted, updated]) => [Number(deleted), Number(updated)] as const);
 }
 
 export function requireAction(

@@ -1,4 +1,4 @@
-import { objectsPrefix } from '@svc/contract/storage.ts';
+import { objectsPrefix, rowFilesPrefix } from '@svc/contract/storage.ts';
 import type { AppRef } from '../../core/context.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import type { FastPathRequest, RequestHandler, RequestInfo } from '../../http/handlers.ts';
@@ -18,6 +18,7 @@ export function createObjectsHandler(deps: ObjectsDeps): RequestHandler {
     const claims = parseUrlClaims(deps, url.pathname);
     // Tokens of other purposes are signed with the same key.
     if ((claims.purpose === 'object.get') === (method === 'PUT')) throw invalidUrlError();
+    if (claims.purpose !== 'file.put' && claims.key.startsWith(rowFilesPrefix)) throw invalidUrlError();
     const issuer = await deps.issuerAccess(claims);
     if (!issuer) throw fail('forbidden', { detail: 'The user who created this URL no longer has access.' });
     return claims.purpose === 'object.get'

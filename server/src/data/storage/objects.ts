@@ -1,4 +1,5 @@
 import type { listObjects as shape, signUpload as signUploadShape } from '@svc/contract/storage.shapes.ts';
+import { rowFilesPrefix } from '@svc/contract/storage.ts';
 import type { z } from 'zod';
 import { recheckApp } from '../../apps/record/app-access.ts';
 import {
@@ -9,6 +10,7 @@ import {
   appRef,
   type MutationCtx,
 } from '../../core/context.ts';
+import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { signObjectUrl, type UrlSigning } from './signed-urls.ts';
 import {
@@ -47,7 +49,7 @@ export async function listObjects(ctx: AppCtx, query: z.output<typeof shape.quer
   };
 }
 
-/** Cursors are not signed: a caller who may list sees every key anyway. */
+/** Cursors are not signed: a caller who may list sees every key of a listing anyway. */
 interface Listing {
   prefix: string;
   delimiter: string;
@@ -75,6 +77,10 @@ function decodeCursor(cursor: string): unknown[] {
   }
 }
 
+/** Not a file of a row, whose readers the rules of its table decide. */
+const findNamedObject = async (db: Db, app: AppRef, key: string) =>
+  key.startsWith(rowFilesPrefix) ? undefined : findObjectRow(db, app, key);
+
 export async function getObjectUrl(
   ctx: AppCtx,
   { key, expires_in }: { key: string; expires_in: number },
@@ -82,7 +88,7 @@ export async function getObjectUrl(
 ) {
   const app = appRef(ctx);
   await requireStorage(ctx.db, app);
-  const row = await findObjectRow(ctx.db, app, key);
+  const row = await findNamedObject(ctx.db, app, key);
   if (!row) throw fail('not_found');
   const { url, expires_at } = signObjectUrl(ctx, signing, { purpose: 'object.get', key, expires_in });
   return { ...objectRecord(row), url, expires_at };
@@ -109,7 +115,7 @@ export async function signUpload(
 export async function copyObject(ctx: AppMutationCtx, { from, to }: { from: string; to: string }) {
   const app = appRef(ctx);
   const storage = await lockStorageForChange(ctx);
-  const source = await findObjectRow(ctx.db, app, from);
+  const source = await findNamedObject(ctx.db, app, from);
   if (!source) throw fail('not_found', { detail: `Object ${from} does not exist.` });
   const { row, isChanged } = await putObject(ctx, storage, { ...source, key: to }, 'storage.copy');
   return { ...objectRecord(row), changed: isChanged ? undefined : (false as const) };
@@ -118,7 +124,7 @@ export async function copyObject(ctx: AppMutationCtx, { from, to }: { from: stri
 export async function deleteObject(ctx: AppMutationCtx, { key }: { key: string }): Promise<undefined> {
   const app = appRef(ctx);
   await lockStorageForChange(ctx);
-  const row = await findObjectRow(ctx.db, app, key);
+  const row = await findNamedObject(ctx.db, app, key);
   if (!row) throw fail('not_found');
   await deleteObjectRow(ctx.db, app, key);
   await addToStorageUsage(ctx.db, app, { objects: -1, bytes: -row.size });

@@ -1,4 +1,5 @@
 import { fileUploadSeconds } from '@svc/contract/file-type.ts';
+import { rowFilesPrefix } from '@svc/contract/storage.ts';
 import { sql } from 'kysely';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
@@ -31,12 +32,12 @@ export interface FileColumn {
   number: number;
 }
 
-/** Beside the objects that owners name: no object of theirs begins so by accident. */
 export const fileKey = ({
   table_id,
   column_number,
   id,
-}: Pick<RowFile, 'table_id' | 'column_number' | 'id'>) => `_rows/${table_id}/${column_number}/${id}`;
+}: Pick<RowFile, 'table_id' | 'column_number' | 'id'>) =>
+  `${rowFilesPrefix}${table_id}/${column_number}/${id}`;
 
 export async function signFileUpload(
   db: Db,

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { rowFilesPrefix } from '@svc/contract/storage.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 
@@ -161,11 +162,19 @@ const highestCharacter = sql`chr(1114111)`;
 export async function listObjectRows(db: Db, app: AppRef, window: ListWindow): Promise<ListedRow[]> {
   const { prefix, delimiter, limit } = window;
   const { tenantId, appId } = app;
-  const ofApp = sql`tenant_id = ${tenantId} and app_id = ${appId} and key >= ${prefix} and key < ${prefix} || ${highestCharacter}`;
+  const inListing = sql`tenant_id = ${tenantId} and app_id = ${appId} and key >= ${prefix} and key < ${prefix} || ${highestCharacter}`;
+  /** The next objects after a key. Two ranges, so that files of rows are not even read. */
+  const next = (after: RawBuilder<unknown>, group: RawBuilder<unknown>, count: number) => {
+    const range = (bounds: RawBuilder<unknown>) => sql`(select *, ${group} as prefix from svc.storage_objects
+      where ${inListing} and key > ${after} and ${bounds} order by key limit ${count})`;
+    return sql`${range(sql`key < ${rowFilesPrefix}`)} union all
+      ${range(sql`key >= ${rowFilesPrefix} || ${highestCharacter}`)} order by key limit ${count}`;
+  };
   if (delimiter === '') {
     const { rows } = await sql<ListedRow>`
-      select *, null as prefix, key as after from svc.storage_objects
-      where ${ofApp} and key > ${window.after} order by key limit ${limit}`.execute(db);
+      select *, key as after from (${next(sql`${window.after}`, sql`null`, limit)}) found order by key`.execute(
+      db,
+    );
     return rows;
   }
   const rest = sql`substr(key, ${[...prefix].length + 1}::int)`;
@@ -175,12 +184,10 @@ export async function listObjectRows(db: Db, app: AppRef, window: ListWindow): P
   const { rows } = await sql<ListedRow>`
     with recursive found as (
       select first.*, coalesce(first.prefix || ${highestCharacter}, first.key) as after, 1 as number
-      from (select *, ${group} as prefix from svc.storage_objects
-            where ${ofApp} and key > ${window.after} order by key limit 1) first
+      from (${next(sql`${window.after}`, group, 1)}) first
       union all
       select next.*, coalesce(next.prefix || ${highestCharacter}, next.key) as after, found.number + 1
-      from found, lateral (select *, ${group} as prefix from svc.storage_objects
-            where ${ofApp} and key > found.after order by key limit 1) next
+      from found, lateral (${next(sql`found.after`, group, 1)}) next
       where found.number < ${limit}
     ) select * from found order by number`.execute(db);
   return rows;

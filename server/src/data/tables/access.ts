@@ -181,7 +181,6 @@ function accessRecord(row: TableRow): z.output<typeof TableAccess> {
 
 const namedMax = 5;
 
-/** Grants and policies that speak of the table, of the connectors that open the app's tables. */
 async function loadUses(ctx: AppMutationCtx, table: string) {
   const connectors = await listConnectorsOfApp(ctx.db, appRef(ctx));
   const on = { connectorIds: connectors.map(({ id }) => id), path: `${ctx.app.slug}/${table}` };
@@ -238,6 +237,14 @@ export async function requireUnnamedColumn(
     throw fail('column_in_use', {
       detail: `Access policies name ${column}: ${listed(naming.map((policy) => policy.name))}.`,
     });
+}
+
+export async function hasEnforcedPolicy(
+  ctx: AppMutationCtx,
+  { name }: Pick<TableRow, 'name'>,
+): Promise<boolean> {
+  const { policies } = await loadUses(ctx, name);
+  return policies.some(({ enforced, enabled }) => enforced && enabled);
 }
 
 function columnsNamedBy({ columns, masks, row_filter }: PolicyRow): Set<string> {

@@ -21,10 +21,7 @@ import { resetTimeouts, run, withTableLock } from './lock-table.ts';
 import { indexKind, planIndex } from './rules.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
-/**
- * PostgreSQL counts dropped columns against its limit for the life of a table: copy it. Columns keep their
- * numbers. Readers are blocked only while the copy takes the place of the table.
- */
+/** PostgreSQL counts dropped columns for the life of a table: copy it. Readers wait only while the copy takes its place. */
 export async function rebuildTable(
   ctx: MutationCtx,
   row: TableRow,
@@ -52,7 +49,7 @@ export async function rebuildTable(
   await alterTable(ctx, row, swapTableSql(row));
 }
 
-/** Of PostgreSQL: data exceptions, and values that are the same after the conversion but must be unique. */
+/** Data exceptions of PostgreSQL, and values that are equal after the conversion but must be unique. */
 const isConversionError = (state: string | null) =>
   state?.startsWith('22') === true || state === '23505' || state === '42846' || state === '54000';
 

@@ -69,7 +69,7 @@ const rulesOnly = ({ columns, ...lists }: TableRules) => ({
   ...(Object.keys(columns).length > 0 && { columns }),
 });
 
-/** What a declared schema would change. Reads the catalogue only. */
+/** Reads the catalogue only. */
 export async function schemaDrift(db: Db, app: AppRef, tables: DeclaredTables): Promise<SchemaStep[]> {
   return planSchema(await listAllTableRows(db, app), tables);
 }
@@ -114,9 +114,8 @@ function leftName(step: SchemaStep): string {
   return step.kind === 'drop_index' ? `index ${step.table}.${step.index.name}` : `table ${step.table}`;
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   prune: boolean;
-  /** The texts of the destructive steps that somebody agreed to. */
   allowed: 'all' | readonly string[];
   /** `expanding`: only what can be undone; the rest is checked for permission and left for later. */
   part?: 'whole' | 'expanding';
@@ -129,7 +128,6 @@ interface AppliedSchema {
   undo: SchemaStep[];
 }
 
-/** All of it in the transaction of the caller. */
 export async function applySchema(
   ctx: AppMutationCtx,
   tables: DeclaredTables,
@@ -137,9 +135,9 @@ export async function applySchema(
 ): Promise<AppliedSchema> {
   await lockSchema(ctx);
   const planned = await schemaDrift(ctx.db, appRef(ctx), tables);
-  const wanted = planned.filter((step) => prune || !isDrop(step));
-  requireAllowed(wanted, allowed);
-  const steps = part === 'whole' ? wanted : wanted.filter(isExpanding);
+  const selected = planned.filter((step) => prune || !isDrop(step));
+  requireAllowed(selected, allowed);
+  const steps = part === 'whole' ? selected : selected.filter(isExpanding);
   const undo: SchemaStep[] = [];
   for (const step of steps) {
     const inverse = await executeStep(ctx, step).catch((error: unknown) => {
@@ -148,7 +146,7 @@ export async function applySchema(
     if (inverse) undo.unshift(inverse);
     await resetAllTimeouts(ctx);
   }
-  return { steps, left: planned.filter((step) => !wanted.includes(step)), undo };
+  return { steps, left: planned.filter((step) => !selected.includes(step)), undo };
 }
 
 /** One at a time for an app, and no other change of its tables in between. */
@@ -186,7 +184,7 @@ function withStep(error: unknown, step: SchemaStep): unknown {
   return fail(error.code, { detail, ...(error.errors && { errors: error.errors }) }, { cause: error });
 }
 
-/** What somebody else has changed since is left. Answers the steps that could not be undone. */
+/** Leaves what somebody else has changed since. Answers the steps that could not be undone. */
 export async function undoSchema(ctx: AppMutationCtx, undo: readonly SchemaStep[]): Promise<SchemaStep[]> {
   const failed: SchemaStep[] = [];
   await lockSchema(ctx);

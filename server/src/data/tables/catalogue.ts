@@ -17,10 +17,8 @@ export interface TableCatalogue {
   owner: CatalogueColumn | null;
   unique: readonly UniqueIndex[];
   search?: SearchedColumns;
-  /** Set for a table of a connector. */
   foreign?: ForeignSource;
   rules: TableRules;
-  /** Whether its changes are logged for feeds. */
   changes?: boolean;
   /** Days; null or absent: none. */
   historyDays?: number | null;
@@ -34,24 +32,21 @@ export interface CatalogueReferrer {
   table: string;
   column: string;
   onDelete: DeleteAction;
-  /** The foreign key. */
   physical: string;
 }
 
 export interface ForeignSource {
   kind: 'postgres' | 'mysql';
-  /** What is selected from, in place of schema and table. */
   from: string;
-  /** The columns by which a row is addressed; none if the table has no primary key. */
   keys: readonly CatalogueColumn[];
 }
 
-export interface SearchedColumns {
+interface SearchedColumns {
   language: string;
   columns: readonly { column: CatalogueColumn; vector: string }[];
 }
 
-export interface UniqueIndex {
+interface UniqueIndex {
   physical: string;
   columns: readonly CatalogueColumn[];
 }
@@ -64,15 +59,14 @@ export interface CatalogueColumn {
   default: ColumnDefault | null;
   role: ColumnRole;
   checks?: ColumnChecks | null;
-  /** Of a reference. */
   ref?: { tableId: string; table: string; onDelete: DeleteAction };
-  /** Of a connector: how the value is written, if not as usual for its type. */
+  /** Connectors: how the value is written, if not as usual for its type. */
   json?: JsonKind;
-  /** Of a connector: the SQL type of values that it is compared with, if not the usual one. */
+  /** Connectors: the SQL type of values that it is compared with, if not the usual one. */
   sqlType?: string;
-  /** Of a connector: a text whose order is not that of its bytes. */
+  /** Connectors: a text whose order is not that of its bytes. */
   hasOtherOrder?: true;
-  /** Of a connector: the server has no value for it if a row has none, unless a trigger sets it. */
+  /** Connectors: the server has no value for it if a row has none, unless a trigger sets it. */
   isRequired?: true;
 }
 
@@ -93,14 +87,11 @@ export const versionColumn = 'v';
 export const physicalSchemaName = (appId: string) => `app_${appId.replaceAll('-', '')}`;
 export const physicalTableName = (tableId: string) => `t_${tableId.replaceAll('-', '')}`;
 export const physicalColumnName = (number: number) => `c${number}`;
-/** The words of the column, for search. */
 export const physicalVectorName = (number: number) => `s${number}`;
-/** Of the check of a column, or of the values of its enum. */
 export const physicalCheckName = (number: number, check: string) => `k${number}_${check}`;
 export const physicalForeignKeyName = (number: number) => `f${number}`;
 export const physicalTriggerName = (number: number) => `g${number}`;
 export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-', '')}`;
-/** Of the log of a table's changes. */
 export const physicalLogName = (tableId: string) => `l_${tableId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;
 

@@ -1,17 +1,15 @@
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import { useTestDatabase } from '../../testing.ts';
 import { createDataSchema } from '../rows/data-schema.ts';
 import { physicalLogName, physicalSchemaName } from './catalogue.ts';
 import { deleteOldChanges } from './change-log.ts';
-import { insertRow, newTestTables, type TestTables } from './testing.ts';
+import { insertRow, newTestTables } from './testing.ts';
 
 const database = useTestDatabase();
-let t: TestTables;
 
-beforeAll(async () => {
-  t = await newTestTables(database);
-});
+const t = useFixture(() => newTestTables(database));
 
 const logOf = (table: { id: string }) => sql.id(physicalSchemaName(t.app.id), physicalLogName(table.id));
 

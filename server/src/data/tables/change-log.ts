@@ -8,10 +8,7 @@ import type { TableRow } from './store.ts';
 
 const isCitus = `exists (select from pg_extension where extname = 'citus')`;
 
-/**
- * Citus runs the triggers of a table on its worker. There, a trigger sees neither the rows of its statement as a table nor the
- * schema `svc_data`, and without a setting of the operator's there are none.
- */
+/** On Citus, triggers run on a worker, which sees neither the rows of the statement nor the schema `svc_data`. */
 export const refuseOnCitusSql = (what: string): Statement => ({
   text: refusal(isCitus, `${what} cannot be used with tables on Citus.`),
 });
@@ -26,7 +23,7 @@ export const requireTriggersSql = (what: string): Statement => ({
 const refusal = (condition: string, message: string) =>
   `do $$ begin if ${condition} then raise exception using errcode = ${literal(refusalState)}, message = ${literal(message)}; end if; end $$`;
 
-/** Of a transaction: `<user> <request>`. */
+/** Set in each transaction as `<user> <request>`. */
 export const causeSetting = 'svc.cause';
 /** In place of a cause: what the transaction does is rolled back. */
 export const previewCause = 'preview';
@@ -39,18 +36,14 @@ type LoggedTable = Pick<TableRow, 'id' | 'app_id' | 'columns' | 'history_days' |
 const logTable = (table: TableId) => inSchema(table, physicalLogName(table.id));
 const logFunction = (table: TableId) => inSchema(table, physicalLogName(table.id).replace('l_', 'f_'));
 
-type Kept = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
+type Retention = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
 
-/** Whether earlier states of a row are looked up by its id. */
-export const hasHistory = ({ history_days, soft_delete_days }: Kept) =>
+export const hasHistory = ({ history_days, soft_delete_days }: Retention) =>
   history_days !== null || soft_delete_days !== null;
 
-export const isLogged = (table: Pick<TableRow, 'changes'> & Kept) => table.changes || hasHistory(table);
+export const isLogged = (table: Pick<TableRow, 'changes'> & Retention) => table.changes || hasHistory(table);
 
-/**
- * The rows of each change as they were and as they became. `seq` has the order of the changes of one row, because it is taken
- * while the row is locked; `xid` tells which changes a snapshot contains.
- */
+/** `seq` is taken under the row's lock, so it orders changes of a row; `xid` tells which changes a snapshot contains. */
 export function createLogSql(table: LoggedTable, role: string | null): Statement[] {
   const log = logTable(table);
   const body = `
@@ -97,7 +90,6 @@ export function createLogSql(table: LoggedTable, role: string | null): Statement
 const idName = ({ columns }: LoggedTable) =>
   physicalColumnName(columns.find((column) => column.role === 'id')?.number ?? 0);
 
-/** The id of the logged row as a text. */
 export const loggedId = (physical: string) => `(coalesce(new, old) ->> ${literal(physical)})`;
 
 export function indexLogSql(table: LoggedTable): Statement[] {
@@ -133,10 +125,10 @@ const isLog = `n.nspname ~ '^app_[0-9a-f]{32}$' and c.relname ~ '^l_[0-9a-f]{32}
 
 /** An hour longer than a position is accepted, because a change has the time at which its transaction began. */
 export async function deleteOldChanges({ db, rowsDb }: { db: Db; rowsDb: Db }): Promise<void> {
-  const kept = await sql<{ log: string; hours: number }>`
+  const retained = await sql<{ log: string; hours: number }>`
     select 'l_' || replace(id::text, '-', '') as log, 24 * greatest(history_days, soft_delete_days) as hours
     from svc.app_tables where history_days is not null or soft_delete_days is not null`.execute(db);
-  const hoursOf = new Map(kept.rows.map(({ log, hours }) => [log, hours]));
+  const hoursOf = new Map(retained.rows.map(({ log, hours }) => [log, hours]));
   const logs = await sql<{ schema: string; name: string }>`
     select n.nspname as schema, c.relname as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${sql.raw(isLog)}`.execute(rowsDb);
@@ -149,10 +141,7 @@ export async function deleteOldChanges({ db, rowsDb }: { db: Db; rowsDb: Db }): 
   }
 }
 
-/**
- * Transaction ids mean something in one database cluster only. Those of a restored backup are replaced by one that is older
- * than every snapshot.
- */
+/** After a restore, the ids of another cluster are replaced by one that is older than every snapshot. */
 export const forgetTransactionsSql = `
   do $$ declare log text; begin
     for log in select format('%I.%I', n.nspname, c.relname)

@@ -1,11 +1,11 @@
 import { type ColumnType, describeColumnType, isArrayType } from '@svc/contract/columns.ts';
 import { type Condition, type Test, toSqlPattern } from '@svc/contract/filter.ts';
+import { isCallerList } from '@svc/contract/placeholders.ts';
 import type { FilterOp, IsKeyword } from '@svc/contract/rows.ts';
 import { fail } from '../../core/problem.ts';
 import type { CatalogueColumn } from './catalogue.ts';
-import { parseUrlText } from './values.ts';
+import { parseUrlText, type ValueColumn } from './values.ts';
 
-/** A condition with columns of the catalogue and values that fit their types. */
 export type PlannedCondition = PlannedGroup | PlannedTest;
 
 interface PlannedGroup {
@@ -24,7 +24,7 @@ type PlannedComparison =
   | { op: 'between'; from: string; to: string }
   | { op: 'is'; keyword: IsKeyword }
   | { op: 'same'; as: OrderOp; row: 'old' | 'new'; other: CatalogueColumn }
-  /** Of a list: whether there are related rows. */
+  /** Lists: whether there are related rows. */
   | { op: 'related'; sql(values: (string | null)[]): string };
 
 export const always: PlannedGroup = { kind: 'and', negated: false, parts: [] };
@@ -117,7 +117,7 @@ function planTest(
         to: parseOperand(column, test.operand[1]),
       };
     case 'hk':
-      return { ...base, op: 'hk', value: parseOperandAs(column, 'text', test.operand) };
+      return { ...base, op: 'hk', value: parseOperandAs(column, { type: 'text' }, test.operand) };
     case 'like':
     case 'ilike':
       return { ...base, op: test.op, value: parseOperand(column, toSqlPattern(test.operand)) };
@@ -139,11 +139,11 @@ function isApplicable(op: FilterOp, type: ColumnType, keyword: IsKeyword | null)
 }
 
 function parseOperand(column: CatalogueColumn, text: string): string {
-  return parseOperandAs(column, column.type, text);
+  return parseOperandAs(column, column, text);
 }
 
-function parseOperandAs(column: CatalogueColumn, type: ColumnType, text: string): string {
-  const result = parseUrlText(type, text);
+function parseOperandAs(column: CatalogueColumn, as: ValueColumn, text: string): string {
+  const result = parseUrlText(as, text);
   if (result.ok) return result.value;
   throw conditionError(column, result.detail);
 }
@@ -155,18 +155,18 @@ function conditionError(column: CatalogueColumn, detail: string) {
   });
 }
 
-/** What `@me.…` stands for in rules and policies. */
+/** Values of `@me.…` in rules and policies. */
 export interface Me {
   id: string;
   email: string;
-  roles: readonly string[];
+  /** In the app of the table; null where there is no app. */
+  roles: readonly string[] | null;
   groups: readonly { id: string; name: string }[];
   attributes: Readonly<Record<string, string>>;
 }
 
 const prefix = '@me.';
 
-/** Whether a column holds ids. */
 type IsUuidColumn = (column: string) => boolean;
 
 /** Null if a value is missing: the whole filter is then false, negated or not. */
@@ -187,21 +187,25 @@ export function withoutCallerValues(condition: Condition): Condition {
   return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
 }
 
-/** The attributes that the conditions compare with and that the caller does not have. */
 export function missingAttributes(conditions: readonly Condition[], me: Me): string[] {
   const operands = conditions.flatMap(operandsOf).filter((operand) => valuesOf(operand, me) === null);
   return [...new Set(operands.map((operand) => operand.slice(prefix.length)))];
 }
 
-/** The lists that the conditions compare with and that have no entry. */
+/** The lists without an entry that a value must be in; where it must not be in the list, an empty one excludes no row. */
 export function emptyLists(conditions: readonly Condition[], me: Me): ('roles' | 'groups')[] {
-  const operands = conditions.flatMap(operandsOf);
+  const operands = conditions.flatMap((condition) => includingOperands(condition, false));
   return (['roles', 'groups'] as const).filter(
-    (name) => me[name].length === 0 && operands.includes(`${prefix}${name}`),
+    (name) => me[name]?.length === 0 && operands.includes(`${prefix}${name}`),
   );
 }
 
-/** Whether the conditions are others for other callers. */
+function includingOperands(condition: Condition, isInverted: boolean): string[] {
+  const isNegated = condition.negated !== isInverted;
+  if (condition.kind !== 'test') return condition.parts.flatMap((part) => includingOperands(part, isNegated));
+  return isNegated === (condition.op === 'neq') ? [condition.operand].flat() : [];
+}
+
 export const namesCaller = (conditions: readonly Condition[]): boolean =>
   conditions.flatMap(operandsOf).some((operand) => operand.startsWith(prefix));
 
@@ -227,22 +231,22 @@ function resolveTest(test: Test, me: Me, isUuid: boolean): Test | null {
   }
   const values = valuesFor(test.operand);
   if (values === null) return null;
-  if (!isList(test.operand)) return { ...test, operand: values[0] ?? '' };
+  if (!isCallerList(test.operand)) return { ...test, operand: values[0] ?? '' };
   const { column, negated } = test;
   // Equal to a list means equal to one of its values.
   if (test.op === 'eq') return { kind: 'test', column, negated, op: 'in', operand: values };
   if (test.op === 'neq') return { kind: 'test', column, negated: !negated, op: 'in', operand: values };
+  if (test.op === 'ov') return { ...test, operand: JSON.stringify(values) };
   return null;
 }
 
-const isList = (operand: string) => operand === '@me.roles' || operand === '@me.groups';
 const single = (values: string[] | null) => (values?.length === 1 ? values[0] : undefined);
 
 function valuesOf(operand: string, me: Me, isUuid = false): string[] | null {
   if (!operand.startsWith(prefix)) return [operand];
   const name = operand.slice(prefix.length);
   if (name === 'id' || name === 'email') return [me[name]];
-  if (name === 'roles') return [...me.roles];
+  if (name === 'roles') return me.roles && [...me.roles];
   // A name is no value for a column of ids.
   if (name === 'groups') return me.groups.flatMap(({ id, name }) => (isUuid ? [id] : [id, name]));
   const value = Object.hasOwn(me.attributes, name) ? me.attributes[name] : undefined;

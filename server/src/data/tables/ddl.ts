@@ -149,7 +149,6 @@ export function replaceChecksSql(table: TableId, column: CheckedColumn): Stateme
   ];
 }
 
-/** Counts the rows that break each of the checks, in the table or in its copy. */
 export function countBreakingSql(
   table: TableId,
   source: 'table' | 'copy',
@@ -185,7 +184,6 @@ export function dropIndexSql(table: TableId, indexId: string): Statement[] {
   return [{ text: `drop index if exists ${inSchema(table, physicalIndexName(indexId))}` }];
 }
 
-/** A column that gets another type. */
 export interface Conversion {
   from: ColumnType;
   column: Pick<ColumnRow, 'number' | 'name' | 'type'>;
@@ -228,10 +226,7 @@ export function copyTableSql(
   ];
 }
 
-/**
- * Without a sequence, the column had another type. In two statements: with Citus, one that reads a table runs on a worker,
- * the sequence is on the coordinator.
- */
+/** Two statements: with Citus, one that reads a table runs on a worker, but the sequence is on the coordinator. */
 const continueNumbersSql = (table: TableRow, copy: string, column: ColumnRow) =>
   `do $$ declare highest int8; begin select max(${ident(physicalColumnName(column.number))}) into highest from ${copy};` +
   ` perform setval(${numbersOf(copy, column)}, coalesce(nextval(${numbersOf(qualifiedTable(table), column)}),` +

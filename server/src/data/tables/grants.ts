@@ -7,7 +7,7 @@ import { recheckApp } from '../../apps/record/app-access.ts';
 import { findApp } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AppRef, AuditedChange, MutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import { type PageQuery, paginate } from '../../core/paging.ts';
+import { countRows, type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
@@ -58,12 +58,8 @@ async function deletePrincipalGrantRows(
   return rows.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
-export async function countAppGrants(db: Db, tenantId: string, appId: string): Promise<number> {
-  const { total } = await grantsQuery(db, tenantId)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .where('app_id', '=', appId)
-    .executeTakeFirstOrThrow();
-  return total;
+export function countAppGrants(db: Db, tenantId: string, appId: string): Promise<number> {
+  return countRows(grantsQuery(db, tenantId).where('app_id', '=', appId));
 }
 
 export async function countGrantsByTable(db: Db, app: AppRef): Promise<ReadonlyMap<string, number>> {

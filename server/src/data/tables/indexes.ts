@@ -147,9 +147,8 @@ export function storedIndexes(row: Pick<TableRow, 'columns' | 'indexes'>): Named
 interface IndexesToPlan {
   stored: readonly NamedIndex[];
   declared: readonly DeclaredIndex[];
-  /** Columns that refer to a table afterwards. */
   references: readonly string[];
-  /** Those of them that get their index by an earlier step, in the order of the steps. */
+  /** References that get their index by an earlier step, in the order of the steps. */
   linked: readonly string[];
   /** Columns that get another type after the other steps. */
   converted: readonly string[];

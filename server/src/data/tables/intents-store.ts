@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../core/db.ts';
-import type { LoggedStatement } from '../../core/mutation.ts';
+import type { Db, LoggedStatement, Tx } from '../../core/db.ts';
 
 /** A change of tables that is committed in the catalogue and perhaps not in the second database. */
 export interface TableIntent {
@@ -15,7 +14,6 @@ export interface TableIntent {
 
 export type OpenIntent = Pick<TableIntent, 'id' | 'tenant_id'>;
 
-/** The rows of one table in the catalogue. */
 export interface Definition {
   table: { id: string; tenant_id: string; app_id: string; name: string };
   columns: object[];
@@ -37,7 +35,6 @@ export async function readDefinitions(db: Db, tableIds: readonly string[]): Prom
   return new Map(rows.map(({ id, definition }) => [id, definition]));
 }
 
-/** Answers the id of the transaction. */
 export async function insertIntent(
   tx: Tx,
   { before, ...intent }: Omit<TableIntent, 'before'> & { before: readonly string[] },
@@ -96,7 +93,6 @@ export async function recordAttempt(db: Db, id: string, error: unknown): Promise
     where id = ${id}`.execute(db);
 }
 
-/** The transaction that inserts the mark does the work. False: another one has. */
 export async function markDone(rowsTx: Tx, id: string): Promise<boolean> {
   const marked = await sql`insert into svc_data.table_intents (id) values (${id})
     on conflict do nothing`.execute(rowsTx);
@@ -107,14 +103,13 @@ export async function deleteMark(rowsDb: Db, id: string): Promise<void> {
   await sql`delete from svc_data.table_intents where id = ${id}`.execute(rowsDb);
 }
 
-/** Of changes that ended between their two databases. The marks first: one that is seen has its intent already. */
+/** Left by changes that ended between their two databases. Marks are read first: one that is seen has its intent already. */
 export async function deleteOldMarks({ db, rowsDb }: { db: Db; rowsDb: Db }): Promise<void> {
   const marks = await sql<{ id: string }>`select id from svc_data.table_intents`.execute(rowsDb);
   const open = new Set((await listIntents(db, {})).map(({ id }) => id));
   for (const { id } of marks.rows) if (!open.has(id)) await deleteMark(rowsDb, id);
 }
 
-/** Puts the tables of an intent back to what they were. Answers all of them. */
 export async function restoreDefinitions(
   tx: Tx,
   { table_ids: ids, before }: TableIntent,

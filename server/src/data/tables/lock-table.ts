@@ -88,10 +88,7 @@ interface Attempt {
   workMsMax: number;
 }
 
-/**
- * Later readers queue behind a waiting lock request, so attempts are short (a reader waits 1.5 s at most).
- * Autovacuum yields only after `deadlock_timeout` (1 s): hence the longer last attempt.
- */
+/** Readers queue behind a waiting lock request: attempts are short, the last one longer than `deadlock_timeout` (1 s). */
 const locks: Record<'everyone' | 'writers', { mode: string; attempts: readonly Attempt[] }> = {
   everyone: {
     mode: 'access exclusive',

@@ -14,10 +14,10 @@ import { columnSpec, type NewColumn, tableRecord, withServiceColumns } from './r
 import { inOrder, isShortened, type SchemaStep } from './schema-steps.ts';
 import type { ColumnRow, TableRow } from './store.ts';
 
-export type DeclaredTable = z.output<typeof declaredTable>;
+type DeclaredTable = z.output<typeof declaredTable>;
 export type DeclaredTables = Readonly<Record<string, DeclaredTable>>;
 
-/** What makes the stored tables as declared, in order, drops included. */
+/** Steps that make the stored tables as declared, in order, drops included. */
 export function planSchema(stored: readonly TableRow[], declared: DeclaredTables): SchemaStep[] {
   const { tables, steps } = renameTables(stored, declared);
   const created = Object.entries(declared).filter(([name]) => !tables.has(name));
@@ -119,10 +119,8 @@ function planColumns(row: TableRow, { columns: declared }: DeclaredTable, idType
   return { steps, after };
 }
 
-/** The type of the ids of a table. */
 type IdType = (table: string) => ColumnType;
 
-/** A declared reference as it is stored. */
 function withValueType(draft: NewColumn, idType: IdType): NewColumn {
   const name = refTarget(draft.type);
   return name === null ? draft : { ...draft, type: idType(name), target: { name, id_number: 0 } };
@@ -146,7 +144,7 @@ function changeColumn(table: string, column: ColumnRow, draft: NewColumn): Schem
 
 const optionNames = ['description', 'changes', 'history', 'soft_delete'] as const;
 
-/** What shortens a time is a step of its own, because it loses something. */
+/** Shortening a time is a step of its own, because it loses something. */
 function planOptions(row: TableRow, declared: DeclaredTable): SchemaStep[] {
   const record = tableRecord(row);
   const changes = optionNames
@@ -254,8 +252,8 @@ function planDrops(dropped: readonly TableRow[]): SchemaStep[] {
     const unlink = ordered.flatMap(({ table: other, later }) =>
       other.columns.flatMap((column, at) => {
         const type = other.row.columns[at]?.type;
-        const isHeld = later.has(column) && refTarget(column.type) === table && type;
-        return isHeld ? [{ table: other.name, column: column.name, type }] : [];
+        const isBlocked = later.has(column) && refTarget(column.type) === table && type;
+        return isBlocked ? [{ table: other.name, column: column.name, type }] : [];
       }),
     );
     return { kind: 'drop_table', table, ...(unlink.length > 0 && { unlink }) };

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { removeCoOwner as endCoOwnership } from '../../apps/record/people.ts';
-import { newApp } from '../../apps/record/testing.ts';
+import { newOwnedApp } from '../../apps/record/testing.ts';
 import type { AppAccess, AppMutationCtx, Caller, MutationCtx } from '../../core/context.ts';
 import { operator } from '../../identity/provider/testing.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
-import { codeOf, newTenant, newUser, testMutation, useTestDatabase } from '../../testing.ts';
+import { codeOf, testMutation, untilBlocked, useTestDatabase } from '../../testing.ts';
 import { addColumn, dropColumn } from './columns.ts';
 import { issueTableGrant, revokeTableGrant } from './grants.ts';
 import { addIndex, dropIndex } from './indexes.ts';
@@ -32,9 +32,7 @@ const issue =
 /** An app with a table and a grant. Use cases run with the access that the caller had before it changed. */
 async function newTableWithGrant() {
   const { db, rows } = database;
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
-  const app = await newApp(db, tenant, owner, { coOwners: [coOwner] });
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db);
   const run = (caller: Caller, relation: AppAccess['relation'], useCase: UseCase) => {
     const role = caller === admin ? 'tenant_admin' : 'tenant_member';
     const context: AppContext = { tenant: { ...tenant, role }, app: { ...app, relation } };
@@ -111,7 +109,7 @@ test('a co-owner removed while waiting for the table lock changes nothing', asyn
   const tx = await t.db.startTransaction().execute();
   await sql`select 1 from svc.app_tables where app_id = ${t.app.id} for update`.execute(tx);
   const waiting = t.as(t.coOwner, issue(t.coOwner));
-  await Bun.sleep(200);
+  await untilBlocked(t.db);
   await t.removeCoOwner();
   await tx.rollback().execute();
   expect(await waiting).toBe('not_found');

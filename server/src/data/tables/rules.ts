@@ -14,7 +14,7 @@ import { fail } from '../../core/problem.ts';
 import type { ColumnRow, IndexRow, TableRow } from './store.ts';
 
 export type TableRecord = z.output<typeof Table>;
-export type IndexRecord = z.output<typeof Index>;
+type IndexRecord = z.output<typeof Index>;
 export type NewColumn = Omit<ColumnRow, 'number'>;
 
 export function requireNotArchived(app: Pick<AppAccess, 'record'>): void {
@@ -73,12 +73,11 @@ export function needsRebuild(attributesMade: number, adding: number): boolean {
   return attributesMade + adding > attributesMax;
 }
 
-export type IndexKind = 'unique' | 'plain' | 'search';
+type IndexKind = 'unique' | 'plain' | 'search';
 
 export const indexKind = (index: Pick<IndexRow, 'is_unique' | 'search'>): IndexKind =>
   index.search ? 'search' : index.is_unique ? 'unique' : 'plain';
 
-/** Columns of the physical table, beside the version. */
 export function countAttributes({ columns, indexes }: Pick<TableRow, 'columns' | 'indexes'>): number {
   const vectors = indexes.find((index) => index.search)?.columns.length ?? 0;
   return columns.length + vectors;
@@ -193,7 +192,6 @@ export function tableRecord(row: TableRow): TableRecord {
 
 const daysText = (days: number | null) => (days === null ? null : `${days}d`);
 
-/** `30d`. */
 export const parseDays = (text: string | null) => (text === null ? null : Number.parseInt(text, 10));
 
 export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): IndexRecord {

@@ -111,20 +111,17 @@ function withReferences({ one, chance }: Random, schema: Schema): Schema {
       ({ type }) => type.startsWith('ref:') && schema[type.slice(4)] !== undefined && chance(0.7),
     );
     const columns = kept.map((column) => ({ ...column, type: `ref:${one(names)}`, ...deletion(one) }));
-    if (kept.length === 0 && chance(0.5))
-      columns.push({
-        name: 'r',
-        type: `ref:${one(names)}`,
-        nullable: true,
-        default: null,
-        ...deletion(one),
-      });
+    if (kept.length === 0 && chance(0.5)) columns.push(newReference('r', one, names));
     return [name, { ...table, columns: [...own, ...columns] }];
   });
   return Object.fromEntries(linked);
 }
 
 const deletion = (one: Random['one']) => ({ on_delete: one(deleteActions) });
+const newReference = (name: string, one: Random['one'], to: string[]) => {
+  const type = `ref:${one(to)}`;
+  return { name, type, nullable: true, default: null, ...deletion(one) };
+};
 
 /** Indexes and rules for the columns that the table has. */
 function withMore({ one, chance }: Random, table: Table): Table {
@@ -218,14 +215,7 @@ function changedReferences(random: Random, schema: Schema): Schema {
   ]);
   const after = Object.fromEntries(followed);
   const some = after[random.one(names)];
-  if (some && random.chance(0.3))
-    some.columns.push({
-      name: 's',
-      type: `ref:${random.one(names)}`,
-      nullable: true,
-      default: null,
-      ...deletion(random.one),
-    });
+  if (some && random.chance(0.3)) some.columns.push(newReference('s', random.one, names));
   return after;
 }
 

@@ -16,8 +16,7 @@ import { changesBetween, updateColumn } from './update-column.ts';
 export type DeclaredIndex = z.output<typeof addIndex.body>;
 export type NamedIndex = DeclaredIndex & { name: string };
 
-/** What a table has beside its columns. */
-export interface TableOptions {
+interface TableOptions {
   description?: string;
   changes?: boolean;
   history?: string | null;

@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
+import { countRows } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
 
 interface StoredTable {
@@ -36,15 +37,14 @@ export interface ColumnRow {
   default_text: string | null;
   role: 'id' | 'created_at' | 'updated_at' | 'plain';
   checks?: ColumnChecks | null;
-  /** Of a reference: the table it refers to. Its type is that of the ids there. */
+  /** The table that a reference refers to. Its type is that of the ids there. */
   ref_table?: string | null;
   on_delete?: DeleteAction | null;
-  /** Of the catalogue row of that table; not stored here. */
+  /** Read from the catalogue row of that table; not stored here. */
   target?: { name: string; id_number: number } | null;
 }
 
-/** A column that refers to a table. */
-export interface Referrer {
+interface Referrer {
   table_id: string;
   table: string;
   number: number;
@@ -52,8 +52,7 @@ export interface Referrer {
   on_delete: DeleteAction;
 }
 
-/** A weight for each column of the index. */
-export interface SearchIndex {
+interface SearchIndex {
   language: string;
   weights: SearchWeight[];
 }
@@ -64,7 +63,6 @@ export interface IndexRow {
   columns: number[];
   is_unique: boolean;
   search?: SearchIndex | null;
-  /** ISO 8601. */
   created_at: string;
 }
 
@@ -81,12 +79,8 @@ type Tables = {
   app_table_indexes: Omit<IndexRow, 'created_at'> & TableKey & { created_at: Date };
 };
 
-export async function listTableRows(db: Db, app: AppRef, window: PageWindow) {
-  const rows = await tableRowsQuery(db, app)
-    .orderBy('name')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
+export async function listTableRows(db: Db, app: AppRef, { limit, offset }: PageWindow) {
+  const rows = await tableRowsQuery(db, app).orderBy('name').limit(limit).offset(offset).execute();
   return { rows, total: await countTables(db, app) };
 }
 
@@ -94,11 +88,8 @@ export function listAllTableRows(db: Db, app: AppRef): Promise<TableRow[]> {
   return tableRowsQuery(db, app).orderBy('name').execute();
 }
 
-export async function countTables(db: Db, app: AppRef): Promise<number> {
-  const { total } = await tablesQuery(db, app)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return total;
+export function countTables(db: Db, app: AppRef): Promise<number> {
+  return countRows(tablesQuery(db, app));
 }
 
 export function findTableRow(db: Db, app: AppRef, ref: string): Promise<TableRow | undefined> {

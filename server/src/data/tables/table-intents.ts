@@ -1,13 +1,7 @@
 import type { Logger } from 'pino';
 import { type MutationCtx, platformTenantId, type RowTx } from '../../core/context.ts';
-import { type Db, sqlState, type Tx } from '../../core/db.ts';
-import {
-  type LoggedStatement,
-  type OperatorDeps,
-  type RowIntents,
-  runAsOperator,
-  UnsettledTables,
-} from '../../core/mutation.ts';
+import { type Db, type LoggedStatement, rollBackQuietly, sqlState, type Tx } from '../../core/db.ts';
+import { type OperatorDeps, type RowIntents, runAsOperator, UnsettledTables } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import {
@@ -32,12 +26,10 @@ import { run, runStatement } from './lock-table.ts';
 
 interface IntentDeps extends Omit<OperatorDeps, 'rows'> {
   rowsDb: Db;
-  /** Of the second database. */
   epoch: string;
 }
 
 export interface TableIntents extends RowIntents {
-  /** Finishes or undoes every change that was interrupted longer ago. */
   settleAll(options?: { olderThanMs?: number }): Promise<void>;
 }
 
@@ -74,10 +66,7 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
       await rowsTx.commit().execute();
     } catch (error) {
       log.warn({ err: error, intent: id }, 'commit of a table change failed; its statements are run again');
-      await rowsTx
-        .rollback()
-        .execute()
-        .catch(() => {});
+      await rollBackQuietly(rowsTx);
       if ((await settleOne({ id, tenant_id: touched.tenant_id })) === 'undone') throw undoneError();
       return;
     }
@@ -94,10 +83,7 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
     try {
       await tx.commit().execute();
     } catch (error) {
-      await tx
-        .rollback()
-        .execute()
-        .catch(() => {});
+      await rollBackQuietly(tx);
       for (const end = Date.now() + findOutMsMax; ; await Bun.sleep(pauseMs)) {
         const status = await transactionStatus(db, xid).catch(() => null);
         if (status === 'committed') return;
@@ -123,7 +109,6 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
     return outcome;
   }
 
-  /** Answers the error of the database if rows do not allow the change. */
   async function runAgain(intent: TableIntent): Promise<Error | null> {
     if (intent.epoch !== epoch) {
       log.warn({ intent: intent.id }, 'a table change is left: its database was restored or replaced');
@@ -139,10 +124,7 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
       await tx.commit().execute();
       return null;
     } catch (error) {
-      await tx
-        .rollback()
-        .execute()
-        .catch(() => {});
+      await rollBackQuietly(tx);
       if (error instanceof Error && isAboutRows(sqlState(error))) return error;
       throw error;
     }
@@ -167,7 +149,6 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
     for (const id of intent.app_ids) ctx.invalidate(appTag(id));
   }
 
-  /** For a caller who waits. */
   async function settleOne(intent: OpenIntent): Promise<Outcome> {
     for (const end = Date.now() + settleMsMax; ; await Bun.sleep(pauseMs)) {
       const outcome = await complete(intent).catch((error: unknown) => {
@@ -211,7 +192,7 @@ const undoneError = () =>
     detail: 'Rows that were written at the same time do not allow the change. Nothing was changed.',
   });
 
-/** Of the tables that the statements name: those that `tx` has changed in the catalogue, and their definitions before. */
+/** Tables named in the statements that `tx` has changed in the catalogue, and their definitions before. */
 async function touchedTables(db: Db, tx: Tx, statements: readonly LoggedStatement[]) {
   const texts = statements.map(({ text }) => text).join('\n');
   const idsAfter = (prefix: string) => {
@@ -221,7 +202,7 @@ async function touchedTables(db: Db, tx: Tx, statements: readonly LoggedStatemen
     return [...new Set([...found].map(([, ...parts]) => parts.join('-')))];
   };
   const named = idsAfter('t');
-  // What is committed: `tx` has locked what it has changed.
+  // Reads the committed state: `tx` has locked what it has changed.
   const before = await readDefinitions(db, named);
   const after = await readDefinitions(tx, named);
   const table_ids = named.filter((id) => before.get(id) !== after.get(id));
@@ -237,7 +218,6 @@ async function touchedTables(db: Db, tx: Tx, statements: readonly LoggedStatemen
 
 const pollMs = 2_000;
 
-/** Answers how to stop. */
 export function startSettling({
   intents,
   log,

@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import { appRef, type Caller } from '../../core/context.ts';
 import { openControlDatabase } from '../../core/db.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { freshDatabase } from '../../drivers/database/testing.ts';
-import { newTenant, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { newTenant, type TestDatabase, testDeps } from '../../testing.ts';
 import { tableRoutes } from '../routes.ts';
 import { createDataSchema } from '../rows/data-schema.ts';
 import { appCalls } from '../testing.ts';
@@ -40,22 +39,9 @@ export async function openSecondDatabase({ db }: Pick<TestDatabase, 'db'>) {
   const { controlUrl: url, drop } = await freshDatabase();
   const { epoch } = await createDataSchema({ url, role: null });
   const second = openControlDatabase(url, { connectionsMax: 5, onError: () => {} });
-  const intents = createTableIntents({
-    db,
-    rowsDb: second.db,
-    epoch,
-    outbox: rowsOnlyOutbox,
-    events: testEvents,
-    log: silentLog,
-  });
-  return {
-    db: second.db,
-    url,
-    epoch,
-    intents,
-    rows: { db: second.db, role: null, intents },
-    close: () => second.close().then(drop),
-  };
+  const intents = createTableIntents({ ...testDeps, db, rowsDb: second.db, epoch });
+  const rows = { db: second.db, role: null, intents };
+  return { db: second.db, url, epoch, intents, rows, close: () => second.close().then(drop) };
 }
 
 export const qualifiedTableName = (app: { id: string }, { id }: { id: string }) =>

@@ -6,7 +6,7 @@ import { type ParsedJson, type ParsedText, parseJson, parseText, parseUrlText } 
 /** The bound parameter, or `refused`. */
 const bound = (checked: ParsedText | ParsedJson) => (checked.ok ? checked.value : 'refused');
 const text = (type: ColumnType, value: string) => bound(parseText(type, value));
-const json = (type: ColumnType, raw: string) => bound(parseJson(type, raw));
+const json = (type: ColumnType, raw: string) => bound(parseJson({ type }, raw));
 
 function refusesText(type: ColumnType, values: readonly string[]) {
   for (const value of values) expect([type, value, text(type, value)]).toEqual([type, value, 'refused']);
@@ -24,7 +24,7 @@ describe('timestamptz', () => {
   });
   test('an unencoded + of an offset is accepted in a URL only', () => {
     const spaced = ['2026-01-02T03:04:05 09:00', '2026-01-02T03:04:05.5 16:00'];
-    expect(spaced.map((value) => bound(parseUrlText('timestamptz', value)))).toEqual([
+    expect(spaced.map((value) => bound(parseUrlText({ type: 'timestamptz' }, value)))).toEqual([
       '2026-01-02T03:04:05+09:00',
       '2026-01-01T11:04:05.5Z',
     ]);
@@ -34,7 +34,7 @@ describe('timestamptz', () => {
       spaced.map((value) => JSON.stringify(value)),
     );
     for (const value of ['2026-01-02 03:04:05 09:00', '2026-01-02T03:04:05  09:00', ' 09:00', ' '])
-      expect(bound(parseUrlText('timestamptz', value))).toBe('refused');
+      expect(bound(parseUrlText({ type: 'timestamptz' }, value))).toBe('refused');
   });
   test('other values in a URL are parsed as elsewhere', () => {
     for (const type of columnTypes)
@@ -46,7 +46,7 @@ describe('timestamptz', () => {
         '2026-01-02T03:04:05-09:00',
         '2026-01-02T03:04:05+09:00',
       ])
-        expect(parseUrlText(type, value)).toEqual(parseText(type, value));
+        expect(parseUrlText({ type }, value)).toEqual(parseText(type, value));
   });
   test('fractions beyond six digits are cut, not rounded', () => {
     expect(text('timestamptz', '2026-12-31T23:59:59.9999999Z')).toBe('2026-12-31T23:59:59.999999Z');
@@ -144,7 +144,7 @@ describe('date', () => {
     for (const value of ['0001-01-01', '1999-12-31', '2000-02-29', '2024-02-29', '9999-12-31']) {
       expect(text('date', value)).toBe(value);
       expect(json('date', JSON.stringify(value))).toBe(value);
-      expect(bound(parseUrlText('date', value))).toBe(value);
+      expect(bound(parseUrlText({ type: 'date' }, value))).toBe(value);
     }
   });
   test('everything that is not an RFC 3339 full-date is refused', () => {

@@ -14,7 +14,13 @@ import type { AppMutationCtx } from '../../core/context.ts';
 import { Failure, fail, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { isDeepEqual } from '../../core/values.ts';
-import { checkRules, isNamedByRules, renameInRules, requireUnnamedColumn } from './access.ts';
+import {
+  checkRules,
+  hasEnforcedPolicy,
+  isNamedByRules,
+  renameInRules,
+  requireUnnamedColumn,
+} from './access.ts';
 import { alterColumn, isRebuiltFor } from './alter-table.ts';
 import { defaultProblem } from './columns.ts';
 import { auditTable, lockTable, requireColumn, saveTableChange } from './lock-table.ts';
@@ -27,7 +33,6 @@ type ColumnChanges = z.output<typeof shape.body>;
 /** `any`: also to a type that not every value fits; a value that cannot be converted refuses the change. */
 type Conversion = 'lossless' | 'any';
 
-/** Without the name. */
 export function changesBetween(before: ColumnSpec, after: ColumnSpec): ColumnChanges {
   const checks = checkNames
     .filter((check) => before.checks?.[check] !== after.checks?.[check])
@@ -61,10 +66,21 @@ export async function updateColumn(
     rules: renameInRules(row.rules, rename),
     ...(isRebuiltFor(before, after) && { attributes_made: countAttributes(row) }),
   });
-  await alterColumn(ctx, row, before, after);
+  await alterColumn(ctx, row, before, after).catch(async (error: unknown) => {
+    throw await withoutHiddenCount(ctx, row, error);
+  });
   await relinkColumn(ctx, row, before, after);
   const columns = row.columns.map((column) => (column === before ? after : column));
   return tableRecord({ ...row, ...saved, columns });
+}
+
+/** The number of rows would tell of those that an enforced policy hides from owners. */
+async function withoutHiddenCount(ctx: AppMutationCtx, row: TableRow, error: unknown): Promise<unknown> {
+  if (!(error instanceof Failure) || error.code !== 'check_violation') return error;
+  if (!(await hasEnforcedPolicy(ctx, row))) return error;
+  const detail = error.detail?.replace(/^\d+ rows? (has a value|have values)/, 'Rows have values');
+  const errors = error.errors?.map((item) => ({ ...item, detail: item.detail.replace(/^\d+ rows/, 'Rows') }));
+  return fail('check_violation', { ...(detail && { detail }), ...(errors && { errors }) }, { cause: error });
 }
 
 function changedColumn(

@@ -8,7 +8,7 @@ import { type ParsedJson, type ParsedText, parseJson, parseText } from './values
 /** The bound parameter, or `refused`. */
 const bound = (checked: ParsedText | ParsedJson) => (checked.ok ? checked.value : 'refused');
 const text = (type: ColumnType, value: string) => bound(parseText(type, value));
-const json = (type: ColumnType, raw: string) => bound(parseJson(type, raw));
+const json = (type: ColumnType, raw: string) => bound(parseJson({ type }, raw));
 
 function refusesText(type: ColumnType, values: readonly string[]) {
   for (const value of values) expect([type, value, text(type, value)]).toEqual([type, value, 'refused']);
@@ -248,7 +248,7 @@ describe('jsonb', () => {
     }
   });
   test('null is SQL NULL in a body and JSON null in a filter', () => {
-    expect(parseJson('jsonb', 'null')).toEqual({ ok: true, value: null });
+    expect(parseJson({ type: 'jsonb' }, 'null')).toEqual({ ok: true, value: null });
     expect(parseText('jsonb', 'null')).toEqual({ ok: true, value: 'null' });
     expect(json('jsonb', '[null]')).toBe('[null]');
   });
@@ -327,12 +327,12 @@ describe('jsonb', () => {
 
 describe('every type', () => {
   test('JSON null is SQL NULL', () => {
-    for (const type of columnTypes) expect(parseJson(type, 'null')).toEqual({ ok: true, value: null });
+    for (const type of columnTypes) expect(parseJson({ type }, 'null')).toEqual({ ok: true, value: null });
   });
   test('errors are constants, so they cannot repeat the value', () => {
     fc.assert(
       fc.property(fc.constantFrom(...columnTypes), fc.oneof(units, fc.string()), (type, value) => {
-        for (const checked of [parseText(type, value), parseJson(type, value)]) {
+        for (const checked of [parseText(type, value), parseJson({ type }, value)]) {
           if (!checked.ok) expect(Object.isFrozen(checked)).toBe(true);
         }
       }),
@@ -357,7 +357,7 @@ describe('every type', () => {
     );
     fc.assert(
       fc.property(fc.constantFrom(...columnTypes), value, (type, each) => {
-        const checked = parseJson(type, JSON.stringify(each));
+        const checked = parseJson({ type }, JSON.stringify(each));
         expect([type, each, checked.ok]).toEqual([type, each, each === null || fits[type](each)]);
       }),
       { numRuns: 2_000 },

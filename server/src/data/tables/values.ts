@@ -1,4 +1,4 @@
-import type { InvalidValue, ParsedValue } from '@svc/contract/column-values.ts';
+import { type InvalidValue, type ParsedValue, parseExactNumber } from '@svc/contract/column-values.ts';
 import {
   type ColumnType,
   columnDefaultBytesMax,
@@ -7,7 +7,7 @@ import {
 } from '@svc/contract/columns.ts';
 import { isFileType } from '@svc/contract/file-type.ts';
 import { parseItems } from '@svc/contract/filter.ts';
-import type { ColumnDefault } from './catalogue.ts';
+import type { CatalogueColumn, ColumnDefault } from './catalogue.ts';
 import type { ColumnRow } from './store.ts';
 
 export type ParsedText = ParsedValue;
@@ -17,8 +17,19 @@ export function parseText(type: ColumnType, text: string): ParsedText {
   return describeColumnType(type).parse(text);
 }
 
+export type ValueColumn = Pick<CatalogueColumn, 'type' | 'sqlType'>;
+
+/** Decimals and large integers of connectors, whose digits a double would round. */
+const isExactNumber = ({ type, sqlType }: ValueColumn) => type === 'float' && sqlType === 'numeric';
+
+export function parseColumnText(column: ValueColumn, text: string): ParsedText {
+  return isExactNumber(column) ? parseExactNumber(text) : parseText(column.type, text);
+}
+
 /** A value in a query string, where the `+` of an unencoded offset has become a space. A list may be written `(a,b)`. */
-export function parseUrlText(type: ColumnType, text: string): ParsedText {
+export function parseUrlText(column: ValueColumn, text: string): ParsedText {
+  if (isExactNumber(column)) return parseExactNumber(text);
+  const { type } = column;
   const { json, parse } = describeColumnType(type);
   if (json === 'timestamp') return parse(text.replace(spaceBeforeOffset, '+'));
   const items = isArrayType(type) && text.startsWith('(') ? parseItems(text) : null;
@@ -29,9 +40,11 @@ export function parseUrlText(type: ColumnType, text: string): ParsedText {
 const spaceBeforeOffset = / (?=[0-9]{2}:[0-9]{2}$)/;
 
 /** `raw` is the exact JSON source of one value, so that no digit of a number is lost. */
-export function parseJson(type: ColumnType, raw: string): ParsedJson {
+export function parseJson(column: ValueColumn, raw: string): ParsedJson {
   if (raw === 'null') return sqlNull;
-  const { json, parse } = describeColumnType(type);
+  if (isExactNumber(column))
+    return isString(raw) ? parseString(raw, parseExactNumber) : parseExactNumber(raw);
+  const { json, parse } = describeColumnType(column.type);
   switch (json) {
     case 'string':
       return isString(raw) ? parseString(raw, parse) : notString;

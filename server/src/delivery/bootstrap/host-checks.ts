@@ -111,10 +111,7 @@ export async function canReadRepository(
   }
 }
 
-/**
- * Owners may copy the code, anyone if the repository is not private, and at an external host whoever can read it there
- * (`by_account`), which only that host knows.
- */
+/** `by_account`: whoever can read the code at an external host, which only that host knows. */
 export function codeAccess(
   { app }: ForkSource,
   connection: Pick<Connection, 'isPrivate'> | null,
@@ -130,10 +127,7 @@ export interface ForkSource {
   app: AppAccess;
 }
 
-/**
- * Resolved as a plain member: the admin role does not give access to code. A slug is of this tenant; an id may be of another
- * tenant of the caller.
- */
+/** Resolved as a plain member: admins have no access to code. An id may name an app of another tenant of the caller. */
 export async function findForkSource(ctx: TenantCtx, { ref }: { ref: string }): Promise<ForkSource> {
   const tenant = await findSourceTenant(ctx, ref);
   const app = tenant && (await findApp(ctx.db, tenant, { ref, caller: ctx.caller }));

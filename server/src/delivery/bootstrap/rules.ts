@@ -35,7 +35,6 @@ export function nextStep(steps: readonly { name: StepName; state: StepState }[])
   return bootstrapSteps.find((name) => !done.has(name)) ?? null;
 }
 
-/** The failed step, or else the running or next one. */
 export function currentStep(state: RunState, steps: readonly { name: StepName; state: StepState }[]) {
   const failed = steps.find((step) => step.state === 'failed')?.name;
   if (failed) return failed;
@@ -52,7 +51,6 @@ export interface ClassifiedFailure {
   detail: string;
 }
 
-/** By the code of a failure; all others are internal errors. */
 const failure_codes = new Map<string, FailureCode>(
   Object.entries({
     slug_taken: 'slug_taken',
@@ -96,7 +94,6 @@ export function classify(code: string | null, detail: string): ClassifiedFailure
   return { code: failure_codes.get(code ?? '') ?? 'internal', isTemporary: false, detail };
 }
 
-/** 1, 2, 4, 8; null: no more retries. */
 export function retryDelaySeconds(failures: number): number | null {
   return failures >= failuresMax ? null : 2 ** (failures - 1);
 }
@@ -183,9 +180,7 @@ export const workTag = 'work:bootstraps';
 export interface RunInput {
   slug: string;
   app: z.output<typeof createApp.body>;
-  /** Site configuration of a fork's source. */
   siteConfig: z.output<typeof setSite.body> | null;
-  /** Tables that the code needs. */
   tables: readonly TableDefinition[];
   repo: RepoRequest;
   seed: Seed;
@@ -199,7 +194,6 @@ export interface RepoRequest {
   installationId: number | null;
 }
 
-/** Source of the first commit. */
 export type Seed =
   | { kind: 'template'; templateId: string }
   | { kind: 'copy'; tenantId: string; appId: string };

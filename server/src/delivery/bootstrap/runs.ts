@@ -148,7 +148,6 @@ function stepRecord(step: StepRow): RunRecord['steps'][number] {
   };
 }
 
-/** Output of the step `create_repo`. */
 export interface RepoOutput extends RepoName {
   id: number;
   installationId: number;
@@ -166,7 +165,6 @@ function createdRepo(run: Run): RepoOutput | null {
   return output.id === undefined ? null : (output as RepoOutput);
 }
 
-/** For the steps after `create_repo`. */
 export function requireCreatedRepo(run: Run): RepoOutput {
   const repo = createdRepo(run);
   if (!repo) throw new Error('The run has no repository yet.');
@@ -196,10 +194,7 @@ async function resumeAfterLink(ctx: MutationCtx, { tenantId, userId }: TenantUse
   }
 }
 
-/**
- * Marks the run that waits for a denied code; a worker then fails it. The poll that found this is rejected, so there is no
- * transaction to join.
- */
+/** A worker then fails the run. The poll that found this is rejected, so there is no transaction to join. */
 export async function markDenied(
   db: Db,
   { tenantId, userId }: TenantUser,

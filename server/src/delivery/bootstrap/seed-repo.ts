@@ -154,14 +154,10 @@ function templateError(cause: unknown): StepError {
 interface ManifestNames {
   name: string;
   slug: string;
-  /** Null: unchanged. */
   tenant: string | null;
 }
 
-/**
- * Replaces existing values only and keeps all other bytes. Null if there is nothing to change or the file is not valid: the
- * next deployment then reports it.
- */
+/** Keeps all other bytes. Null if nothing changes, or for an invalid file, which the next deployment reports. */
 export function renameManifest(text: string, { name, slug, tenant }: ManifestNames): string | null {
   const values: [string[], string | null][] = [
     [['name'], name],

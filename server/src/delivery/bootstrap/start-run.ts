@@ -42,11 +42,9 @@ interface NewRun {
   input: RunInput;
   templateId: string | null;
   sourceAppId: string | null;
-  /** Shown in the plan. */
   from: string;
 }
 
-/** Also creates the app if the git account is already linked. */
 async function startRun(
   ctx: TenantMutationCtx,
   { kind, input, templateId, sourceAppId, from }: NewRun,
@@ -186,10 +184,7 @@ function repoRequest(
   };
 }
 
-/**
- * The result of a check before the transaction. A failure is thrown only inside it, after the idempotency check: a repeated
- * request would otherwise fail because its slug is taken by its own first execution.
- */
+/** The failure of an early check is thrown after the idempotency check: a repeated request would conflict with itself. */
 export type Deferred<T> = { value: T } | { failure: Failure };
 
 export async function deferFailure<T>(check: Promise<T>): Promise<Deferred<T>> {
@@ -254,7 +249,6 @@ export async function forkApp(
   );
 }
 
-/** The requested template, the code of the source, or the template of the source. */
 async function chooseSeed(
   ctx: TenantCtx,
   { source, template, mode }: { source: ForkSource; template: string | undefined; mode: RunMode },

@@ -48,7 +48,6 @@ import {
  * back to `waiting` and is retried; a `running` step with an output waits for something outside and is checked again.
  */
 
-/** Advances a leased run step by step, until it ends, has to wait, or the lease is lost. */
 export async function workOnRun(deps: BootstrapDeps, claim: Claim, signal: AbortSignal): Promise<void> {
   try {
     for (;;) {
@@ -82,11 +81,11 @@ async function advance(deps: BootstrapDeps, claim: Claim, signal: AbortSignal): 
 }
 
 async function runStep(deps: BootstrapDeps, claim: Claim, name: StepName, signal: AbortSignal) {
-  const begun = await beginStep(deps, claim, name);
-  const finish = await steps[name]({ deps, ...begun, signal });
+  const started = await beginStep(deps, claim, name);
+  const finish = await steps[name]({ deps, ...started, signal });
   signal.throwIfAborted();
   // Checked again: the creator may have lost the membership during the step.
-  const creator = await loadCreator(deps.db, begun.run);
+  const creator = await loadCreator(deps.db, started.run);
   return runAsCreator(deps, claim, creator, async (ctx, run) => {
     const ended = await finish(ctx);
     await updateStepRow(ctx.db, run.id, name, stepResult(ended, ctx.now));
@@ -126,7 +125,6 @@ async function beginStep(deps: BootstrapDeps, claim: Claim, name: StepName) {
   return { run, creator };
 }
 
-/** Hash of the run's input and the outputs of the steps so far. */
 function inputHash(run: Run, name: StepName): string {
   const outputs = run.steps.map((step) => step.output);
   return sha256(canonicalJson({ name, input: run.input_hash, outputs }));
@@ -156,7 +154,6 @@ function finish(deps: BootstrapDeps, claim: Claim, ending: RunResult): Promise<P
   });
 }
 
-/** Changes only the run itself, as the operator. */
 function changeRun(
   deps: BootstrapDeps,
   claim: Claim,

@@ -20,13 +20,9 @@ export type StepEnd =
   | { state: 'done'; output: Record<string, unknown>; detail: string }
   | { state: 'running'; output: Record<string, unknown>; detail: string; againAfterSeconds: number };
 
-/**
- * A step first acts outside, which must be safe to repeat; the function it returns makes the changes in the database, in
- * the transaction that records the result.
- */
+/** Acts outside, which must be safe to repeat. The returned function changes the database with the step's result. */
 export type Step = (work: StepWork) => Promise<(ctx: TenantMutationCtx) => Promise<StepEnd>>;
 
-/** A permanent failure of a step. */
 export class StepError extends Error {
   constructor(
     readonly code: FailureCode,
@@ -74,10 +70,7 @@ export async function loadCreator(db: Db, run: Pick<Run, 'tenant_id' | 'created_
   };
 }
 
-/**
- * Changes a run and everything that belongs to it in one transaction, as its creator, under the run's row lock and only
- * while the lease is held.
- */
+/** In one transaction, as the creator, under the run's row lock and only while the lease is held. */
 export async function runAsCreator<T>(
   deps: BootstrapDeps,
   claim: Claim,

@@ -90,7 +90,6 @@ export async function lockRun(tx: Tx, tenantId: string, id: string): Promise<Run
   return withSteps(tx, await byId(tx, tenantId, id).forUpdate().executeTakeFirst());
 }
 
-/** Null if the claim is lost. */
 export async function lockClaimedRun(tx: Tx, { tenantId, runId, holder }: Claim): Promise<Run | null> {
   const row = await byId(tx, tenantId, runId)
     .where((row) => row.and({ lease_holder: holder, state: 'running' }))
@@ -162,7 +161,6 @@ export interface Claim {
   holder: string;
 }
 
-/** A run of any tenant that is due and not leased. */
 export async function claimRun(db: Db): Promise<Claim | null> {
   const { rows } = await sql<Claim>`
     update svc.bootstrap_runs set lease_holder = ${Bun.randomUUIDv7()},
@@ -201,7 +199,7 @@ export async function releaseClaim(
     where tenant_id = ${tenantId} and id = ${runId} and lease_holder = ${holder}`.execute(db);
 }
 
-/** Of all tenants: the code was denied or has expired. */
+/** Runs of all tenants whose code was denied or has expired. */
 export async function listUnapprovedRuns(db: Db): Promise<{ id: string; tenant_id: string }[]> {
   const { rows } = await sql<{ id: string; tenant_id: string }>`
     select id, tenant_id from svc.bootstrap_runs

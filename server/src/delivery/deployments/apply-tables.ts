@@ -19,18 +19,15 @@ import { type DeploymentRow, findLiveDeploymentRow, toAppRef, updateDeploymentRo
 
 type Tables = NonNullable<DeploymentRow['start_with']>['tables'];
 
-/** Of a new build. A rollback must not bring back the rules of an earlier version. */
+/** Only a new build has any: a rollback must not bring back the rules of an earlier version. */
 const plannedTables = ({ kind, start_with }: DeploymentRow): Tables =>
   kind === 'deploy' ? start_with?.tables : undefined;
 
-/**
- * Before the release command, which may need the tables. A site that waits for a review gets them when it becomes active
- * (`applyTablesOf`): nobody has approved its rules yet.
- */
+/** The release command may need the tables. A site gets them when its review is approved (`applyTablesOf`). */
 export async function applyPlannedTables(work: ClaimedWork, row: DeploymentRow): Promise<void> {
   if (row.kind === 'rollback') {
-    const kept = await describeKeptTables(work.deps.db, row);
-    if (kept !== null) work.log.sink('platform', kept);
+    const warning = await describeRemainingTables(work.deps.db, row);
+    if (warning !== null) work.log.sink('platform', warning);
   }
   if (row.method === 'static' && row.state !== 'releasing') return;
   await applyDeclaredTables(work, row, plannedTables(row));
@@ -144,8 +141,8 @@ export async function undoAppliedTables(work: LeasedWork): Promise<void> {
   );
 }
 
-/** What a rollback to this build does not undo; null if its tables are those of today. */
-export async function describeKeptTables(db: Db, row: DeploymentRow): Promise<string | null> {
+/** Table changes that a rollback to this build does not undo; null if its tables are today's. */
+export async function describeRemainingTables(db: Db, row: DeploymentRow): Promise<string | null> {
   const tables = row.start_with?.tables;
   if (tables === undefined) return null;
   const stay = 'A rollback does not change tables';
@@ -172,7 +169,6 @@ export async function getTableDrift(ctx: AppCtx): Promise<z.output<typeof driftS
   };
 }
 
-/** What a deployment would change when it is released. */
 export async function plannedTableSteps(db: Db, row: DeploymentRow): Promise<SchemaStep[] | null> {
   const tables = plannedTables(row);
   if (tables === undefined) return null;

@@ -64,10 +64,7 @@ export function discardArtifact({
   };
 }
 
-/**
- * Deletes artifacts that no deployment has, such as those of a build whose lease was lost. Artifacts are listed before rows
- * are read, and apps with an open deployment are skipped, because an artifact in the making has no row yet.
- */
+/** Artifacts are listed before rows, and apps with an open deployment skipped: an artifact in the making has no row. */
 export async function deleteOrphanedArtifacts({
   db,
   runtime,
@@ -140,7 +137,6 @@ interface BuildStoreDeps {
   log: Logger;
   objects: ObjectStore;
   runtime: Runtime;
-  toolchains: Toolchains | null;
   workDir: string;
   localBytesMax?: number;
 }
@@ -155,7 +151,7 @@ const buildsPrefix = 'builds/';
 
 /** Null for a runtime whose builds are not folders, such as images of an engine. */
 export function createBuildStore(deps: BuildStoreDeps): BuildStore | null {
-  const { db, objects, runtime, toolchains, workDir, localBytesMax = localBytesMaxDefault } = deps;
+  const { db, objects, runtime, workDir, localBytesMax = localBytesMaxDefault } = deps;
   const { hasBuild, packBuild, unpackBuild, artifacts } = runtime;
   if (!hasBuild || !packBuild || !unpackBuild || !artifacts) return null;
   const fetching = new Map<string, Promise<void>>();
@@ -171,10 +167,9 @@ export function createBuildStore(deps: BuildStoreDeps): BuildStore | null {
 
   async function fetchBuild(row: DeploymentRow, artifact: Artifact, key: string): Promise<void> {
     const signal = AbortSignal.timeout(fetchMsMax);
-    if (Array.isArray(artifact.tools)) await toolchains?.restore(artifact.tools, { signal });
     if (await hasBuild?.(artifact)) return;
     const stored = await objects.get(key);
-    // Of a version that did not store builds: the runtime says that it does not exist.
+    // An artifact of a version that did not store builds: the runtime reports that it does not exist.
     if (!stored) return;
     const { number } = await loadDeployedApp(db, toAppRef(row));
     await withFile(async (path) => {
@@ -187,7 +182,7 @@ export function createBuildStore(deps: BuildStoreDeps): BuildStore | null {
 
   return {
     async save(appId, artifact, signal) {
-      // Of a site, which has a release.
+      // A site has a release instead.
       if (Object.keys(artifact).length === 0) return;
       await withFile(async (path) => {
         await packBuild(artifact, { path });
@@ -252,7 +247,7 @@ async function listUsedArtifacts(db: Db, node: string): Promise<Artifact[]> {
 
 const leftFileMsMin = 3_600_000;
 
-/** Of a server process that was killed. */
+/** Deletes files that a killed server process left behind. */
 async function removeLeftFiles(workDir: string): Promise<void> {
   for (const name of await readdir(workDir)) {
     if (!/^build-[\w-]+\.tar$/.test(name)) continue;

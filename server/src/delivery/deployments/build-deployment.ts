@@ -20,7 +20,7 @@ import {
 } from '../../identity/app-identity/app-tokens.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { SourcePlan } from '../detect/plan-source.ts';
-import { loadEnv, openEnv, sealEnv } from '../env/env.ts';
+import { loadEnv } from '../env/env.ts';
 import { frameworkEnv, platformEnv } from '../env/platform-env.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { openRemote } from '../git-connections/repositories.ts';
@@ -38,7 +38,7 @@ import {
   loadClaimedRow,
   withLease,
 } from './claimed-work.ts';
-import { loadDeployedApp } from './deployment-record.ts';
+import { loadDeployedApp, openEnv, sealEnv } from './deployment-record.ts';
 import { openReviewDatabase } from './reviews.ts';
 import {
   type DeploymentEnvironment,

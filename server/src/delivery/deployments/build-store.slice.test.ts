@@ -1,15 +1,14 @@
-import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { buildKey, createBuildStore, leastUsed, removeOrphanBuilds } from './artifacts.ts';
 import { loadDeployedApp } from './deployment-record.ts';
 import { useDeployments } from './testing.ts';
 
 const { database, server, newWorld, nodeApp, folder, start, stop } = useDeployments();
-const bucket = mkdtempSync(join(tmpdir(), 'svc-bucket-'));
-afterAll(() => rmSync(bucket, { recursive: true, force: true }));
+const bucket = useFolder();
 const objects = openFileStore(bucket);
 
 function storeOf({ deps }: Pick<typeof server, 'deps'>) {

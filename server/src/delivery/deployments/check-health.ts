@@ -4,7 +4,7 @@ import { type InstanceRow, saveAddress } from './instances-store.ts';
 import { type DeploymentDeps, drainMsMax, drainMsMin, healthSettings } from './rules.ts';
 import { findDeploymentRow } from './store.ts';
 
-export interface HealthCheck {
+interface HealthCheck {
   /** Where it was started; its state may name another one. */
   address: string;
   /** Null: any response below 500 is healthy. */
@@ -20,7 +20,6 @@ export const answerMsMax = 5_000;
 
 export const restartsMax = 3;
 
-/** Returns the address where it is healthy. */
 export async function checkHealth(check: HealthCheck): Promise<string> {
   const until = performance.now() + check.timeoutMs;
   let { address } = check;
@@ -73,7 +72,6 @@ export async function waitUntilSteady({
   }
 }
 
-/** Null: no response. */
 export async function probe({ address, path, signal }: HealthCheck): Promise<'healthy' | string | null> {
   try {
     const response = await fetch(`http://${address}${path ?? '/'}`, {
@@ -97,7 +95,7 @@ export function isHealthy(status: number, path: string | null): boolean {
   return path === null ? status < 500 : status >= 200 && status < 400;
 }
 
-export function unhealthyError(detail: string): DeploymentFailure {
+function unhealthyError(detail: string): DeploymentFailure {
   return new DeploymentFailure('health_check_failed', 'health', detail);
 }
 
@@ -123,7 +121,6 @@ export async function restoreAddress(
 
 export interface Draining {
   now: Date;
-  /** Requests of this server process to the address. */
   inFlight: number;
   /** `many`: requests of the other server processes are not known. */
   processes: 'one' | 'many';

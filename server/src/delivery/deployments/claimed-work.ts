@@ -36,7 +36,6 @@ export interface ClaimedWork {
   signal: AbortSignal;
   /** Aborted only when the deployment is canceled. */
   canceled: AbortSignal;
-  /** Lets another deployment build. */
   releaseBuildSlot(): void;
 }
 
@@ -163,7 +162,6 @@ const detailCharsMax = 2_000;
 
 /** `message` is shown to the app's owners. */
 export class DeploymentFailure extends Error {
-  /** What the app printed last. */
   lines: readonly string[] = [];
   constructor(
     readonly code: NonNullable<DeploymentRow['failure_code']>,
@@ -191,7 +189,7 @@ export function toDeploymentFailure(error: unknown): DeploymentFailure | null {
   return null;
 }
 
-/** Of a preview, the person who pushed; otherwise all owners. */
+/** The person who pushed a preview; otherwise all owners. */
 async function failureRecipients(ctx: MutationCtx, row: DeploymentRow): Promise<string[]> {
   const previewOf = (await findAppById(ctx, { id: row.app_id }))?.previewOf ?? null;
   if (previewOf === null) return listOwnerIds(ctx.db, toAppRef(row));

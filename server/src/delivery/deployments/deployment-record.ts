@@ -3,11 +3,13 @@ import type { Deployment } from '@svc/contract/deployments.shapes.ts';
 import { readBuildLog } from '@svc/contract/deployments.ts';
 import { resourcesOf } from '@svc/contract/resource-presets.ts';
 import { sql } from 'kysely';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { assignRuntimeNumber } from '../../apps/record/app-status.ts';
 import type { AppRow } from '../../apps/record/find-app.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
+import { declareSealingKey } from '../../core/keys.ts';
+import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
 import { confirmedSeconds } from './instances-store.ts';
 import {
@@ -154,4 +156,25 @@ export async function findLiveInstances(db: Db, appId: string): Promise<LiveInst
     db,
   );
   return rows[0] ?? null;
+}
+
+export const deploymentEnvKey = declareSealingKey({
+  name: 'deployments.env_sealing_key',
+  protects: 'Environment variables stored with deployments',
+  columns: { 'deployments.env_sealed': 'id::text' },
+});
+const Env = z.record(z.string(), z.string());
+
+/** Stored with the deployment: a rollback to it uses the same variables. */
+export async function sealEnv(
+  db: Db,
+  { deploymentId, env }: { deploymentId: string; env: Readonly<Record<string, string>> },
+): Promise<Buffer> {
+  return seal(await sealingKey(db, deploymentEnvKey), { text: JSON.stringify(env), boundTo: deploymentId });
+}
+
+export async function openEnv(db: Db, { deploymentId, sealed }: { deploymentId: string; sealed: Buffer }) {
+  return Env.parse(
+    JSON.parse(unseal(await sealingKey(db, deploymentEnvKey), { sealed, boundTo: deploymentId })),
+  );
 }

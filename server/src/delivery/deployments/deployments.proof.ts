@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { artifactsKeptMax } from '@svc/contract/deployments.ts';
+import { retainedArtifactsMax } from '@svc/contract/deployments.ts';
 import { sql } from 'kysely';
 import { codeOf } from '../../testing.ts';
 import { changeEnv } from '../env/env.ts';
@@ -236,7 +236,7 @@ describe('rolling back', () => {
     const building = await t.deploy(nodeApp('three'));
     await stopped.reached;
     const ended: string[] = [];
-    for (let at = 0; at < artifactsKeptMax; at++) ended.push((await rollback(t, first.id)).id);
+    for (let at = 0; at < retainedArtifactsMax; at++) ended.push((await rollback(t, first.id)).id);
     await cancel(t, ended.at(-1)!);
     stopped.go();
     await t.reaches(building.id, 'live', 'failed');
@@ -263,15 +263,15 @@ describe('rolling back', () => {
         is_kept, created_at, live_at, ended_at)
       select gen_random_uuid(), tenant_id, app_id, n, kind, trigger, 'superseded', method, source, runtime,
         jsonb_build_object('n', n), true, created_at, live_at, ended_at
-      from svc.deployments, generate_series(2, ${artifactsKeptMax + 1}) n where id = ${first.id}`.execute(
+      from svc.deployments, generate_series(2, ${retainedArtifactsMax + 1}) n where id = ${first.id}`.execute(
       database.db,
     );
-    await sql`update svc.apps set deployments_made = ${artifactsKeptMax + 1} where id = ${t.app.id}`.execute(
+    await sql`update svc.apps set deployments_made = ${retainedArtifactsMax + 1} where id = ${t.app.id}`.execute(
       database.db,
     );
     await t.live(nodeApp('newest'));
     expect((await t.row(first.id)).is_kept).toBe(false);
-    expect((await t.rows()).filter(({ is_kept }) => is_kept)).toHaveLength(artifactsKeptMax + 1);
+    expect((await t.rows()).filter(({ is_kept }) => is_kept)).toHaveLength(retainedArtifactsMax + 1);
     const { rows } = await sql<{ artifact: unknown }>`
       select payload -> 'artifact' as artifact from svc.outbox
       where topic = 'deployments.discard' and payload ->> 'app_id' = ${t.app.id}`.execute(database.db);

@@ -4,14 +4,19 @@ import type { AppCtx, AppMutationCtx, AppRef, MutationCtx } from '../../core/con
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, validationError } from '../../core/problem.ts';
 import type { BuildPlan, Runtime } from '../../drivers/runtime/runtime.ts';
-import { openEnv, sealEnv } from '../env/env.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
-import { describeKeptTables } from './apply-tables.ts';
+import { describeRemainingTables } from './apply-tables.ts';
 import { endDeploymentRow, requireSameRuntime } from './artifacts.ts';
 import { isUploaded } from './build-deployment.ts';
-import { type DeploymentRecord, deploymentRecord, deploymentRecords } from './deployment-record.ts';
+import {
+  type DeploymentRecord,
+  deploymentRecord,
+  deploymentRecords,
+  openEnv,
+  sealEnv,
+} from './deployment-record.ts';
 import type { DeploymentRequest } from './instances.ts';
 import { queueDeployment } from './queue-deployment.ts';
 import { cancelOutcome, deploymentName, requireDeployable, rollbackObstacle, workTag } from './rules.ts';
@@ -139,8 +144,8 @@ export async function rollbackDeployment(
   const obstacle = rollbackObstacle(target);
   if (obstacle) throw fail(obstacle, { detail: `Deployment #${target.seq} is ${target.state}.` });
   requireSameRuntime(target, runtime);
-  const kept = await describeKeptTables(ctx.db, target);
-  if (kept !== null) ctx.warn(kept);
+  const warning = await describeRemainingTables(ctx.db, target);
+  if (warning !== null) ctx.warn(warning);
   if (target.method === 'static') await requireStoredRelease(ctx, target);
   const row = await queueDeployment(ctx, {
     ...appRef,
@@ -212,10 +217,7 @@ function builtFields(row: DeploymentRow): Partial<DeploymentRow> {
   };
 }
 
-/**
- * Starts the last live deployment of a suspended app again, with the current variables, unless that is already in progress.
- * Null for sites, which have no process. Caller must hold the app's row lock.
- */
+/** Uses the current variables. Null for sites, which have no process. Caller must hold the app's row lock. */
 export async function resumeDeployment(ctx: MutationCtx, appRef: AppRef, runtime: Pick<Runtime, 'kind'>) {
   const live = await findLiveDeploymentRow(ctx.db, appRef);
   if (!live || live.method === 'static') return null;

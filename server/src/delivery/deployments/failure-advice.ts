@@ -1,4 +1,4 @@
-/** What a project must change, by what its tools and its program print when they fail. */
+/** Maps output of build tools and programs to the change that the project needs. */
 const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
   {
     // npm leaves optional packages out without a word when their download fails.
@@ -11,7 +11,7 @@ const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
     advice: (name) => `Add ${name} to the dependencies in package.json.`,
   },
   {
-    // Of the app itself, such as the file of its start command.
+    // The file is one of the app itself, such as that of its start command.
     sign: /Cannot find module '(?:\/\S*\/artifacts\/[0-9a-f-]{36})?(\/[^']+)'/,
     advice: (name) =>
       `The build has no file ${name.replace(/^\//, '')}: correct start in svc.yaml, or the build that should make it.`,

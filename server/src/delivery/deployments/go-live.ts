@@ -86,10 +86,7 @@ async function retireLive(ctx: MutationCtx, appRef: AppRef, { except }: { except
   return live;
 }
 
-/**
- * Makes the deployment of an activated release live; a release without one leaves the app with no live deployment. Apps with
- * a process are not affected. Caller must hold the app's row lock.
- */
+/** A release without a deployment leaves the app with no live one. Caller must hold the app's row lock. */
 export async function releaseBecameActive(
   ctx: MutationCtx,
   { releaseId, ...appRef }: AppRef & { releaseId: string },

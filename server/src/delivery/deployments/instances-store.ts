@@ -82,6 +82,11 @@ export function listDeploymentInstances(db: Db, deploymentId: string): Promise<I
     .execute();
 }
 
+export async function databaseTime(db: Db): Promise<Date> {
+  const { now } = await db.selectNoFrom(sql<Date>`now()`.as('now')).executeTakeFirstOrThrow();
+  return now;
+}
+
 export async function confirmInstances(
   db: Db,
   node: string,
@@ -94,7 +99,6 @@ export async function confirmInstances(
     where i.id = s.id and i.node = ${node}`.execute(db);
 }
 
-/** Stops routing requests to the instance. */
 export async function clearAddress(db: Db, id: string): Promise<void> {
   await sql`update svc.app_instances set address = null where id = ${id} and state = 'ready'`.execute(db);
 }
@@ -128,11 +132,10 @@ export async function abandonInstances(tx: Tx, deploymentId: string): Promise<vo
     where deployment_id = ${deploymentId}`.execute(tx);
 }
 
-/** Instances of server processes that stopped responding. */
-export async function deleteLostInstances(db: Db): Promise<void> {
+export async function deleteLostInstances(db: Db, asOf: Date): Promise<void> {
   await sql`
     delete from svc.app_instances
-    where confirmed_at < now() - make_interval(secs => ${lostSeconds})`.execute(db);
+    where confirmed_at < ${asOf}::timestamptz - make_interval(secs => ${lostSeconds})`.execute(db);
 }
 
 export async function deleteNodeInstances(
@@ -140,14 +143,11 @@ export async function deleteNodeInstances(
   node: string,
   { except = [] }: { except?: readonly { instanceId: string }[] } = {},
 ): Promise<void> {
-  const kept = except.map(({ instanceId }) => instanceId);
-  await sql`delete from svc.app_instances where node = ${node} and id <> all(${kept}::uuid[])`.execute(db);
+  const ids = except.map(({ instanceId }) => instanceId);
+  await sql`delete from svc.app_instances where node = ${node} and id <> all(${ids}::uuid[])`.execute(db);
 }
 
-/**
- * The instances that should run: of `svc.apps a`, its live deployment `d` and each process `p`, as many as `instancesMax`. The
- * same rules as `processScales`.
- */
+/** `svc.apps a`, its live deployment `d`, each process `p`, as many as `instancesMax`. Same rules as `processScales`. */
 const running = sql`
   svc.apps a join svc.deployments d on d.id = a.live_deployment_id
   cross join lateral jsonb_each(coalesce(d.start_with->'processes', '{"web": {}}')) as p (name, plan)`;
@@ -159,14 +159,13 @@ const instancesMax = sql`coalesce(
 
 /** How long a deployment that waits for its review runs after somebody has opened it. */
 const openedMinutes = 15;
-/** Of it, one instance of `web` is enough. */
+/** One instance of `web` is enough for a review. */
 const reviewed = sql`svc.deployments d join svc.apps a on a.id = d.app_id
   cross join (values ('web')) as p (name) cross join (values (1)) as n (index)`;
 const isOpened = sql`d.state = 'built' and d.ended_at is not null and d.method <> 'static'
   and d.opened_at > now() - make_interval(mins => ${openedMinutes})
   and a.record = 'active' and a.runtime = 'running'`;
 
-/** False if the deployment does not wait for a review. */
 export async function markOpened(db: Db, deploymentId: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update svc.deployments set opened_at = now()
@@ -182,7 +181,6 @@ export async function lockInReview(tx: Db, deploymentId: string): Promise<boolea
   return rows.length > 0;
 }
 
-/** Instances at the node that should not run. */
 export async function drainObsoleteInstances(db: Db, node: string): Promise<string[]> {
   const { rows } = await sql<{ appId: string }>`
     update svc.app_instances i set state = 'draining', draining_at = now()
@@ -199,35 +197,34 @@ export async function drainObsoleteInstances(db: Db, node: string): Promise<stri
 
 export interface MissingInstance extends AppRef, InstanceSlot {
   deploymentId: string;
+  asOf: Date;
 }
 
-const isMissing = sql`not exists (
+const isMissing = (asOf: Date) => sql`not exists (
   select from svc.app_instances i
   where i.deployment_id = d.id and i.process = p.name and i.index = n.index and i.state in ('starting', 'ready')
-    and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds}))`;
+    and i.confirmed_at > ${asOf}::timestamptz - make_interval(secs => ${confirmedSeconds}))`;
 
-/** Instances that should run and are not confirmed. */
-export async function listMissingInstances(db: Db, runtime: string): Promise<MissingInstance[]> {
-  const { rows } = await sql<MissingInstance>`
+export async function listMissingInstances(db: Db, runtime: string, asOf: Date): Promise<MissingInstance[]> {
+  const { rows } = await sql<Omit<MissingInstance, 'asOf'>>`
     select a.tenant_id as "tenantId", a.id as "appId", d.id as "deploymentId", p.name as process, n.index
     from ${running} cross join lateral generate_series(1, ${instancesMax}) as n (index)
-    where a.live_deployment_id is not null and d.runtime = ${runtime} and ${isAwake} and ${isMissing}
+    where a.live_deployment_id is not null and d.runtime = ${runtime} and ${isAwake} and ${isMissing(asOf)}
     order by p.name <> 'web', d.live_at, p.name, n.index limit 200`.execute(db);
-  return rows;
+  return rows.map((row) => ({ ...row, asOf }));
 }
 
-/** Instances of deployments in review that somebody has opened. */
-export async function listMissingReviews(db: Db, runtime: string): Promise<MissingInstance[]> {
-  const { rows } = await sql<MissingInstance>`
+export async function listMissingReviews(db: Db, runtime: string, asOf: Date): Promise<MissingInstance[]> {
+  const { rows } = await sql<Omit<MissingInstance, 'asOf'>>`
     select d.tenant_id as "tenantId", d.app_id as "appId", d.id as "deploymentId", p.name as process, n.index
-    from ${reviewed} where ${isOpened} and d.runtime = ${runtime} and ${isMissing}
+    from ${reviewed} where ${isOpened} and d.runtime = ${runtime} and ${isMissing(asOf)}
     order by d.opened_at desc limit 20`.execute(db);
-  return rows;
+  return rows.map((row) => ({ ...row, asOf }));
 }
 
 /** False if it runs by now, or should not. Locks the app's row and deletes the row of the instance that was lost. */
 export async function claimMissingInstance(tx: Db, missing: MissingInstance): Promise<boolean> {
-  const { tenantId, appId, deploymentId, process, index } = missing;
+  const { tenantId, appId, deploymentId, process, index, asOf } = missing;
   await sql`select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(
     tx,
   );
@@ -235,11 +232,11 @@ export async function claimMissingInstance(tx: Db, missing: MissingInstance): Pr
   const { rows } = await sql`
     select from ${running} cross join (select ${index}::int as index) n
     where a.tenant_id = ${tenantId} and a.id = ${appId} and d.id = ${deploymentId} and p.name = ${process}
-      and ${isAwake} and n.index <= ${instancesMax} and ${isMissing}
+      and ${isAwake} and n.index <= ${instancesMax} and ${isMissing(asOf)}
     union all
     select from ${reviewed}
     where d.tenant_id = ${tenantId} and d.id = ${deploymentId} and p.name = ${process} and n.index = ${index}
-      and ${isOpened} and ${isMissing}`.execute(tx);
+      and ${isOpened} and ${isMissing(asOf)}`.execute(tx);
   if (rows.length === 0) return false;
   await sql`
     delete from svc.app_instances

@@ -15,19 +15,14 @@ import { deleteInstanceRow, type InstanceRow, saveStarted } from './instances-st
 import { type DeploymentDeps, healthSettings, type InstanceSlot, isInReview } from './rules.ts';
 import { type DeploymentRow, findDeploymentRow, type TableChanges } from './store.ts';
 
-/** The instances that this server process runs. */
 export interface Instances {
   isStarting(id: string): boolean;
-  /**
-   * Starts instances whose rows are `starting` and waits until all are healthy. A failure deletes the row of its instance and
-   * ends the starts of the others; those that are healthy stay.
-   */
+  /** Waits until all are healthy. A failure deletes the row of its instance and ends the other starts. */
   start(planned: readonly PlannedInstance[], row: DeploymentRow, signal: AbortSignal): Promise<void>;
   /** Continues the log of an instance that an earlier server process has started. */
   resumeLog(instance: InstanceRow): Promise<void>;
   /** Another server process of this machine may have stopped the others. */
   closeLogsExcept(instances: readonly Pick<InstanceRow, 'id'>[]): Promise<void>;
-  /** Stops the instance, if it exists, and deletes its row. */
   stop(instance: Pick<InstanceRow, 'id' | 'handle'>): Promise<void>;
   stopOrphan(instance: InstanceRef): Promise<void>;
   close(): Promise<void>;
@@ -40,9 +35,7 @@ interface PlannedInstance extends InstanceSlot {
 const graceMs = 10_000;
 const concurrentStartsMax = 4;
 
-export function createInstances(
-  deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime' | 'logs' | 'environment' | 'builds'>,
-): Instances {
+export function createInstances(deps: RunSettingsDeps & Pick<DeploymentDeps, 'log' | 'logs'>): Instances {
   const { db, runtime } = deps;
   const starting = new Set<string>();
   const stopping = new Map<string, Promise<void>>();
@@ -245,11 +238,16 @@ const serviceVariables = [
   'SVC_STORAGE_URL',
 ];
 
+export type RunSettingsDeps = Pick<
+  DeploymentDeps,
+  'db' | 'runtime' | 'environment' | 'builds' | 'toolchains'
+>;
 type RunSettings = Omit<StartJob, 'instanceId' | 'log' | 'signal'> & { secrets: string[] };
 
-/** For all that runs in the build of a deployment: instances, its release command and one-off commands. */
+const toolsMsMax = 15 * 60_000;
+
 export async function loadRunSettings(
-  { db, runtime, environment, builds }: Pick<DeploymentDeps, 'db' | 'runtime' | 'environment' | 'builds'>,
+  { db, runtime, environment, builds, toolchains }: RunSettingsDeps,
   row: DeploymentRow,
   identity: Readonly<Record<string, string>>,
 ): Promise<RunSettings> {
@@ -262,10 +260,13 @@ export async function loadRunSettings(
       'It was built for another runtime: deploy again.',
     );
   await builds?.fetch(row);
+  // A machine onto which a back-up was restored has no tools yet.
+  if (Array.isArray(artifact.tools))
+    await toolchains?.restore(artifact.tools, { signal: AbortSignal.timeout(toolsMsMax) });
   const app = await loadDeployedApp(db, { tenantId, appId });
   const own = await environment.own(row);
-  const given = { ...(await environment.platform(row, 'run')), ...identity };
-  const platform = runtime.adaptVariables?.(given) ?? given;
+  const variables = { ...(await environment.platform(row, 'run')), ...identity };
+  const platform = runtime.adaptVariables?.(variables) ?? variables;
   return {
     tenantId,
     appId,
@@ -274,7 +275,7 @@ export async function loadRunSettings(
     limits: app.limits,
     method: row.method,
     artifact,
-    env: { ...frameworkEnv(start_with?.framework, given).run, ...start_with?.env, ...platform, ...own },
+    env: { ...frameworkEnv(start_with?.framework, variables).run, ...start_with?.env, ...platform, ...own },
     services: serviceVariables.flatMap((name) => platform[name] ?? []),
     secrets: secretValues({ ...own, ...platform }),
   };

@@ -55,7 +55,6 @@ export async function openDeployments(
   );
 }
 
-/** The worker and the reconciler of one server process. */
 export function startDeployments(
   deps: DeploymentDeps,
   { invalidation, ...options }: { invalidation: Pick<Invalidation, 'onChange'> } & ReconcileOptions,

@@ -90,7 +90,6 @@ export async function keepAwake(db: Db, appId: string): Promise<void> {
   await recordActivity(db, [appId]);
 }
 
-/** For the edge, which sees the requests. */
 export function appSleep(db: Db, waits: Pick<LogWaits, 'wait'>) {
   return {
     activityEveryMs,
@@ -100,7 +99,6 @@ export function appSleep(db: Db, waits: Pick<LogWaits, 'wait'>) {
   };
 }
 
-/** Instances by process, as `svc apps scale` has set them. */
 export async function listScales(db: Db, { tenantId, appId }: AppRef): Promise<Map<string, number>> {
   const { rows } = await sql<{ process: string; instances: number }>`
     select process, instances from svc.app_scales
@@ -146,7 +144,6 @@ async function findAsleepSince(db: Db, appId: string): Promise<Date | null> {
   return rows[0]?.since ?? null;
 }
 
-/** Apps had a request or an open connection. */
 async function recordActivity(db: Db, appIds: readonly string[]): Promise<void> {
   await sql`
     update svc.app_activity set last_active_at = now() where app_id = any(${[...appIds]}::uuid[])`.execute(

@@ -30,7 +30,6 @@ interface NewDeployment extends AppRef {
   uploadId?: string | null | undefined;
   createdBy: string | null;
   kind?: DeploymentRow['kind'];
-  /** Fields of an earlier deployment whose artifact is started again. */
   reuse?: Partial<DeploymentRow>;
 }
 
@@ -98,10 +97,7 @@ export const pushDeployments: PushDeployments = {
   deploy: (ctx, push) => queueDeployment(ctx, { ...push, trigger: 'push', source: 'repository' }),
 };
 
-/**
- * For an app that is suspended, archived or deleted: cancels open deployments and drains instances. Rejected during a
- * release. Caller must hold the app's row lock.
- */
+/** Cancels deployments and drains instances. Rejected during a release. Caller must hold the app's row lock. */
 export async function stopDeployments(ctx: MutationCtx, { slug, ...appRef }: AppRef & { slug: string }) {
   const open = await lockOpenRows(ctx.db, appRef);
   const releasing = open.find(({ state }) => state === 'releasing');

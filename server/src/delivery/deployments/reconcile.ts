@@ -9,6 +9,7 @@ import {
   claimMissingInstance,
   clearAddress,
   confirmInstances,
+  databaseTime,
   deleteInstanceRow,
   deleteLostInstances,
   drainObsoleteInstances,
@@ -28,7 +29,6 @@ import { findDeploymentRow } from './store.ts';
 export interface ReconcileOptions {
   inFlight: (address: string) => number;
   processes: Draining['processes'];
-  /** Called every ten seconds, to record what instances use. */
   sample: () => Promise<void>;
 }
 
@@ -42,6 +42,10 @@ const sampleEveryMs = 10_000;
 const concurrentStartsMax = 4;
 /** A start that takes longer no longer counts towards the limit. */
 const startMsMax = 20_000;
+/** A round that is later than this was kept up by the database, and those of the other servers were too. */
+export const lateMs = 5_000;
+/** After that, until all servers have confirmed their instances, none counts as lost. */
+const settleMs = 10_000;
 const backOffMs = { first: 5_000, max: 60_000 };
 
 /** Starts and stops instances of this node until they match the tables. */
@@ -64,6 +68,8 @@ export function createReconciler(
   let timer: Timer | undefined;
   let round: Promise<unknown> | null = null;
   let isWoken = false;
+  let dueAt = Number.POSITIVE_INFINITY;
+  let settledAt = Number.NEGATIVE_INFINITY;
 
   function wake(): void {
     if (stopping.signal.aborted) return;
@@ -76,24 +82,36 @@ export function createReconciler(
     });
   }
 
-  /** Returns the delay until the next round. */
   async function reconcile(): Promise<number> {
     isWoken = false;
     try {
-      if (isDue('slept', sleepEveryMs)) await sleep();
-      for (const appId of await drainObsoleteInstances(db, runtime.node)) await invalidateApp(appId);
-      const rows = await listNodeInstances(db, runtime.node);
-      if (isDue('confirmed', confirmEveryMs)) await confirm(rows);
-      if (isDue('orphans', orphansEveryMs)) await stopOrphans();
-      if (isDue('sampled', sampleEveryMs)) background('sample', deps.sample);
-      for (const row of rows) if (row.state === 'draining') drain(row);
-      for (const missing of await listMissingInstances(db, runtime.kind)) startMissing(missing);
-      for (const missing of await listMissingReviews(db, runtime.kind)) startMissing(missing);
-      if (!(await hasAnythingToRun(db))) return idleMs;
+      const nextMs = await reconcileOnce();
+      dueAt = performance.now() + nextMs;
+      return nextMs;
     } catch (error) {
       if (!stopping.signal.aborted) log.warn({ err: error }, 'reconcile failed');
+      return intervalMs;
     }
-    return intervalMs;
+  }
+
+  async function reconcileOnce(): Promise<number> {
+    if (isDue('slept', sleepEveryMs)) await sleep();
+    for (const appId of await drainObsoleteInstances(db, runtime.node)) await invalidateApp(appId);
+    // Statements decide by this time what is lost, even if the database stops and executes it a minute later.
+    const asOf = await databaseTime(db);
+    const now = performance.now();
+    const rows = await listNodeInstances(db, runtime.node);
+    if (now - dueAt > lateMs) settledAt = now + settleMs;
+    const isSettled = now > settledAt;
+    if (isDue('confirmed', isSettled ? confirmEveryMs : 0)) await confirm(rows);
+    if (isDue('orphans', orphansEveryMs)) await stopOrphans();
+    if (isDue('sampled', sampleEveryMs)) background('sample', deps.sample);
+    for (const row of rows) if (row.state === 'draining') drain(row);
+    if (!isSettled) return intervalMs;
+    await deleteLostInstances(db, asOf);
+    for (const missing of await listMissingInstances(db, runtime.kind, asOf)) startMissing(missing);
+    for (const missing of await listMissingReviews(db, runtime.kind, asOf)) startMissing(missing);
+    return (await hasAnythingToRun(db)) ? intervalMs : idleMs;
   }
 
   function isDue(what: keyof typeof last, everyMs: number): boolean {
@@ -125,10 +143,8 @@ export function createReconciler(
     }
     await instances.closeLogsExcept(rows);
     await confirmInstances(db, runtime.node, seen);
-    await deleteLostInstances(db);
   }
 
-  /** Stops routing to an instance that does not run, and resumes once it is healthy again. */
   async function updateRouting(row: InstanceRow, now: InstanceState): Promise<void> {
     const isSteady =
       now.state === 'running' &&

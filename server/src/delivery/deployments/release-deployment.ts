@@ -76,7 +76,7 @@ export function beginRelease(
   });
 }
 
-/** Of a new build. A rollback, restart or resume has a build that was live before. */
+/** Only a new build runs it. A rollback, restart or resume has a build that was live before. */
 function releaseCommand({ kind, start_with }: DeploymentRow): string | null {
   return kind === 'deploy' ? (start_with?.release ?? null) : null;
 }
@@ -87,7 +87,7 @@ export async function runReleaseCommand(work: ClaimedWork, row: DeploymentRow): 
   const command = releaseCommand(row);
   if (command === null) return;
   log.sink('platform', `$ ${command}`);
-  // Of an attempt that another server has lost.
+  // Stops the command of an attempt that another server has lost.
   await deps.runtime.stop({ instanceId: row.id, handle: {} }, { graceMs: 0 });
   const timeoutMs = releaseCommandMinutesMax * 60_000;
   await deps.environment.endCommandIdentity(row.app_id, row.id);
@@ -161,7 +161,6 @@ function makeRelease({ deps, signal }: ClaimedWork, row: DeploymentRow, site: Bu
   return deps.sites.release(row, site, signal);
 }
 
-/** Starts its instances beside the live ones, waits until all are healthy and then switches to them. */
 export async function releaseInstances(work: ClaimedWork, row: DeploymentRow): Promise<void> {
   const { deps, instances, log, signal } = work;
   await stopLeftoverInstances(work);

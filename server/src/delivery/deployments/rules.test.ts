@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { artifactsKeptMax, deploymentStates } from '@svc/contract/deployments.ts';
+import { deploymentStates, retainedArtifactsMax } from '@svc/contract/deployments.ts';
 import { secretValues } from './build-deployment.ts';
 import { isDrained, isHealthy } from './check-health.ts';
 import {
@@ -63,7 +63,7 @@ test('artifacts of live, open and the newest other deployments are retained', ()
       ? { ended_at: null, live_at: null }
       : { ended_at: new Date(), live_at: new Date() }),
   });
-  const others = Array.from({ length: artifactsKeptMax + 2 }, (_, at) => row(at + 2, 'superseded'));
+  const others = Array.from({ length: retainedArtifactsMax + 2 }, (_, at) => row(at + 2, 'superseded'));
   const rows = [row(1, 'live'), ...others, row(99, 'building')];
   expect(expiredArtifacts(rows).map(({ seq }) => seq)).toEqual([3, 2]);
   expect(isArtifactUsed({ seq: 99 }, rows)).toBe(true);
@@ -81,7 +81,7 @@ test('repeated rollbacks and deployments that never were live do not displace ot
     ended_at: new Date(),
     live_at: state === 'superseded' || state === 'live' ? new Date() : null,
   });
-  const firsts = Array.from({ length: artifactsKeptMax }, (_, at) => ended(at + 1, at + 1, 'superseded'));
+  const firsts = Array.from({ length: retainedArtifactsMax }, (_, at) => ended(at + 1, at + 1, 'superseded'));
   const again = Array.from({ length: 20 }, (_, at) => ended(at + 20, (at % 2) + 1, 'superseded'));
   expect(expiredArtifacts([...firsts, ...again, ended(99, 2, 'live')])).toEqual([]);
   // A deployment that waits for review is retained in addition; a canceled one does not count.

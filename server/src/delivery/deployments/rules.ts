@@ -1,7 +1,7 @@
 import {
-  artifactsKeptMax,
   deploymentLeaseSeconds,
   healthTimeoutSecondsDefault,
+  retainedArtifactsMax,
   type scaleSources,
 } from '@svc/contract/deployments.ts';
 import { healthTimeoutMinutesMax } from '@svc/contract/manifest.ts';
@@ -58,10 +58,7 @@ export function isOvertaken(
   return kind !== 'rollback' && live !== undefined && seq < live.seq;
 }
 
-/**
- * Whether a build must be approved before it answers for the app. A build that was live, or was approved, at the same
- * visibility needs no second review: a resume, or a rollback.
- */
+/** A build that was live, or was approved, at the same visibility needs no second review. */
 export function needsReview(
   { method, reviewed_visibility: reviewed }: Pick<DeploymentRow, 'method' | 'reviewed_visibility'>,
   visibility: AppRow['visibility'],
@@ -78,10 +75,7 @@ type ArtifactRow = Pick<
   'id' | 'seq' | 'state' | 'is_kept' | 'artifact' | 'release_id' | 'ended_at' | 'live_at'
 >;
 
-/**
- * Deployments whose artifact can be deleted. Artifacts of live and open deployments stay, and of the others the newest that
- * were live or need a review. Deployments that share an artifact count once.
- */
+/** Keeps artifacts of live and open deployments, and the newest that were live or need a review. */
 export function expiredArtifacts<R extends ArtifactRow>(rows: readonly R[]): R[] {
   const stored = rows.filter(({ is_kept }) => is_kept);
   const isInUse = ({ state, ended_at }: ArtifactRow) => state === 'live' || ended_at === null;
@@ -91,7 +85,7 @@ export function expiredArtifacts<R extends ArtifactRow>(rows: readonly R[]): R[]
   const newest = [...new Set(others.filter(isRollbackTarget).map(artifactKey))].filter(
     (key) => !inUse.has(key),
   );
-  const retained = new Set([...inUse, ...newest.slice(0, artifactsKeptMax)]);
+  const retained = new Set([...inUse, ...newest.slice(0, retainedArtifactsMax)]);
   return others.filter((row) => !isRollbackTarget(row) || !retained.has(artifactKey(row)));
 }
 
@@ -190,14 +184,12 @@ export function deploymentName(slug: string, { seq }: Pick<DeploymentRow, 'seq'>
   return `${slug} #${seq}`;
 }
 
-/** What reviewers read of a deployment that submits itself. */
 export function reviewNote({ seq, commit_message }: Pick<DeploymentRow, 'seq' | 'commit_message'>): string {
   return [`Deployment #${seq}`, commit_message].filter(Boolean).join(': ');
 }
 
 export interface DeploymentDeps extends OperatorDeps {
   runtime: Runtime;
-  /** Parent of one folder for each claimed deployment. */
   workDir: string;
   /** Builds use the CPU; waiting for a health check does not. */
   concurrencyMax: { builds: number; all: number };
@@ -240,7 +232,6 @@ export interface DeploymentEnvironment {
   platform(row: DeploymentRow, purpose: 'build' | 'run'): Promise<Record<string, string>>;
   /** With which an instance acts as the app until it ends. */
   identity(row: DeploymentRow, instanceId: string): Promise<Record<string, string>>;
-  /** The same for one command. */
   commandIdentity(
     row: DeploymentRow,
     command: { commandId: string; timeoutMs: number },
@@ -252,7 +243,6 @@ export interface DeploymentSites {
   /** Makes a release of a folder and activates it unless it needs a review. Repeatable for one deployment. */
   release(row: DeploymentRow, built: BuiltSite, signal: AbortSignal): Promise<FolderRelease>;
   reactivate(row: DeploymentRow, releaseId: string): Promise<FolderRelease>;
-  /** Stages the release and requests its promotion. */
   submit(row: DeploymentRow, releaseId: string): Promise<'submitted' | 'overtaken'>;
 }
 

@@ -13,6 +13,7 @@ import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
+import { fetchPage } from '../../core/paging.ts';
 import type { SchemaStep } from '../../data/tables/schema-steps.ts';
 import type { Artifact } from '../../drivers/runtime/runtime.ts';
 import type { PlannedProcess } from '../detect/plan-source.ts';
@@ -21,10 +22,9 @@ import type { PlannedSchedule } from '../detect/schedule-times.ts';
 export type DeploymentState = (typeof deploymentStates)[number];
 export type DeploymentStep = (typeof deploymentSteps)[number];
 
-export interface StartWith {
+interface StartWith {
   health: { path: string | null; timeoutMs: number };
   env: Readonly<Record<string, string>>;
-  /** Absent in deployments of earlier versions. */
   framework?: string;
   firstByteMs?: number | null;
   /** Absent: one instance of `web`. */
@@ -39,7 +39,6 @@ export interface TableChanges {
   prune?: boolean;
   /** Destructive steps: all of them, or those with these texts, which a reviewer saw. */
   allowed?: 'all' | readonly string[];
-  /** Undoes what was applied before the new version runs. */
   undo?: readonly SchemaStep[];
 }
 
@@ -156,7 +155,6 @@ export async function findReviews(
   return new Map(found.rows.map(({ deployment_id, ...review }) => [deployment_id, review]));
 }
 
-/** The newest first. */
 export async function listDeploymentRows(
   db: Db,
   appRef: AppRef,
@@ -166,16 +164,7 @@ export async function listDeploymentRows(
     state === undefined
       ? selectDeployments(db, appRef)
       : selectDeployments(db, appRef).where('state', '=', state);
-  const rows = await matching
-    .selectAll()
-    .orderBy('seq', 'desc')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
-  const { total } = await matching
-    .select(({ fn }) => fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return { rows, total };
+  return fetchPage(matching.selectAll().orderBy('seq', 'desc'), window);
 }
 
 /** In the order of `claimDeployment`: the position of each one that is queued. */

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { until } from '../testing.ts';
 import { deleteOrphanedArtifacts } from './artifacts.ts';
 import { wakeApp } from './processes.ts';
+import { lateMs } from './reconcile.ts';
 import { attemptsMax } from './rules.ts';
 import { type DeployWorld, dropLease, type Halts, type Phase, useDeployments } from './testing.ts';
 
@@ -115,6 +116,32 @@ describe('a live app', () => {
       () => t.instances(first, second),
       (all) => all.length === 1,
     );
+  });
+
+  test('keeps its instance when the database was away for so long that no server could confirm it', async () => {
+    const one = { concurrencyMax: { builds: 1, all: 1 } };
+    const servers = [await start(one), await start(one)];
+    const worlds = [await newWorld(), await newWorld()];
+    // Each server takes one of two deployments at a time.
+    await Promise.all(worlds.map((t) => t.live(nodeApp('one'))));
+    const listed = () =>
+      Promise.all(
+        servers.map(async (server) => (await Promise.all(worlds.map((t) => t.instances(server)))).flat()),
+      );
+    const before = await listed();
+    expect(before).toMatchObject([[{}], [{}]]);
+    await sql`alter table svc.app_instances rename to away`.execute(database.db);
+    await Bun.sleep(lateMs + 3_000);
+    await sql`update svc.away set confirmed_at = now() - interval '70 seconds'`.execute(database.db);
+    await sql`alter table svc.away rename to app_instances`.execute(database.db);
+    const confirmed = async () =>
+      (
+        await sql`
+          select from svc.app_instances where app_id = any(${worlds.map((t) => t.app.id)}::uuid[])
+            and state = 'ready' and confirmed_at > now() - interval '10 seconds'`.execute(database.db)
+      ).rows.length;
+    await until(confirmed, (count) => count === 2);
+    expect(await listed()).toEqual(before);
   });
 
   test('is served although saving its state failed once', async () => {

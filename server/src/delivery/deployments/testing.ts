@@ -7,7 +7,6 @@ import { newApp } from '../../apps/record/testing.ts';
 import type { AppMutationCtx } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { fixedKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { rawDatabasesAt } from '../../data/raw-databases/testing.ts';
 import { openFileStore } from '../../drivers/object-store/file-store.ts';
 import { readBaseEnvironment } from '../../drivers/runtime/process/environment.ts';
@@ -20,7 +19,7 @@ import {
   silentLog,
   type TestDatabase,
   testDatabase,
-  testEvents,
+  testDeps,
   testMutation,
 } from '../../testing.ts';
 import { planSource } from '../detect/plan-source.ts';
@@ -114,7 +113,7 @@ async function startServer(
     baseEnvironment: readBaseEnvironment(process.env),
     times: { closeGraceMs: 500, restartMsMin: 50 },
   });
-  const base = { db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents };
+  const base = { db, ...testDeps };
   const objects = openFileStore(join(dataDir, 'objects'));
   const deps: DeploymentDeps = {
     ...base,
@@ -174,7 +173,6 @@ function haltingRuntime(runtime: Runtime, halts: Halts): Runtime {
   };
 }
 
-/** An app in a tenant of its own. */
 export async function newWorld({ db, rows }: TestDatabase, method: DeploymentRow['method'] = 'docker') {
   const { tenant } = await newTenant(db);
   const owner = await newUser(db, tenant.id);
@@ -214,7 +212,6 @@ export async function newWorld({ db, rows }: TestDatabase, method: DeploymentRow
     mutate,
     reaches,
     deploy: queue,
-    /** Deploys and waits for the end. */
     live: async (source: string, options?: { isPush: boolean }) =>
       reaches((await queue(source, options)).id, 'live', 'failed'),
     rows: async () => (await listDeploymentRows(db, appRef, { window: { limit: 200, offset: 0 } })).rows,

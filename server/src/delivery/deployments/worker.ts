@@ -67,22 +67,22 @@ async function build(work: ClaimedWork, progress: Progress) {
 }
 
 async function prepareRelease(work: ClaimedWork, progress: Progress) {
-  let begun = await beginRelease(work);
-  if (typeof begun !== 'string') await applyPlannedTables(work, begun);
-  if (typeof begun !== 'string' && begun.step === 'release') {
-    await runReleaseCommand(work, begun);
-    begun = await beginRelease(work, { isReleaseCommandDone: true });
+  let released = await beginRelease(work);
+  if (typeof released !== 'string') await applyPlannedTables(work, released);
+  if (typeof released !== 'string' && released.step === 'release') {
+    await runReleaseCommand(work, released);
+    released = await beginRelease(work, { isReleaseCommandDone: true });
   }
-  if (begun === 'built') {
+  if (released === 'built') {
     work.log.sink('platform', 'Other people can see the app: an admin must approve this deployment first.');
     await endUnreleased(work, { state: 'built', releaseId: null });
     return 'ended';
   }
-  if (typeof begun === 'string') {
-    await endUnreleased(work, { state: begun });
+  if (typeof released === 'string') {
+    await endUnreleased(work, { state: released });
     return 'ended';
   }
-  progress.row = begun;
+  progress.row = released;
   return 'releasing';
 }
 
@@ -115,9 +115,9 @@ async function runSteps(work: ClaimedWork): Promise<void> {
   while (phase !== 'ended') {
     if (phase !== 'building') work.releaseBuildSlot();
     const { step, next }: (typeof transitions)[Phase] = transitions[phase];
-    const reached = await step(work, progress);
-    if (!next.includes(reached)) throw new Error(`A deployment cannot go from ${phase} to ${reached}.`);
-    phase = reached;
+    const nextPhase = await step(work, progress);
+    if (!next.includes(nextPhase)) throw new Error(`A deployment cannot go from ${phase} to ${nextPhase}.`);
+    phase = nextPhase;
   }
 }
 

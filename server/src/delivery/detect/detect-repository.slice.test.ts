@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { GitHost, GitHostUser, TreeEntry } from '../../drivers/git/git-host.ts';
-import { codeOf, newTenant, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';
+import { codeOf, newTenant, silentLog, useTestDatabase } from '../../testing.ts';
 import type { GitDeps } from '../git-connections/rules.ts';
 import { detectRepository } from './detect-repository.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = useTestDatabase();
 
 /** A host with one repository and this listing of its files. */
 function hostWith(listed: { entries: TreeEntry[]; isWhole: boolean }): GitHost {

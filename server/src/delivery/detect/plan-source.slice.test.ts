@@ -1,12 +1,11 @@
-import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
 import { planSource } from './plan-source.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'svc-plan-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = useFolder();
 
 let made = 0;
 function folderOf(files: Record<string, string>): string {
@@ -43,6 +42,30 @@ test('settings that svc.yaml lacks are detected from the source', async () => {
   });
   expect([health, env]).toEqual([{ path: null, timeoutMs: 60_000 }, {}]);
   expect(notes).toEqual(['package.json declares a JavaScript package']);
+});
+
+test('an app with a server gets a note for each rule for other hosts, because its server answers all paths', async () => {
+  const files = {
+    'package.json': app,
+    'public/_redirects': '/old /new\n/broken\n',
+    _headers: '/*\n  X-One: 1\n',
+    'netlify.toml': '[[redirects]]\nfrom = "/a"\nto = "/b"\n[build]\nignore = "exit 1"\n',
+  };
+  const { method, notes } = await planSource(folderOf(files), { method: 'docker' });
+  expect([method, notes.filter((note) => note.startsWith('Not applied: '))]).toEqual([
+    'docker',
+    [
+      'Not applied: line 1 of _redirects: the server of the app answers all paths.',
+      'Not applied: line 2 of _headers: the server of the app answers all paths.',
+      'Not applied: redirects[0] of netlify.toml: the server of the app answers all paths.',
+      'Not applied: line 2 of _redirects: has no target.',
+      'Not applied: build.ignore of netlify.toml: is not supported.',
+    ],
+  ]);
+  const site = await planSource(folderOf({ 'index.html': '', _redirects: '/old /new\n' }), {
+    method: 'docker',
+  });
+  expect([site.method, site.notes.join()]).toEqual(['static', expect.not.stringContaining('Not applied')]);
 });
 
 test('svc.yaml overrides detected settings', async () => {
@@ -89,6 +112,21 @@ test('processes come from svc.yaml and the Procfile, without web and release', a
   expect([sleepMs, plan.startCommand]).toEqual([7_200_000, './web']);
 });
 
+test('a detected release command stays with another start command, and can be switched off', async () => {
+  const django = { 'requirements.txt': 'Django\npsycopg\n', 'manage.py': '' };
+  const planned = async (yaml: string) => {
+    const { release, plan } = await planSource(folderOf({ ...django, 'svc.yaml': yaml }), {
+      method: 'docker',
+    });
+    return [release, plan.startCommand];
+  };
+  const migrate = 'python manage.py migrate --noinput';
+  expect(await planned('')).toEqual([migrate, expect.stringMatching(/^python manage.py runserver/)]);
+  expect(await planned('start: ./run\n')).toEqual([migrate, './run']);
+  expect(await planned('release: ./own\n')).toEqual(['./own', expect.any(String)]);
+  expect(await planned('release: false\n')).toEqual([null, expect.any(String)]);
+});
+
 test('a site has no processes, and a compose file has its own', async () => {
   const yaml = { 'svc.yaml': 'instances: 2\nsleep: 5m\n' };
   const site = await planSource(folderOf({ ...yaml, 'index.html': '' }), { method: 'static' });
@@ -110,6 +148,17 @@ test('a static app has an output folder and no start command', async () => {
   const named = folderOf({ 'svc.yaml': 'static: {dir: site}\nsite: {spa: true}', 'index.html': '' });
   expect(await planSource(named, { method: 'static' })).toMatchObject({
     plan: { outputDir: 'site' },
+    site: { spa: true },
+  });
+});
+
+test('every path of React Router without a server shows its first page', async () => {
+  const folder = folderOf({
+    'package.json': JSON.stringify({ devDependencies: { '@react-router/dev': '8' } }),
+    'react-router.config.ts': 'export default { ssr: false };',
+  });
+  expect(await planSource(folder, { method: 'docker' })).toMatchObject({
+    plan: { outputDir: 'build/client', startCommand: null },
     site: { spa: true },
   });
 });

@@ -6,7 +6,12 @@ import { procfileCommand, procfileWorkers } from '@svc/contract/detect/procfile.
 import { type BuildSettings, isDeployable, unknownSettings } from '@svc/contract/detect/settings.ts';
 import { listSourceFiles, type SourceFiles, sourceFileBytesMax } from '@svc/contract/detect/source-files.ts';
 import { type RequiredTool, requiredTools } from '@svc/contract/detect/tools.ts';
-import { type HostingFiles, projectHostingFiles } from '@svc/contract/hosting-files.shapes.ts';
+import {
+  type HostingFiles,
+  projectHostingFiles,
+  publishedHostingFiles,
+  readHostingFiles,
+} from '@svc/contract/hosting-files.shapes.ts';
 import { type Manifest, manifestOf } from '@svc/contract/manifest.shapes.ts';
 import {
   durationMs,
@@ -31,7 +36,7 @@ export interface SourcePlan {
   health: { path: string | null; timeoutMs: number };
   /** For the first byte of an answer. Null: the usual time. */
   firstByteMs: number | null;
-  /** What runs beside each other, by name; empty for a site. */
+  /** Processes that run beside each other, by name; empty for a site. */
   processes: Readonly<Record<string, PlannedProcess>>;
   /** The app sleeps after this time without a request. Null: never. */
   sleepMs: number | null;
@@ -40,14 +45,11 @@ export interface SourcePlan {
   schedules: readonly PlannedSchedule[];
   tables: Manifest['tables'];
   env: Readonly<Record<string, string>>;
-  /** For variables that it reads; otherwise the language. */
   framework: string;
   site: SiteConfig | null;
-  /** Files with rules for static hosts. */
   hosting: HostingFiles;
   wantsStorage: boolean;
   dataScopes: readonly string[];
-  /** The file with the first rows of a preview. */
   seed: string | null;
   notes: string[];
   tools: RequiredTool[];
@@ -78,7 +80,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
       'detect',
       `svc.yaml: deploy.method is ${deploy.method}, but the app was created with ${app.method}, which cannot change.`,
     );
-  // Of a workspace, the folder is chosen already.
+  // In a workspace the folder is chosen already.
   const options = detected.options.filter((option) => option.dir === null || option.dir === dir);
   const method = app.method === 'docker' && isSite(manifest, options) ? 'static' : app.method;
   const [best = unknownSettings] = options;
@@ -92,6 +94,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
   const workers = method === 'docker' ? await plannedWorkers(manifest, own) : {};
   if (method === 'compose') refuseProcesses(manifest);
   const { release, schedules, ignored } = planCommands(manifest, settings, method);
+  const hosting = await readHosting(files);
   const inDir = (file: string | null) => (file === null || dir === '.' ? file : `${dir}/${file}`);
   return {
     method,
@@ -126,7 +129,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
     env: manifest.env ?? {},
     framework: frameworkOf(settings),
     site: siteConfig(manifest, settings),
-    hosting: await readHosting(files),
+    hosting,
     wantsStorage: manifest.storage?.enabled === true,
     dataScopes: manifest.app?.data_scopes ?? [],
     seed: manifest.previews?.seed ?? null,
@@ -137,6 +140,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
       ...Object.keys(workers).map((name) => `The process ${name} runs beside the app.`),
       ...(Object.keys(manifest).length > 0 ? ['svc.yaml sets how the app is built and run.'] : []),
       ...ignored,
+      ...(method === 'static' ? [] : await unusedRules(files, hosting)),
     ],
   };
 }
@@ -194,7 +198,6 @@ function stepCommand(declared: string | false | undefined, found: string | null)
   return declared === false ? null : (declared ?? found);
 }
 
-/** A site runs nothing. */
 function planCommands(manifest: Manifest, settings: BuildSettings, method: DeployMethod) {
   const schedules = (manifest.schedules ?? []).map((each): PlannedSchedule => {
     const { name, cron, timezone = 'UTC', run = null, path = null, timeout } = each;
@@ -230,7 +233,15 @@ const frameworkOf = ({ framework, language }: BuildSettings) =>
   language === 'python' ? language : (framework ?? language);
 
 /** Their pages are made in the browser: every path shows the same file. */
-const singlePageFrameworks: readonly string[] = ['react', 'vue', 'svelte', 'preact', 'vite', 'angular'];
+const singlePageFrameworks: readonly string[] = [
+  'react',
+  'react-router',
+  'vue',
+  'svelte',
+  'preact',
+  'vite',
+  'angular',
+];
 
 function siteConfig({ site }: Manifest, { framework }: BuildSettings): SiteConfig | null {
   if (framework === null || !singlePageFrameworks.includes(framework)) return site ?? null;
@@ -240,6 +251,21 @@ function siteConfig({ site }: Manifest, { framework }: BuildSettings): SiteConfi
 async function readHosting(files: SourceFiles): Promise<HostingFiles> {
   const entries = projectHostingFiles.map(async (name) => [name, await files.read(name)] as const);
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Frameworks publish the files of these folders. */
+const publishedFolders = ['', 'public/', 'static/'];
+
+/** Rules for other hosts of an app that is no site: its server answers all paths by itself. */
+async function unusedRules(files: SourceFiles, hosting: HostingFiles): Promise<string[]> {
+  const found = { ...hosting };
+  for (const name of publishedHostingFiles) {
+    const path = publishedFolders.map((folder) => folder + name).find((each) => files.paths.has(each));
+    if (path !== undefined) found[name] = await files.read(path);
+  }
+  const { applied, unsupported } = readHostingFiles(found, Bun.TOML.parse);
+  const unused = applied.map((rule) => `${rule}: the server of the app answers all paths`);
+  return [...unused, ...unsupported].map((text) => `Not applied: ${text}.`);
 }
 
 function missing(dir: string): never {

@@ -40,10 +40,7 @@ export function dueTimes(
     .map((time) => new Date(time));
 }
 
-/**
- * croner treats a time as fixed only if it is the only one of its pattern. As in other crons, "15,45 2 * * *" is two fixed
- * times: without a `*` in minute and hour, each of them has a pattern of its own.
- */
+/** croner fixes a time only if it is the only one of a pattern, so "15,45 2 * * *" becomes two patterns. */
 function patternsOf({ cron, timezone }: Times): Cron[] {
   const options = { timezone, paused: true };
   // Reports what cannot be read, in the words of the whole pattern.

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { envVariablesMax } from '@svc/contract/deployments.ts';
 import { perPageMax } from '@svc/contract/limits.ts';
 import { sql } from 'kysely';
@@ -7,14 +7,14 @@ import { enableStorageForApp } from '../../data/storage/storage.ts';
 import {
   loginHeaders,
   peopleRoutes,
-  type ServerCopy,
   startServerCopy,
   testOrigin,
+  useServer,
 } from '../../identity/provider/testing.ts';
-import { newTenant, newUser, type TestDatabase, testDatabase, testMutation } from '../../testing.ts';
-import { findLiveDeployment } from '../deployments/deployment-record.ts';
+import { newTenant, newUser, testMutation } from '../../testing.ts';
+import { findLiveDeployment, openEnv, sealEnv } from '../deployments/deployment-record.ts';
 import { appEnvRoutes } from '../routes.ts';
-import { loadEnv, openEnv, sealEnv } from './env.ts';
+import { loadEnv } from './env.ts';
 import { platformEnv } from './platform-env.ts';
 
 const urls = {
@@ -23,17 +23,9 @@ const urls = {
   runtime: { kind: 'process' as const },
   findLiveDeployment,
 };
-let database: TestDatabase;
-let server: ServerCopy;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  server = await startServerCopy(database, undefined, [...peopleRoutes, ...appEnvRoutes(urls)]);
-});
-afterAll(async () => {
-  await server.stop();
-  await database.close();
-});
+const { database, server } = useServer((opened) =>
+  startServerCopy(opened, undefined, [...peopleRoutes, ...appEnvRoutes(urls)]),
+);
 
 async function world() {
   const { db } = database;

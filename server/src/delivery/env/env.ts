@@ -1,7 +1,7 @@
 import type { EnvVariable } from '@svc/contract/deployments.shapes.ts';
 import { type envEnvironments, envVariablesMax } from '@svc/contract/deployments.ts';
 import { sql } from 'kysely';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import { findAppById } from '../../apps/record/find-app.ts';
 import type { AppAccess, AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
@@ -36,10 +36,7 @@ export type EnvDeps = SiteUrls & {
   ): Promise<{ commit_sha: string | null; start_with: { env?: Record<string, string> } | null } | undefined>;
 };
 
-/**
- * Each name once, with the source that wins in a running app: variables of the runtime, then of the owners, of the platform,
- * and of the `svc.yaml` of the live deployment.
- */
+/** Each name once. Variables of the runtime win, then those of owners, of the platform and of `svc.yaml`. */
 async function envRecords(db: Db, urls: EnvDeps, scope: EnvScope): Promise<EnvRecord[]> {
   const appRef = { tenantId: scope.tenantId, appId: scope.appId };
   const own = (await listEnvRows(db, scope)).map(
@@ -50,7 +47,7 @@ async function envRecords(db: Db, urls: EnvDeps, scope: EnvScope): Promise<EnvRe
       updated_at: updated_at.toISOString(),
     }),
   );
-  // What a preview gets beside these depends on its branch.
+  // Further variables of a preview depend on its branch.
   if (scope.environment === 'preview') return own;
   const live = await urls.findLiveDeployment(db, appRef);
   const commit = live ? live.commit_sha : await nextCommit(db, appRef);
@@ -117,10 +114,7 @@ export async function countEnv(db: Db, appRef: AppRef): Promise<number> {
   return countEnvRows(db, appRef);
 }
 
-/**
- * Plain values: only for the app's processes, never for a response. A preview gets the variables that its app has for
- * previews, and no others.
- */
+/** Plain values are never for a response. A preview gets only the variables that its app has for previews. */
 export async function loadEnv(db: Db, { tenantId, appId }: AppRef): Promise<Record<string, string>> {
   const previewOf = (await findAppById({ db }, { id: appId }))?.previewOf ?? null;
   const scope: EnvScope =
@@ -161,27 +155,6 @@ async function openValues(db: Db, rows: readonly EnvRow[]): Promise<Map<string, 
       name,
       unseal(key, { sealed, boundTo: boundTo({ appId, name, environment }) }),
     ]),
-  );
-}
-
-export const deploymentEnvKey = declareSealingKey({
-  name: 'deployments.env_sealing_key',
-  protects: 'Environment variables stored with deployments',
-  columns: { 'deployments.env_sealed': 'id::text' },
-});
-const Env = z.record(z.string(), z.string());
-
-/** Stored with the deployment: a rollback to it uses the same variables. */
-export async function sealEnv(
-  db: Db,
-  { deploymentId, env }: { deploymentId: string; env: Readonly<Record<string, string>> },
-): Promise<Buffer> {
-  return seal(await sealingKey(db, deploymentEnvKey), { text: JSON.stringify(env), boundTo: deploymentId });
-}
-
-export async function openEnv(db: Db, { deploymentId, sealed }: { deploymentId: string; sealed: Buffer }) {
-  return Env.parse(
-    JSON.parse(unseal(await sealingKey(db, deploymentEnvKey), { sealed, boundTo: deploymentId })),
   );
 }
 

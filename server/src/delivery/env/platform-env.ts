@@ -14,13 +14,11 @@ interface EnvTarget extends AppRef {
   commit: string | null;
 }
 
-/** Different for each instance. */
 const identityVariables = ['SVC_APP_TOKEN', 'SVC_APP_TOKEN_URL'];
 
 interface PlatformEnv {
   /** Without access to the app's database. */
   build: Record<string, string>;
-  /** Overridden by variables of the app's owners. */
   run: Record<string, string>;
 }
 
@@ -54,7 +52,7 @@ export async function platformEnv(
   };
 }
 
-/** Which process of the app an instance is, and which instance of it. */
+/** Name the process of the app that an instance is, and which instance of it. */
 const instanceVariables = ['SVC_PROCESS', 'SVC_INSTANCE'] as const;
 
 export async function platformEnvNames(db: Db, urls: SiteUrls, target: Omit<EnvTarget, 'deploymentId'>) {
@@ -67,7 +65,7 @@ interface FrameworkEnv {
   run: Readonly<Record<string, string>>;
 }
 
-/** What adapters of frameworks read to choose a form of server, and to know the address of the app behind a proxy. */
+/** Adapters of frameworks read these to choose a form of server, and to know the URL of the app behind a proxy. */
 const frameworks: Readonly<Record<string, (url: string | undefined) => FrameworkEnv>> = {
   sveltekit: (url) => ({
     // With this, adapter-auto builds a server for Node.js.
@@ -86,8 +84,12 @@ const frameworks: Readonly<Record<string, (url: string | undefined) => Framework
     build: { RAILS_ENV: 'production' },
     run: { RAILS_ENV: 'production', RAILS_SERVE_STATIC_FILES: '1', RAILS_LOG_TO_STDOUT: '1' },
   }),
-  // Without it, what an app prints is in its log only when it ends.
-  python: () => ({ build: { PYTHONUNBUFFERED: '1' }, run: { PYTHONUNBUFFERED: '1' } }),
+  python: () => ({
+    // Without it, what an app prints is in its log only when it ends.
+    build: { PYTHONUNBUFFERED: '1' },
+    // uvicorn and gunicorn then take address and scheme of the visitor from the headers, which only the platform can set.
+    run: { PYTHONUNBUFFERED: '1', FORWARDED_ALLOW_IPS: '*' },
+  }),
 };
 
 export function frameworkEnv(

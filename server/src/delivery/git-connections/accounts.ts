@@ -116,7 +116,7 @@ export async function listGitRepositories(
   });
 }
 
-/** Of the built-in git host, and by whoever may push to it. Other hosts have their own confirmation for it. */
+/** Only at the built-in git host, for whoever may push to it. Other hosts have their own confirmation. */
 export async function deleteRepository(
   ctx: TenantMutationCtx,
   { owner, name }: { owner: string; name: string },

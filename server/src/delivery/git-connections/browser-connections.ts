@@ -96,10 +96,7 @@ export async function completeGitConnection(
   return connectionRecord(row);
 }
 
-/**
- * The page changes nothing, so that a forged link has no effect: the user completes the connection in the
- * terminal.
- */
+/** Changes nothing, so that a forged link has no effect: the user completes the connection in the terminal. */
 export const setupPage: RequestHandler = async (request, url, info) => {
   info.setRoute('git.setup');
   if (request.method !== 'GET' && request.method !== 'HEAD')

@@ -28,7 +28,7 @@ import {
 import type { GitDeps, PushDeployments, PushedDeployment, PushPreviews } from './rules.ts';
 import { recordPush } from './webhook.ts';
 
-export interface ConnectedAppsDeps extends OperatorDeps {
+interface ConnectedAppsDeps extends OperatorDeps {
   gitHost: GitDeps['gitHost'];
   baseUrl: string;
   appsDomain: string;
@@ -159,13 +159,10 @@ async function recordMissed(
 const joinLines = (lines: readonly string[]) =>
   lines.map((line) => (line === '' ? '' : `${line}\n`)).join('');
 
-/** Of more branches than this, one that concerns no app is recorded only if the webhook would record it too. */
+/** If a push has more branches, those that concern no app are recorded only if the webhook would record them too. */
 const branchesRecordedMax = 20;
 
-/**
- * A delivery to the webhook may be quicker; each is recorded once. The connected branch comes last: it is the app's last
- * push, whatever else is pushed with it.
- */
+/** The connected branch comes last: it is the app's last push, whatever else is pushed with it. */
 async function recordBranches(
   deps: ConnectedAppsDeps,
   { owner, repo, accountId, branches, requestId }: Omit<ReceivedPush, 'userId'>,

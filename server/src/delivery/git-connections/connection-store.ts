@@ -1,7 +1,7 @@
 import type { hookStates } from '@svc/contract/git-connections.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
-import type { Db, Tx } from '../../core/db.ts';
+import { type Db, inTransaction, type Tx } from '../../core/db.ts';
 import type { TenantUser } from './rules.ts';
 
 export interface ConnectionRow {
@@ -23,7 +23,7 @@ export interface ConnectionRow {
 }
 type ConnectionTables = { git_connections: ConnectionRow };
 
-export interface HostRepoRef {
+interface HostRepoRef {
   host: string;
   repoId: number;
 }
@@ -159,17 +159,8 @@ function selectStates(db: Db, { tenantId, userId }: TenantUser) {
 
 /** Runs a transaction that stays open during a request to the git host, with a longer idle timeout. */
 export async function withTransactionDuringRequest<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const tx = await db.startTransaction().execute();
-  try {
+  return inTransaction(db, async (tx) => {
     await sql`set local idle_in_transaction_session_timeout = '60s'`.execute(tx);
-    const value = await work(tx);
-    await tx.commit().execute();
-    return value;
-  } catch (error) {
-    await tx
-      .rollback()
-      .execute()
-      .catch(() => {});
-    throw error;
-  }
+    return work(tx);
+  });
 }

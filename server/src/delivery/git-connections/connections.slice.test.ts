@@ -3,15 +3,16 @@ import { sql } from 'kysely';
 import { deleteApp, purgeApp } from '../../apps/record/lifecycle.ts';
 import type { Repository } from '../../drivers/git/git-host.ts';
 import { installFor } from '../../drivers/git/testing/github-server.ts';
+import { testOrigin } from '../../identity/provider/testing.ts';
 import { testMutation } from '../../testing.ts';
 import { findConnection } from './connections.ts';
 import { openRemote } from './repositories.ts';
 import { installationObstacle } from './rules.ts';
-import { type GitTestEnv, newGitEnv, testBaseUrl, useGitHub } from './testing.ts';
+import { type GitTestEnv, newGitEnv, useGitHub } from './testing.ts';
 
 const shared = useGitHub();
 
-const hookUrl = `${testBaseUrl}/webhooks/git-host`;
+const hookUrl = `${testOrigin}/webhooks/git-host`;
 
 /** An env with the linked account of a member of `octo-org`. */
 async function linkedEnv(login = 'octocat'): Promise<GitTestEnv> {

@@ -168,7 +168,7 @@ interface ConnectRequest {
   mode: RunMode;
 }
 
-/** What the connection itself would refuse is refused before a repository is created for it. */
+/** Refuses what the connection itself would refuse, before a repository is created for it. */
 export async function prepareConnect(
   deps: GitDeps,
   ctx: AppCtx,

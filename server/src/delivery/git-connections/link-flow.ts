@@ -130,10 +130,7 @@ const Content = z.object({
 });
 type DeviceCode = z.output<typeof Content>;
 
-/**
- * Sealed together with the user id: nothing has to be stored before approval, and the code is useless to
- * others.
- */
+/** Sealed with the user id: nothing is stored before approval, and the code is useless to others. */
 async function sealDeviceCode(
   db: Db,
   user: TenantUser,

@@ -80,7 +80,7 @@ export interface PushFacts {
   deployment: PushedDeployment | undefined;
 }
 
-/** What became of a push, as of now: `git push`, `svc apps git status` and the console say the same. */
+/** The state of a push now, in the words of `git push`, `svc apps git status` and the console. */
 export function pushSummary(facts: PushFacts): string {
   const { push, app, deployment } = facts;
   if (deployment) return `Deployment #${deployment.seq}: ${deploymentText(deployment, facts)}`;
@@ -113,7 +113,7 @@ export function pushSummary(facts: PushFacts): string {
 export const previewText = ({ push, app, urls }: PushFacts) =>
   `Preview of ${push.branch}: ${app.subdomain === null ? '' : appUrl(urls, app.subdomain)}`;
 
-/** The app of the push or, of a push to another branch, its preview. */
+/** The app of the push, or the preview of a push to another branch. */
 export async function findPushedApp(
   { db, pushDeployments }: { db: Db; pushDeployments: Pick<PushDeployments, 'find'> },
   ref: AppRef,
@@ -162,31 +162,30 @@ export function deploymentText(
 
 const logWaitMs = 5_000;
 
-/** Of a failed one the log must be stored too, whose last lines are shown. */
+/** A failed deployment ends with its stored log, whose last lines are shown. */
 export function hasEnded({ state, ended_at, is_log_complete }: PushedDeployment, now: Date): boolean {
   if (state === 'failed') return is_log_complete || now.getTime() - (ended_at?.getTime() ?? 0) > logWaitMs;
   return ended_at !== null || (deploymentEndStates as readonly string[]).includes(state);
 }
 
-interface Place {
+interface AppSlugs {
   tenant: string;
   app: string;
 }
 
-export const logPage = (baseUrl: string, { tenant, app }: Place, id: string) =>
+export const logPage = (baseUrl: string, { tenant, app }: AppSlugs, id: string) =>
   `${baseUrl}${consolePaths.deployment(tenant, app, id)}`;
 
-export const waitCommand = ({ tenant, app }: Place, id: string) =>
+export const waitCommand = ({ tenant, app }: AppSlugs, id: string) =>
   `svc deployments wait ${id} --app ${app} --tenant ${tenant}`;
 
-/** The command that a person runs next, or null. */
-export function nextCommand({ id, state }: PushedDeployment, { tenant, app }: Place) {
+export function nextCommand({ id, state }: PushedDeployment, { tenant, app }: AppSlugs) {
   const of = `--app ${app} --tenant ${tenant}`;
   if (state === 'failed') return `svc deployments logs ${id} ${of}`;
   return state === 'built' ? `svc review history ${of}` : null;
 }
 
-export function notDeployedAdvice({ push, app }: PushFacts, { tenant }: Place): string | null {
+export function notDeployedAdvice({ push, app }: PushFacts, { tenant }: AppSlugs): string | null {
   const of = `--app ${app.slug} --tenant ${tenant}`;
   if (push.outcome === 'other_branch')
     return `To deploy it instead: svc apps git update ${of} --branch ${push.branch} --execute`;

@@ -99,10 +99,7 @@ interface ConnectedRepoRef {
   installationId: number;
 }
 
-/**
- * Null if the repository was deleted, even if another has its name now: that owner did not give the app
- * access.
- */
+/** Null if the repository was deleted: the owner of another one with its name did not give the app access. */
 export async function findConnectedRepository(
   { gitHost }: { gitHost: GitHost },
   { repo, repoId, installationId }: ConnectedRepoRef,

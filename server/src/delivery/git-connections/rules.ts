@@ -128,7 +128,7 @@ export interface PushedDeployment {
   failure_detail: string | null;
   ended_at: Date | null;
   is_log_complete: boolean;
-  /** Of its latest review; null if it needed none. */
+  /** Result of the latest review; null if none was needed. */
   review: 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'superseded' | 'expired' | null;
 }
 
@@ -156,7 +156,6 @@ export interface PushPreviews {
     | { outcome: 'preview'; previewId: string; deploymentId: string }
     | { outcome: 'repeated' | 'preview_limit' | 'preview_no_host' }
   >;
-  /** Returns whether there was one. */
   remove(ctx: MutationCtx, parent: AppRef, branch: string): Promise<boolean>;
 }
 

@@ -1,15 +1,13 @@
 import { beforeEach } from 'bun:test';
 import { sql } from 'kysely';
-import { findApp } from '../../apps/record/find-app.ts';
-import { newApp } from '../../apps/record/testing.ts';
+import { newApp, newOwnedApp } from '../../apps/record/testing.ts';
 import type { Caller, TenantAccess } from '../../core/context.ts';
-import { type EffectHandler, rowsOnlyOutbox } from '../../core/outbox-worker.ts';
-import { respond } from '../../data/testing.ts';
+import type { EffectHandler } from '../../core/outbox-worker.ts';
+import { callsAs } from '../../data/testing.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 import { startTestGitHub } from '../../drivers/git/testing/github-server.ts';
-import { createApi } from '../../http/api.ts';
-import type { RequestHandler } from '../../http/handlers.ts';
-import { newTenant, newUser, type TestDatabase, testEvents } from '../../testing.ts';
+import { testOrigin } from '../../identity/provider/testing.ts';
+import type { TestDatabase } from '../../testing.ts';
 import { linkEvents } from '../bootstrap/runs.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { useEnv } from '../testing.ts';
@@ -18,8 +16,6 @@ import { gitConnectionRoutes } from './routes.ts';
 import type { GitDeps } from './rules.ts';
 
 export type GitTestEnv = Awaited<ReturnType<typeof newGitEnv>>;
-
-export const testBaseUrl = 'http://svc.example.test';
 
 export function useGitHub() {
   const { database, env: github } = useEnv(() => startTestGitHub());
@@ -31,33 +27,20 @@ export function useGitHub() {
 
 export async function newGitEnv(database: TestDatabase, gitHost: GitHost, { now = () => new Date() } = {}) {
   const { db, rows } = database;
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
-  const app = await newApp(db, tenant, owner, { coOwners: [coOwner] });
-  const deps: GitDeps = { db, gitHost, baseUrl: testBaseUrl, now };
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db);
+  const deps: GitDeps = { db, gitHost, baseUrl: testOrigin, now };
   const effects: Record<string, EffectHandler> = {
     [createHookTopic]: createHook(deps),
     [removeHookTopic]: removeHook(deps),
   };
-  const callAs = (by: Caller, access: TenantAccess, method: string, path: string, body?: unknown) => {
-    const api = createApi(
-      {
-        db,
-        outbox: rowsOnlyOutbox,
-        events: testEvents,
-        now,
-        rows,
-        checkAnswers: true,
-        authenticate: async () => by,
-        tenantAccess: async () => access,
-        appAccess: (found, ref) => findApp(db, found, { ref, caller: by }),
-      },
-      gitConnectionRoutes({ ...deps, appsDomain: 'apps.example.test', linkEvents, pushDeployments }),
-    );
-    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    const init = { method, headers, body: JSON.stringify(body) };
-    return request(api, `/api/v1/tenants/${access.slug}${path}`, init);
-  };
+  const routes = gitConnectionRoutes({
+    ...deps,
+    appsDomain: 'apps.example.test',
+    linkEvents,
+    pushDeployments,
+  });
+  const callAs = (by: Caller, access: TenantAccess, method: string, path: string, body?: unknown) =>
+    callsAs({ db, rows, now }, routes, { caller: by, access })(method, path, body);
   const call = (method: string, path: string, body?: unknown, by: Caller = owner) => {
     const role = by === admin ? 'tenant_admin' : 'tenant_member';
     return callAs(by, { ...tenant, role }, method, path, body);
@@ -90,17 +73,4 @@ export async function newGitEnv(database: TestDatabase, gitHost: GitHost, { now 
       return errors;
     },
   };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: tests read responses of all shapes.
-type TestResponse = { status: number; body: any };
-
-export async function request(
-  handle: RequestHandler,
-  path: string,
-  init: RequestInit,
-): Promise<TestResponse> {
-  const response = await respond(handle, new Request(`${testBaseUrl}${path}`, init));
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
+import { answerOf } from '../../data/testing.ts';
 import type { Repository } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { silentLog, testEvents } from '../../testing.ts';
@@ -10,7 +11,7 @@ import { findOrCreateHostUser } from '../git-host/host-store.ts';
 import { createPushPreviews } from '../previews/previews.ts';
 import { setupPage } from './browser-connections.ts';
 import { insertConnectionRow } from './connection-store.ts';
-import { type GitTestEnv, newGitEnv, request, useGitHub } from './testing.ts';
+import { type GitTestEnv, newGitEnv, useGitHub } from './testing.ts';
 import { createWebhookReceiver, webhookBytesMax } from './webhook.ts';
 
 const shared = useGitHub();
@@ -82,7 +83,7 @@ function deliver(
     findSettings: async () => null,
   };
   const base = { ...deps, pushDeployments, previews, outbox, events: testEvents, log: silentLog };
-  return request(createWebhookReceiver(base), '/webhooks/git-host', { method: 'POST', body, headers });
+  return answerOf(createWebhookReceiver(base), '/webhooks/git-host', { method: 'POST', body, headers });
 }
 
 const events = { 'x-github-event': 'push', 'content-type': 'application/json' };

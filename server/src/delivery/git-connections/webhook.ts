@@ -128,7 +128,7 @@ export async function recordPush(
   return outcome;
 }
 
-export interface PushDeps {
+interface PushDeps {
   pushDeployments: PushDeployments;
   previews: PushPreviews;
 }
@@ -180,7 +180,7 @@ const PushPayload = z.object({
 type Push = NonNullable<ReturnType<typeof parsePush>>;
 
 /** Null for a tag: tags are not deployed. */
-export function parsePush(deliveryId: string, text: string) {
+function parsePush(deliveryId: string, text: string) {
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -17,7 +17,7 @@ import {
 
 export type Principal = { kind: 'app' } | UserPrincipal | InstallationPrincipal;
 
-export interface InstallationPrincipal {
+interface InstallationPrincipal {
   kind: 'installation';
   installationId: number;
   tenantId: string;

@@ -25,7 +25,7 @@ export interface GitHostDeps extends Pick<MutationBase, 'outbox' | 'onCommitted'
   wakeDeliveries: () => void;
 }
 
-/** What the git host needs to know about apps that deploy from its repositories; git-connections implements it. */
+/** The git host asks this about apps that deploy from its repositories; git-connections implements it. */
 export interface ConnectedApps {
   listRepos(
     db: Db,
@@ -47,7 +47,7 @@ export interface OwnedApp {
   connectedTo: { repo: string; cloneUrl: string } | null;
 }
 
-export interface NewRepoConnection {
+interface NewRepoConnection {
   tenantId: string;
   appId: string;
   userId: string;
@@ -80,7 +80,7 @@ export interface MissedPush extends Pick<ReceivedPush, 'owner' | 'repo'> {
 
 export interface PushReport {
   text: string;
-  /** How to follow what `text` says; empty if nothing is deployed. */
+  /** The command that follows the deployment; empty if nothing is deployed. */
   follow: string;
   /** Yields how each deployment ended, and empty texts meanwhile. */
   waitForEnd(signal: AbortSignal): AsyncIterable<PushMessage>;

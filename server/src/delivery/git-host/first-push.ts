@@ -12,8 +12,7 @@ import {
   storeRepository,
 } from './repositories.ts';
 
-/** A push to `<tenant>/<app>` by an owner of an app that has no repository yet. */
-export interface FirstPush {
+interface FirstPush {
   repo: null;
   app: OwnedApp;
   principal: UserPrincipal;
@@ -22,7 +21,6 @@ export interface FirstPush {
   canPush: boolean;
 }
 
-/** Null for everybody else, as for a repository that does not exist. */
 export async function resolveFirstPush(
   deps: GitHostDeps,
   principal: Principal,

@@ -117,14 +117,14 @@ export async function notifyUnfinishedPushes(deps: GitHostDeps): Promise<void> {
   if (failure !== undefined) throw failure;
 }
 
-/** Of a push whose changes are known, but for which its server recorded no deployment. */
+/** Records the deployments of a push whose changes are known, but whose server recorded none. */
 async function recordMissedPush(
   { db, connectedApps }: GitHostDeps,
   id: number,
-  begunAt: Date,
+  startedAt: Date,
 ): Promise<void> {
   const repo = await findRepoWithRefs(db, id);
-  if (!repo?.pushed_at || repo.pushed_at < begunAt) return;
+  if (!repo?.pushed_at || repo.pushed_at < startedAt) return;
   const owner = await findTenant({ db }, { ref: repo.tenant_id });
   if (!owner) return;
   await connectedApps.recordMissed({ owner, repo, refs: repo.refs, pushedAt: repo.pushed_at });

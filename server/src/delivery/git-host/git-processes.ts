@@ -12,7 +12,7 @@ export interface GitProcesses {
   ): ChildProcess;
 }
 
-export interface ReadLimits {
+interface ReadLimits {
   bytesMax?: number;
   overflow?: 'null' | 'truncate';
   input?: string;
@@ -79,7 +79,7 @@ export function createGitProcesses(): GitProcesses {
     open(folder, argv, { env, signal }) {
       // In its own process group: git starts child processes, which must end with it.
       const child = start(folder, argv, env, { detached: true });
-      const end = () => killGroup(child);
+      const end = () => endGroup(child);
       if (signal.aborted) end();
       signal.addEventListener('abort', end, { once: true });
       child.once('close', () => signal.removeEventListener('abort', end));
@@ -88,12 +88,20 @@ export function createGitProcesses(): GitProcesses {
   };
 }
 
-function killGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The process has already ended.
-  }
+const endMsMax = 2_000;
+
+/** At SIGTERM git removes its lock files first. */
+function endGroup(child: ChildProcess): void {
+  const send = (signal: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch {
+      // The process has already ended.
+    }
+  };
+  send('SIGTERM');
+  const timer = setTimeout(() => send('SIGKILL'), endMsMax);
+  child.once('close', () => clearTimeout(timer));
 }
 
 function environment(folderOfGit: string): Record<string, string> {

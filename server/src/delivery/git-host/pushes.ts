@@ -1,7 +1,7 @@
 import { constants, gunzipSync } from 'node:zlib';
 import { gitWebhookPath } from '@svc/contract/git-host.ts';
 import { isGitRef } from '@svc/contract/git-names.ts';
-import type { Tx } from '../../core/db.ts';
+import { inTransaction, type Tx } from '../../core/db.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { GitHostDeps } from './deps.ts';
 import {
@@ -18,31 +18,19 @@ import { type GitCommit, isAncestor, readCommits, readRefs } from './read-reposi
 
 const reportedChangesMax = 20;
 
-/**
- * The row lock makes each change reported once. Changes of an interrupted push are reported with the next
- * push or by the job.
- */
+/** The row lock makes each change reported once. The next push or the job reports those of an interrupted push. */
 export async function notifyPushes(
   deps: Pick<GitHostDeps, 'db' | 'git' | 'folders' | 'urls' | 'baseUrl' | 'app' | 'now' | 'wakeDeliveries'>,
   { repoId, pusher }: { repoId: number; pusher: Pusher },
 ): Promise<RefChange[]> {
-  const tx = await deps.db.startTransaction().execute();
-  let changes: RefChange[] = [];
-  try {
+  const changes = await inTransaction(deps.db, async (tx) => {
     const repo = await lockRepoForUpdate(tx, repoId);
-    if (repo) {
-      const refs = await readRefs(deps.git, deps.folders.path(repo.folder));
-      changes = diffRefs(repo.refs, refs);
-      if (changes.length > 0) await recordChanges(deps, tx, { repo, refs, changes, pusher });
-    }
-    await tx.commit().execute();
-  } catch (error) {
-    await tx
-      .rollback()
-      .execute()
-      .catch(() => {});
-    throw error;
-  }
+    if (!repo) return [];
+    const refs = await readRefs(deps.git, deps.folders.path(repo.folder));
+    const found = diffRefs(repo.refs, refs);
+    if (found.length > 0) await recordChanges(deps, tx, { repo, refs, changes: found, pusher });
+    return found;
+  });
   if (changes.length > 0) deps.wakeDeliveries();
   return changes;
 }
@@ -102,7 +90,7 @@ export interface RefChange {
   ref: string;
   before: string | null;
   after: string | null;
-  /** Of the delivery to this server's own webhook. */
+  /** Id of the delivery to this server's own webhook. */
   deliveryId?: string;
 }
 
@@ -158,9 +146,8 @@ function pushCommit(webUrl: string, { sha, tree, message, author, committer }: G
   };
 }
 
-/** What stands in front of the pack of a push (gitprotocol-pack, "Reference Update Request"). */
+/** The commands in front of the pack of a push (gitprotocol-pack, "Reference Update Request"). */
 export interface PushHead {
-  /** Branches that the push creates or changes. */
   branches: string[];
   options: string[];
   /** Without commands: git probes the connection like this before a large push. */
@@ -195,7 +182,6 @@ function decompress(bytes: Buffer): Buffer {
 
 const commandPattern = /^[0-9a-f]{40,64} (?!0+ )[0-9a-f]{40,64} refs\/heads\/([^\0]+)/;
 
-/** Null if it is not complete yet. */
 export function parsePushHead(bytes: Buffer): PushHead | null {
   const commands = readPackets(bytes, 0);
   if (!commands) return null;

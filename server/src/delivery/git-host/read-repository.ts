@@ -2,7 +2,7 @@ import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
 import type { GitProcesses } from './git-processes.ts';
 import type { Refs } from './host-store.ts';
 
-export interface GitPerson {
+interface GitPerson {
   name: string;
   email: string;
   date: string;

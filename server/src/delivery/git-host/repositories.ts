@@ -93,7 +93,6 @@ interface RepositoryChange {
   principal: Principal;
 }
 
-/** Null if the name is in use. */
 export async function storeRepository(
   change: RepositoryChange,
   { owner, name, isPrivate, description, onCreated }: NewRepository,
@@ -160,6 +159,9 @@ const folderSettings: readonly (readonly [string, string])[] = [
   ['gc.autoDetach', 'false'],
 ];
 
+/** git holds a lock while it writes one reference or the list of them. */
+const lockMsMax = 60_000;
+
 export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
   const root = join(dataDir, 'git');
 
@@ -179,6 +181,16 @@ export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
       };
       await run(['init', '--quiet', '--bare', '--template=', '--initial-branch=main', path]);
       for (const [name, value] of folderSettings) await run(['config', name, value]);
+    },
+    /** A push whose git was killed leaves its locks behind, and git would refuse all later pushes to the branch. */
+    async removeOldLocks(folder: string): Promise<void> {
+      const path = folderPath(folder);
+      const refs = await readdir(join(path, 'refs'), { recursive: true }).catch(() => []);
+      const locks = refs.filter((name) => name.endsWith('.lock')).map((name) => join('refs', name));
+      for (const name of [...locks, 'packed-refs.lock', 'HEAD.lock']) {
+        const facts = await stat(join(path, name)).catch(() => null);
+        if (facts && Date.now() - facts.mtimeMs > lockMsMax) await rm(join(path, name), { force: true });
+      }
     },
     remove: (folder: string) => rm(folderPath(folder), { recursive: true, force: true, maxRetries: 3 }),
     async listOlderThan(before: Date): Promise<string[]> {

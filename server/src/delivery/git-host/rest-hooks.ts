@@ -51,10 +51,7 @@ const HookChange = z.object({
   active: z.boolean().optional(),
 });
 
-/**
- * Only the platform's app may manage hooks: a hook makes this server send requests to any URL, including
- * internal ones.
- */
+/** Only the platform's app: a hook makes this server send requests to any URL, internal ones included. */
 async function requireHookAccess(call: RestCall): Promise<RepositoryAccess> {
   const access = await requireRepository(call);
   if (call.principal.kind !== 'installation' || !access.canPush) throw forbiddenError();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -8,6 +8,7 @@ import { patientMs } from '../../../../scripts/patience.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import { git as runGit } from '../../drivers/git/testing/git-folder.ts';
 import { until } from '../testing.ts';
+import { findRepoRowById } from './host-store.ts';
 import { commitFiles, connectApp, git, installationToken, useGitHost } from './testing.ts';
 
 const env = useGitHost();
@@ -60,6 +61,28 @@ describe('git over HTTP', () => {
     // Old clients use protocol version 0.
     await git(there, '-c', 'protocol.version=0', 'clone', '--quiet', repo.url(repo.token), 'old');
     expect(await git(join(there, 'old'), 'rev-list', '--count', 'HEAD')).toBe('2');
+  });
+
+  test('a push succeeds although git was killed during an earlier one: its locks are removed after a minute', async () => {
+    const repo = await env.newRepoWithCopy();
+    await git(repo.copy, 'push', '--quiet', repo.url(repo.token), 'main');
+    const { folder } = (await findRepoRowById(env.database.db, repo.id))!;
+    const path = env.host.deps.folders.path(folder);
+    const locks = ['refs/heads/main.lock', 'packed-refs.lock'].map((name) => join(path, name));
+    const lockedBefore = (seconds: number) => {
+      for (const lock of locks) {
+        writeFileSync(lock, '');
+        utimesSync(lock, Date.now() / 1000 - seconds, Date.now() / 1000 - seconds);
+      }
+    };
+    const push = async () => {
+      await commitFiles(repo.copy, { 'n.txt': `${Math.random()}` });
+      return (await runGit(repo.copy, ['push', repo.url(repo.token), 'main'])).code;
+    };
+    lockedBefore(30);
+    expect(await push()).toBe(1);
+    lockedBefore(61);
+    expect([await push(), locks.filter(existsSync)]).toEqual([0, []]);
   });
 
   test('a push prints which apps of the user it deploys', async () => {

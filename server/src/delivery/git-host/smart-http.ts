@@ -12,7 +12,7 @@ import { repositoryFolderName, resolveRepository } from './repositories.ts';
 const userLimits = { max: 8, perKeyMax: 6 };
 const platformLimits = { max: 4, perKeyMax: 3 };
 const platformWaitMsMax = 20_000;
-/** Of pushes that wait for their deployment; more are not refused, but do not wait. */
+/** Limits pushes that wait for their deployment; further pushes are accepted but do not wait. */
 const waitLimits = { max: 200, perKeyMax: 20 };
 const keepOpenMs = 5_000;
 type Waits = ReturnType<typeof createConcurrencyLimit>;
@@ -71,7 +71,10 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
   const head = isChange ? await readPushHead(body, { isCompressed: isCompressed(request) }) : null;
   const opened = await openRepository(deps, call, head);
   const { repo } = opened;
-  if (isChange && repo) await markPushStarted(deps.db, repo.id, startedAt);
+  if (isChange && repo) {
+    await markPushStarted(deps.db, repo.id, startedAt);
+    await deps.folders.removeOldLocks(repo.folder);
+  }
   return callHttpBackend(deps.git, request, {
     method: path.method,
     service: path.service,

@@ -8,7 +8,6 @@ import type { Caller, TenantAccess } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
 import { loadKey } from '../../core/keys.ts';
 import { createMetrics } from '../../core/metrics.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { openGitHost } from '../../drivers/git/open-git-host.ts';
@@ -19,8 +18,9 @@ import type { RequestHandler } from '../../http/handlers.ts';
 import { serve } from '../../http/serve.ts';
 import { createAuthenticate, createFindCredential } from '../../identity/credentials/find-credential.ts';
 import { createPat } from '../../identity/pats/pats.ts';
+import type { Answer } from '../../identity/provider/testing.ts';
 import { createTenantAccess } from '../../people/tenants/tenants.ts';
-import { newTenant, silentLog, type TestDatabase, testEvents, testMutation } from '../../testing.ts';
+import { newTenant, silentLog, type TestDatabase, testDeps, testMutation } from '../../testing.ts';
 import { pushDeployments } from '../deployments/queue-deployment.ts';
 import { createConnectedApps } from '../git-connections/connected-apps.ts';
 import { createLogWaits } from '../logs/log-lines.ts';
@@ -34,11 +34,8 @@ import { gitTokenKey, signToken, signUserToken } from './tokens.ts';
 
 type TestGitHost = Awaited<ReturnType<typeof startTestGitHost>>;
 
-export interface ApiResponse {
-  status: number;
+export interface ApiResponse extends Answer {
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of all shapes.
-  body: any;
 }
 
 async function startTestGitHost({ db, url }: TestDatabase) {
@@ -64,10 +61,10 @@ async function startTestGitHost({ db, url }: TestDatabase) {
   const shared = { db, now, origin: baseUrl, log: silentLog };
   const dataDir = join(root, 'data');
   const app = await loadKey(db, builtInAppKey);
-  const port = Number(new URL(baseUrl).port);
-  const address = { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port } as const;
-  const base = { db, now, baseUrl, log: silentLog, outbox: rowsOnlyOutbox, events: testEvents };
-  const gitHost = await openGitHost(address, { builtIn: app });
+  const address = { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port: serving.port } as const;
+  const base = { db, now, baseUrl, ...testDeps };
+  const another = () => openGitHost(address, { builtIn: app });
+  const gitHost = await another();
   const host = createGitHost({
     ...base,
     app,
@@ -89,6 +86,7 @@ async function startTestGitHost({ db, url }: TestDatabase) {
     ...host,
     baseUrl,
     dataDir,
+    another,
     folder(name: string): string {
       mkdirSync(join(root, name), { recursive: true });
       return join(root, name);
@@ -120,12 +118,7 @@ async function startTestGitHost({ db, url }: TestDatabase) {
 /** The host with a client for it, as `svc` uses it. */
 export async function startBuiltIn(database: TestDatabase) {
   const { db } = database;
-  const { baseUrl, dataDir, stop } = await startTestGitHost(database);
-  const another = async () =>
-    openGitHost(
-      { gitHost: { kind: 'built-in' }, baseUrl, host: '127.0.0.1', port: Number(new URL(baseUrl).port) },
-      { builtIn: await loadKey(db, builtInAppKey) },
-    );
+  const { baseUrl, dataDir, stop, another } = await startTestGitHost(database);
   const change = async (userCode: string, set: RawBuilder<unknown>) => {
     const { numAffectedRows } = await sql`update svc.git_host_device_codes set ${set}
       where user_code_hash = ${sha256(userCode)}`.execute(db);

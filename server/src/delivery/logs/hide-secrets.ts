@@ -15,7 +15,6 @@ const colors = /(\u001b\[[0-9;:]*m)/;
 /** Tokens of the platform: an instance gets new ones while it runs. */
 const tokens = /svc(?:pat|sat|app|ren)_[0-9A-Za-z]{36}/g;
 
-/** Start and exclusive end. */
 type Range = readonly [number, number];
 
 interface Secret {
@@ -147,11 +146,7 @@ const cutMark = ' […]';
 /** The runtime cuts long lines at the limit, or up to a character before it. */
 const cutBytesMin = logLineBytesMax - 8;
 
-/**
- * Removes control sequences except colors, masks secrets and limits the length. Pieces of a long line come in order from one
- * stream; secrets across their border are found too. Not found: encoded or split secrets, and across a border those beyond
- * the first 64 Ki characters of all secrets.
- */
+/** Finds secrets also across pieces of a line. Not found: encoded or split secrets, and those beyond 64 Ki characters. */
 export function createCleanLine(secrets: Iterable<string>): (line: string, stream?: string) => string {
   const hide = createHideSecrets(secrets, printable);
   const contexts = new Map<string, string>();

@@ -1,6 +1,6 @@
 import type { LogLine } from '@svc/contract/deployments.shapes.ts';
-import { appLogLinesKept, type logStreams } from '@svc/contract/deployments.ts';
-import { runLogsKept } from '@svc/contract/runs.ts';
+import { type logStreams, retainedAppLogLines } from '@svc/contract/deployments.ts';
+import { retainedRunLogs } from '@svc/contract/runs.ts';
 import { CompiledQuery, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
@@ -17,16 +17,12 @@ export interface NewLine {
   text: string;
 }
 
-/**
- * The build log of a deployment, the app log of one deployment or of all (`deploymentId` null), or the log of a run, whose ID
- * is the `deploymentId`.
- */
+/** `deploymentId`: of a build log, of the app log of one deployment (null: of all), or the ID of a run. */
 interface LogScope {
   tenantId: string;
   appId: string;
   source: LogSource;
   deploymentId: string | null;
-  /** Only lines of this process of the app. */
   process?: string | undefined;
 }
 
@@ -105,12 +101,12 @@ function ofScope({ tenantId, appId, source, deploymentId, process }: LogScope) {
 export async function deleteOldAppLines(
   db: Db,
   appId: string,
-  { kept, atOnce }: { kept: number; atOnce: number },
+  { retained, atOnce }: { retained: number; atOnce: number },
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from svc.log_lines where id in (
       select id from svc.log_lines where app_id = ${appId} and source = 'app' and id <= (
-        select id from svc.log_lines where app_id = ${appId} and source = 'app' order by id desc offset ${kept} limit 1)
+        select id from svc.log_lines where app_id = ${appId} and source = 'app' order by id desc offset ${retained} limit 1)
       order by id limit ${atOnce})`.execute(db);
   return Number(numAffectedRows ?? 0) === atOnce;
 }
@@ -131,18 +127,18 @@ async function listAppsWithLines(db: Db): Promise<string[]> {
 async function deleteOldLogs(
   db: Db,
   appId: string,
-  { source, kept, atOnce }: { source: 'build' | 'run'; kept: number; atOnce: number },
+  { source, retained, atOnce }: { source: 'build' | 'run'; retained: number; atOnce: number },
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from svc.log_lines where id in (
       select id from svc.log_lines where app_id = ${appId} and source = ${source} and deployment_id <= (
         select distinct deployment_id from svc.log_lines where app_id = ${appId} and source = ${source}
-        order by deployment_id desc offset ${kept} limit 1)
+        order by deployment_id desc offset ${retained} limit 1)
       limit ${atOnce})`.execute(db);
   return Number(numAffectedRows ?? 0) === atOnce;
 }
 
-const buildLogsKept = 50;
+const retainedBuildLogs = 50;
 /** Small enough for the statement timeout. */
 const linesAtOnce = 5_000;
 
@@ -155,13 +151,13 @@ export async function deleteExpiredLogs({ db, log }: { db: Db; log: Logger }): P
 }
 
 async function deleteExpiredAppLogs(db: Db, appId: string): Promise<void> {
-  const app = { kept: appLogLinesKept, atOnce: linesAtOnce };
+  const app = { retained: retainedAppLogLines, atOnce: linesAtOnce };
   while (await deleteOldAppLines(db, appId, app));
-  for (const [source, kept] of [
-    ['build', buildLogsKept],
-    ['run', runLogsKept],
+  for (const [source, retained] of [
+    ['build', retainedBuildLogs],
+    ['run', retainedRunLogs],
   ] as const)
-    while (await deleteOldLogs(db, appId, { source, kept, atOnce: linesAtOnce }));
+    while (await deleteOldLogs(db, appId, { source, retained, atOnce: linesAtOnce }));
 }
 
 export interface LogQuery {
@@ -179,9 +175,7 @@ export interface LogPage {
 
 interface LogReading {
   scope: LogScope;
-  /** Published when there are new lines. */
   tag: string;
-  /** Whether no more lines will follow. */
   isOver: () => Promise<boolean>;
   /** Throws if the caller lost the permission during a wait. */
   confirm: () => Promise<unknown>;

@@ -1,4 +1,4 @@
-import { appLogLinesKept, buildLogLinesMax } from '@svc/contract/deployments.ts';
+import { buildLogLinesMax, retainedAppLogLines } from '@svc/contract/deployments.ts';
 import type { Logger } from 'pino';
 import { type Db, sqlState } from '../../core/db.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
@@ -20,32 +20,29 @@ const trimEveryLines = 2_000;
 /** Limits notifications, which reach every cache of every server process. */
 const notifyAppMs = 1_000;
 const closeAttemptsMax = 3;
-const lastLinesKept = 20;
+const retainedLastLines = 20;
 
-const framesKept = 3;
+const retainedFrames = 3;
 const isFrame = (line: string) => /^\s+at /.test(line);
 /** Frames of a stack would push out the message above them, which says what is wrong. */
 const isLaterFrame = (last: readonly string[], line: string) =>
-  isFrame(line) && last.length >= framesKept && last.slice(-framesKept).every(isFrame);
+  isFrame(line) && last.length >= retainedFrames && last.slice(-retainedFrames).every(isFrame);
 /** npm prints its usage, a hundred lines, after the reason of a failure. */
 const isNpmUsage = (line: string) => /^npm (?:error|ERR!)(?:\s*$|\s{2,}|\s(?:\[|Usage:|Options:))/.test(line);
 /** The app was deleted, and its log with it. */
 const foreignKeyViolation = '23503';
 
-export interface LogTarget {
+interface LogTarget {
   appId: string;
-  /** Of a run: its ID. */
+  /** The ID of the deployment or run. */
   deploymentId: string;
   source: LogSource;
-  /** Of the app that runs. */
   process?: string;
-  /** Values to mask. */
   secrets?: Iterable<string>;
 }
 
 export interface OpenLog {
   sink: LogSink;
-  /** The newest lines of the program. */
   last(): readonly string[];
   /** Resolves when the buffered lines are stored, as far as possible. */
   close(): Promise<void>;
@@ -84,7 +81,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
     const text = clean(line, stream);
     buffer.push({ stream, at: new Date(), text });
     if (stream !== 'platform' && !isLaterFrame(last, text) && !isNpmUsage(text))
-      last = [...last.slice(1 - lastLinesKept), text];
+      last = [...last.slice(1 - retainedLastLines), text];
     if (buffer.length >= flushLinesMax) void flush();
     else timer ??= setTimeout(() => void flush(), flushMs);
   };
@@ -144,7 +141,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
     sinceTrim += written;
     if (source !== 'app' || sinceTrim < trimEveryLines) return;
     sinceTrim = 0;
-    await deleteOldAppLines(db, appId, { kept: appLogLinesKept, atOnce: trimEveryLines * 2 });
+    await deleteOldAppLines(db, appId, { retained: retainedAppLogLines, atOnce: trimEveryLines * 2 });
   }
 
   return {

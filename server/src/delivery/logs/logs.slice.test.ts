@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { appLogLinesKept, buildLogLinesMax } from '@svc/contract/deployments.ts';
+import { buildLogLinesMax, retainedAppLogLines } from '@svc/contract/deployments.ts';
 import { sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { newApp } from '../../apps/record/testing.ts';
@@ -248,7 +248,7 @@ describe('the log of an app', () => {
     );
     await sql`insert into svc.log_lines (app_id, deployment_id, source, stream, at, text)
       select ${app.id}, ${ids[0]}, 'app', 'stdout', now(), n::text
-      from generate_series(1, ${appLogLinesKept + 6_000}) g (n) order by g.n`.execute(database.db);
+      from generate_series(1, ${retainedAppLogLines + 6_000}) g (n) order by g.n`.execute(database.db);
     await deleteExpiredLogs({ db: database.db, log: silentLog });
     expect((await texts('/logs?limit=1'))[0]).toBe('6001');
     const left = async (id: string) => (await texts(`/deployments/${id}/logs`)).length;

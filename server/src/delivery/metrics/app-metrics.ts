@@ -1,6 +1,6 @@
 import {
   latencyBoundsMs,
-  metricsKeptDays,
+  metricRetentionDays,
   type metricsRanges,
   metricsSeconds,
 } from '@svc/contract/app-metrics.ts';
@@ -16,7 +16,7 @@ export interface AppMetrics {
   /** `ms`: time to first byte, negative if not measured. */
   note(appId: string, status: number, bytes: number, ms: number): void;
   noteUsage(process: AppProcess, used: { cpuMs: number; memoryBytes: number }): void;
-  /** Of all apps, for `/metrics`. */
+  /** Totals over all apps, for `/metrics`. */
   totals(): { requests: number; bytesOut: number };
   start(): void;
   flush(): Promise<void>;
@@ -164,7 +164,7 @@ export function createUsageSampler({
 }
 
 export async function deleteExpiredMetrics(db: Db): Promise<void> {
-  await deleteOldMinutes(db, metricsKeptDays);
+  await deleteOldMinutes(db, metricRetentionDays);
 }
 
 /** One point for each step of the range, also without requests. */
@@ -212,7 +212,7 @@ export async function getAppMetrics(
   };
 }
 
-/** Of the same minute: its processes use memory at the same time. */
+/** Sums the rows of one minute: its processes use memory at the same time. */
 function sumProcesses(rows: readonly Omit<MinuteRow, 'appId'>[]): Counts {
   const sum = emptyCounts();
   for (const row of rows) addCounts(sum, row);

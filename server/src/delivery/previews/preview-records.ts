@@ -24,10 +24,7 @@ const hashChars = 6;
 /** A shorter part of a host would not tell branches apart. */
 export const slugCharsMin = hashChars + 2;
 
-/**
- * The name of a branch as a part of a host: `feature/Login_2` becomes `feature-login-2`. A name that is cut, or means another
- * branch already, ends with a hash.
- */
+/** `feature/Login_2` becomes `feature-login-2`. A name that is cut, or means another branch already, ends with a hash. */
 export function branchSlug(
   branch: string,
   { charsMax, isTaken }: { charsMax: number; isTaken: (slug: string) => boolean },
@@ -78,11 +75,9 @@ type Tables = { previews: StoredPreview };
 export interface PreviewRow extends StoredPreview {
   subdomain: string;
   is_live: boolean;
-  /** The newest one. */
   deployment: Pick<DeploymentRow, 'id' | 'seq' | 'state' | 'commit_message'> | null;
 }
 
-/** The latest push first. */
 export function listPreviewRows(db: Db, parent: AppRef): Promise<PreviewRow[]> {
   return selectPreviews(db, parent, sql`true`);
 }
@@ -131,7 +126,6 @@ export async function updatePreviewRow(
 
 type ExpiredPreview = Pick<StoredPreview, 'app_id' | 'tenant_id' | 'parent_id' | 'branch'>;
 
-/** Across all tenants, the longest overdue first. */
 export async function listExpiredPreviews(db: Db, now: Date): Promise<ExpiredPreview[]> {
   const { rows } = await sql<ExpiredPreview>`
     select app_id, tenant_id, parent_id, branch from svc.previews
@@ -139,10 +133,7 @@ export async function listExpiredPreviews(db: Db, now: Date): Promise<ExpiredPre
   return rows;
 }
 
-/**
- * By the `svc.yaml` of the connected branch: a branch that nobody has reviewed cannot enable its own preview. Null: the branch
- * gets none. Asks the git host, so it must not run in a transaction.
- */
+/** By the connected branch: an unreviewed one cannot enable its own preview. Asks the git host: not in a transaction. */
 export async function findPreviewSettings(
   deps: { gitHost: GitHost },
   connection: ConnectionRow,

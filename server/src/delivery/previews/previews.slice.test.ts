@@ -13,7 +13,6 @@ import { findAppRow } from '../../apps/record/find-app.ts';
 import { newApp } from '../../apps/record/testing.ts';
 import { updateApp } from '../../apps/record/update-app.ts';
 import type { AppCtx, AppMutationCtx } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { createDataSchema } from '../../data/rows/data-schema.ts';
 import { isStorageEnabled } from '../../data/storage/storage.ts';
 import { applyTables, exportTables } from '../../data/tables/apply-tables.ts';
@@ -25,7 +24,7 @@ import { createTable } from '../../data/tables/tables.ts';
 import { updateColumn } from '../../data/tables/update-column.ts';
 import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
-import { newTenant, newUser, silentLog, testEvents, testMutation, useTestDatabase } from '../../testing.ts';
+import { newTenant, newUser, silentLog, testDeps, testMutation, useTestDatabase } from '../../testing.ts';
 import { listPreviewRows } from './preview-records.ts';
 import { createPushPreviews, removeExpiredPreviews } from './previews.ts';
 
@@ -238,12 +237,7 @@ describe('previews of an app', () => {
     await sql`update svc.previews set expires_at = now() - interval '1 second'
       where parent_id = ${t.app.id} and branch = 'short'`.execute(t.db);
     const base = { db: t.db, rows: database.rows, log: silentLog };
-    await removeExpiredPreviews({
-      ...base,
-      now: () => new Date(),
-      outbox: rowsOnlyOutbox,
-      events: testEvents,
-    });
+    await removeExpiredPreviews({ ...base, now: () => new Date(), ...testDeps });
     expect((await t.list()).map(({ branch }) => branch)).toEqual(['long']);
   });
 });

@@ -16,10 +16,7 @@ interface InvitePolicy {
   invitedMax: number;
 }
 
-/**
- * Wider; or the same with more data scopes, or without the limit of the policy that approved it. Caller must hold the
- * app's row lock.
- */
+/** Wider, with more data scopes, or without the limit of a policy. Caller must hold the app's row lock. */
 export async function needsApproval(
   { db }: Pick<MutationCtx, 'db'>,
   app: Pick<LockedApp, 'id' | 'tenant_id' | 'visibility' | 'approved_data_scopes'>,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { loginHeaders } from '../../identity/provider/testing.ts';
+import { testDeps } from '../../testing.ts';
 import { expirePublicationRequests } from './requests.ts';
-import { newReviewEnv, operatorDeps, type ReviewEnv, useReviewServer } from './testing.ts';
+import { newReviewEnv, type ReviewEnv, useReviewServer } from './testing.ts';
 
 const shared = useReviewServer();
 
@@ -283,7 +284,7 @@ describe('the end of a request', () => {
     expect((await world.requests('?status=pending')).body.total).toBe(0);
     expect((await world.requests('?status=expired')).body.total).toBe(1);
     expect((await world.requests('?status=settled')).body.total).toBe(1);
-    await expirePublicationRequests(operatorDeps(shared.database));
+    await expirePublicationRequests({ ...testDeps, db: shared.database.db });
     expect((await world.appNow()).review_status).toBe('none');
     expect((await notificationsOf(world)).some(({ kind }) => kind === 'publication_expired')).toBe(true);
     expect((await world.decide(id, 'approve')).body.code).toBe('settled');

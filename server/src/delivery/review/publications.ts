@@ -11,7 +11,7 @@ import { loadAppNames } from '../../apps/app-names.ts';
 import { findAppOfTenant } from '../../apps/record/find-app.ts';
 import type { AppAccess, AppCtx, AppRef, Ctx, MutationCtx, TenantCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import { type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
+import { fetchPage, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { canSeeRequest, currentStatus } from './rules.ts';
@@ -53,7 +53,6 @@ export async function countPublications(
   return (await listReviewRows(db, tenantId, { kinds: publicationKinds, appId, now }, window)).total;
 }
 
-/** The kinds that are stored as publication requests. */
 const publicationKinds = ['publication', 'deployment'] as const;
 
 type PublicationRecord = z.output<typeof PublicationRequest>;
@@ -66,7 +65,6 @@ function publicationRecords(
   return requestRecords(ctx, tenantId, rows);
 }
 
-/** The fields that all kinds of requests have, in the order of the rows. */
 export async function requestRecords<R extends PublicationRow | ReviewRow>(
   ctx: Pick<Ctx, 'db' | 'now'>,
   tenantId: string,
@@ -203,17 +201,7 @@ export async function listReviewRows(
       sql<boolean>`(status = 'expired' or (status = 'pending' and not ${isWaiting}))`,
     );
   else if (status !== undefined) matching = matching.where('status', '=', status);
-  const rows = await matching
-    .selectAll()
-    .orderBy('requested_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
-  const { total } = await matching
-    .select(({ fn }) => fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return { rows, total };
+  return fetchPage(matching.selectAll().orderBy('requested_at', 'desc').orderBy('id', 'desc'), window);
 }
 
 export async function listOverduePublications(db: Db): Promise<Pick<PublicationRow, 'id' | 'tenant_id'>[]> {

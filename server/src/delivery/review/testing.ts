@@ -1,24 +1,15 @@
 import { sql } from 'kysely';
 import type { AppAccess } from '../../core/context.ts';
-import type { OperatorDeps } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
-import { loginHeaders } from '../../identity/provider/testing.ts';
-import { silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { type TestDatabase, testDeps } from '../../testing.ts';
 import { reviewRoutes } from '../routes.ts';
 import { newSiteEnv, testSiteDeps, useSiteServer, type Who } from '../static-sites/testing.ts';
-
-export const operatorDeps = ({ db }: TestDatabase): OperatorDeps => ({
-  db,
-  outbox: rowsOnlyOutbox,
-  log: silentLog,
-  events: testEvents,
-});
 
 export const useReviewServer = () =>
   useSiteServer({
     routes: (database) =>
       reviewRoutes({
-        ...operatorDeps(database),
+        ...testDeps,
+        db: database.db,
         ...testSiteDeps,
         now: () => new Date(),
         waits: { wait: async () => {}, isStopping: () => true, stop() {} },
@@ -31,8 +22,8 @@ export async function newReviewEnv(database: TestDatabase, server: Parameters<ty
   const world = await newSiteEnv(database, server);
   await world.release({ 'index.html': 'one' }, { on_finalize: 'deploy' });
   const base = `/api/v1/tenants/${world.tenant.slug}/publication-requests`;
-  const call = async (who: Who, method: string, path: string, body?: unknown) =>
-    server.call(await loginHeaders(database, world.people[who]), method, `${base}${path}`, body);
+  const call = (who: Who, method: string, path: string, body?: unknown) =>
+    world.as(who, method, `${base}${path}`, body);
   const ask = (body: unknown, who?: Who) => world.ofApp('POST', '/publication-requests', body, who);
   return {
     ...world,

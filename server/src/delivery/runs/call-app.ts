@@ -1,6 +1,7 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
+import { isRefused } from '../../drivers/os/listen.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
 import { findLiveInstances } from '../deployments/deployment-record.ts';
 import { keepAwake } from '../deployments/processes.ts';
@@ -45,15 +46,37 @@ const pollMs = 250;
 const awakeEveryMs = 60_000;
 const bodyBytesMax = 64 * 1024;
 
-/** Sends the POST request of a schedule to an instance of the app. Returns why it failed, or null. */
-export async function callApp(
+export const waitingText = 'No instance of the app listens yet; the request is sent as soon as one does.';
+
+interface Call {
+  log: LogSink;
+  signal: AbortSignal;
+}
+
+/** Sends the POST request of a schedule to an instance of the app, once. Returns why it failed, or null. */
+export async function callApp(deps: CallDeps, run: RunRow, call: Call): Promise<string | null> {
+  await keepAwake(deps.db, run.app_id);
+  const deadline = Date.now() + startMsMax;
+  for (let tries = 0; ; tries++) {
+    call.signal.throwIfAborted();
+    const live = await findLiveInstances(deps.db, run.app_id);
+    if (live === null) return 'The app does not run.';
+    const address = live.addresses[tries % live.addresses.length];
+    const result = address === undefined ? 'refused' : await post(deps, run, { ...call, address });
+    if (result !== 'refused') return result;
+    // An instance may be starting, after a sleep, a restart or a crash; the one before it may still be listed.
+    if (Date.now() > deadline) return `No instance of the app listened within ${startMsMax / 1_000} seconds.`;
+    if (tries === 0) call.log('platform', waitingText);
+    await Bun.sleep(pollMs);
+  }
+}
+
+/** `refused` if the app has received nothing, so that the request can be sent again. */
+async function post(
   deps: CallDeps,
   run: RunRow,
-  { log, signal }: { log: LogSink; signal: AbortSignal },
+  { address, log, signal }: Call & { address: string },
 ): Promise<string | null> {
-  await keepAwake(deps.db, run.app_id);
-  const address = await waitForAddress(deps.db, run.app_id, signal);
-  if (address === null) return 'The app does not run.';
   const late = AbortSignal.timeout(run.timeout_seconds * 1_000);
   const end = deps.calls.begin(address);
   const awake = setInterval(() => keepAwake(deps.db, run.app_id).catch(() => {}), awakeEveryMs);
@@ -81,12 +104,17 @@ export async function callApp(
   } catch (error) {
     signal.throwIfAborted();
     if (late.aborted) return `POST ${run.path} was not answered within ${run.timeout_seconds} seconds.`;
+    if (isRefused(error)) return 'refused';
+    if (isClosed(error))
+      return `POST ${run.path} failed: the app closed the connection before it had answered; it is not run again.`;
     return `POST ${run.path} failed: ${error instanceof Error ? error.message : String(error)}`;
   } finally {
     clearInterval(awake);
     end();
   }
 }
+
+const isClosed = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ECONNRESET';
 
 async function callHeaders({ db, urls }: CallDeps, run: RunRow): Promise<Record<string, string>> {
   const app = await findAppRow(db, run.tenant_id, run.app_id);
@@ -102,17 +130,6 @@ async function callHeaders({ db, urls }: CallDeps, run: RunRow): Promise<Record<
     [scheduleHeader]: run.schedule ?? '',
     [runHeader]: run.id,
   };
-}
-
-/** An instance may be starting, after a sleep, a restart of the server or a crash. */
-async function waitForAddress(db: Db, appId: string, signal: AbortSignal): Promise<string | null> {
-  for (const deadline = Date.now() + startMsMax; ; await Bun.sleep(pollMs)) {
-    signal.throwIfAborted();
-    const live = await findLiveInstances(db, appId);
-    const address = live?.addresses[0];
-    if (address !== undefined) return address;
-    if (live === null || Date.now() > deadline) return null;
-  }
 }
 
 /** The first lines of the answer, for the log. The rest is read and dropped. */

@@ -49,7 +49,7 @@ export function cancelOutcome({
   return 'refused';
 }
 
-/** What becomes of a time of a schedule that has come, the newest one that has passed. */
+/** Decides about the newest time of a schedule that has passed. */
 export function dueOutcome(
   due: Date,
   { now, hasOpenRun }: { now: Date; hasOpenRun: boolean },
@@ -64,7 +64,6 @@ export const isTooLate = (due: Date, now: Date) => now.getTime() - due.getTime()
 export const missedText = 'No server could start it in time.';
 export const lostText = 'The server that ran it has stopped; it is not run again.';
 
-/** For plans, audit entries and notifications. */
 export function runName({ schedule, command, path }: Pick<RunRow, 'schedule' | 'command' | 'path'>): string {
   return (schedule ?? command ?? path ?? '').slice(0, 100).toWellFormed();
 }
@@ -113,7 +112,6 @@ export function lockRunRow(tx: Tx, appRef: AppRef, id: string): Promise<RunRow |
   return selectRuns(tx, appRef).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-/** Newest first. `schedule` null: those of no schedule. */
 export function listRunRows(
   db: Db,
   appRef: AppRef,
@@ -123,7 +121,6 @@ export function listRunRows(
   return fetchPage(runs.orderBy('created_at', 'desc').orderBy('id', 'desc'), window);
 }
 
-/** The newest that has ended, of each schedule. */
 export async function listLastRuns(db: Db, { tenantId, appId }: AppRef): Promise<RunRow[]> {
   const { rows } = await sql<RunRow>`
     select distinct on (schedule) * from svc.app_runs

@@ -1,4 +1,4 @@
-import { runDaysKept, runsOpenMax } from '@svc/contract/runs.ts';
+import { runRetentionDays, runsOpenMax } from '@svc/contract/runs.ts';
 import { type LockedApp, lockAppFor, recheckApp } from '../../apps/record/app-access.ts';
 import {
   type AppCtx,
@@ -177,5 +177,5 @@ export async function cancelOpenRuns(ctx: MutationCtx, app: AppRef): Promise<voi
 }
 
 export async function deleteExpiredRuns(db: Db, { now }: { now: Date }): Promise<void> {
-  await deleteRunsBefore(db, daysAfter(now, -runDaysKept));
+  await deleteRunsBefore(db, daysAfter(now, -runRetentionDays));
 }

@@ -4,6 +4,7 @@ import { describeSent } from '../../apps/notifications/testing.ts';
 import { codeOf } from '../../testing.ts';
 import { testUrls } from '../deployments/testing.ts';
 import { until } from '../testing.ts';
+import { waitingText } from './call-app.ts';
 import { cancelRun } from './runs.ts';
 import { listSchedules, queueDueRuns, runSchedule } from './schedules.ts';
 import { useRuns } from './testing.ts';
@@ -175,6 +176,37 @@ describe('a schedule with a path', () => {
     expect(await run('bad')).toMatchObject({
       state: 'failed',
       failure: expect.stringContaining('status 500'),
+    });
+  });
+
+  test('sends it once an instance listens, and not to one that has ended', async () => {
+    const t = await newWorld();
+    const server = `require('http').createServer((request, response) => {
+      if (request.url === '/cut') return request.socket.destroy();
+      response.end('done');
+    }).listen(process.env.PORT);`;
+    const schedules = [
+      'name: late, cron: "0 0 1 1 *", path: /late',
+      'name: cut, cron: "0 0 1 1 *", path: /cut',
+    ];
+    await t.live(app(schedules, { 'server.cjs': server }));
+    const moveTo = async (address: string) => {
+      const { rows } = await sql<{ address: string }>`
+        update svc.app_instances i set address = ${address} from svc.app_instances o
+        where i.app_id = ${t.app.id} and o.id = i.id returning o.address`.execute(database.db);
+      return rows[0]!.address;
+    };
+    const run = async (name: string) => (await t.mutate((ctx) => runSchedule(ctx, { name }, testUrls))).id;
+    // Nothing listens there.
+    const address = await moveTo('127.0.0.1:1');
+    const late = await run('late');
+    await t.prints(late, waitingText);
+    await moveTo(address);
+    expect(await t.ends(late)).toMatchObject({ state: 'succeeded', failure: null });
+    // The app may have carried it out.
+    expect(await t.ends(await run('cut'))).toMatchObject({
+      state: 'failed',
+      failure: 'POST /cut failed: the app closed the connection before it had answered; it is not run again.',
     });
   });
 });

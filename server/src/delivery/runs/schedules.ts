@@ -252,7 +252,6 @@ interface DueSchedule extends ScheduleRow {
   hasOpenRun: boolean;
 }
 
-/** One that is due and that no other server works on. */
 async function lockDueSchedule(tx: Db, now: Date): Promise<DueSchedule | null> {
   const { rows } = await sql<DueSchedule>`
     select s.*, (a.record = 'active' and a.runtime = 'running') as "isActive",

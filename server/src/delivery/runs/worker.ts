@@ -10,8 +10,8 @@ import type { RunResult } from '../../drivers/runtime/runtime.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { DeploymentFailure } from '../deployments/claimed-work.ts';
 import { findLiveDeployment } from '../deployments/deployment-record.ts';
-import { loadRunSettings } from '../deployments/instances.ts';
-import { busyTenants, type DeploymentDeps } from '../deployments/rules.ts';
+import { loadRunSettings, type RunSettingsDeps } from '../deployments/instances.ts';
+import { busyTenants } from '../deployments/rules.ts';
 import { logTag } from '../logs/log-lines.ts';
 import type { LogSinks, OpenLog } from '../logs/log-sink.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
@@ -35,7 +35,7 @@ import {
 } from './run-records.ts';
 import { createScheduler } from './schedules.ts';
 
-interface RunDeps extends OperatorDeps, Pick<DeploymentDeps, 'runtime' | 'environment' | 'builds'> {
+interface RunDeps extends OperatorDeps, RunSettingsDeps {
   urls: SiteUrls;
   logs: LogSinks;
   calls: CallTracker;
@@ -214,7 +214,6 @@ async function notifyFailure(ctx: MutationCtx, row: RunRow, { failure }: Ending)
   });
 }
 
-/** The worker and the scheduler of one server process. */
 export function startRuns(deps: RunDeps, { onChange }: Pick<Invalidation, 'onChange'>) {
   const worker = createRunWorker(deps);
   const scheduler = createScheduler(deps);

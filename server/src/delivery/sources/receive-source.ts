@@ -20,10 +20,7 @@ interface UploadRequest {
 /** Keeps the connection open while the store finishes. */
 const keepAliveMs = 10_000;
 
-/**
- * The same bytes may be sent again after a lost response; others are rejected. Concurrent uploads to one URL may overwrite
- * each other: `unpackUpload` compares the stored hash.
- */
+/** Concurrent uploads to one URL may overwrite each other: `unpackUpload` compares the stored hash. */
 async function receiveSource(deps: UploadDeps, { claims, request, info }: UploadRequest) {
   await confirmIssuer(deps, claims);
   const appRef = { tenantId: claims.tenant, appId: claims.app };

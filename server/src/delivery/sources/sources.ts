@@ -167,7 +167,6 @@ export async function markArrived(
   return numUpdatedRows > 0n;
 }
 
-/** Of all tenants. */
 async function listUploadRowsBefore(db: Db, before: Date, limit: number): Promise<UploadRow[]> {
   const { rows } = await sql<UploadRow>`
     select * from svc.deployment_uploads where expires_at < ${before} order by expires_at limit ${limit}`.execute(

@@ -16,6 +16,7 @@ import {
 } from '@svc/contract/tar.ts';
 import type { Db } from '../../core/db.ts';
 import { type RunAs, runTar } from '../../core/run-tar.ts';
+import { quotePath } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { requireHash } from './receive-source.ts';
 import { findUploadRow, sourceKey } from './sources.ts';
@@ -180,30 +181,30 @@ function applyExtra(header: TarHeader, { name, linkName }: Extra): TarHeader {
 
 function createReader(pieces: AsyncIterable<Uint8Array>) {
   const source = pieces[Symbol.asyncIterator]();
-  let held: Uint8Array = new Uint8Array(0);
+  let buffered: Uint8Array = new Uint8Array(0);
 
   async function more(): Promise<boolean> {
     const { done, value } = await source.next();
     if (done) return false;
-    held = held.byteLength === 0 ? value : Buffer.concat([held, value]);
+    buffered = buffered.byteLength === 0 ? value : Buffer.concat([buffered, value]);
     return true;
   }
 
   function take(bytes: number): Uint8Array {
-    const taken = held.subarray(0, bytes);
-    held = held.subarray(bytes);
+    const taken = buffered.subarray(0, bytes);
+    buffered = buffered.subarray(bytes);
     return taken;
   }
 
   return {
     /** Null if the stream ends before. */
     async exactly(bytes: number): Promise<Uint8Array | null> {
-      while (held.byteLength < bytes) if (!(await more())) return null;
+      while (buffered.byteLength < bytes) if (!(await more())) return null;
       return take(bytes);
     },
     async *upTo(bytes: number): AsyncGenerator<Uint8Array> {
       for (let left = bytes; left > 0; ) {
-        if (held.byteLength === 0 && !(await more())) throw new TarError('The archive is incomplete.');
+        if (buffered.byteLength === 0 && !(await more())) throw new TarError('The archive is incomplete.');
         const piece = take(left);
         left -= piece.byteLength;
         yield piece;
@@ -222,10 +223,7 @@ const sourceLimits: EntryLimits = { filesMax: sourceFilesMax, bytesMax: sourceUn
 const pathBytesMax = 4_096;
 const segmentBytesMax = 255;
 
-/**
- * Accepts files, folders and links that stay inside. A link may have `..` only at its start, and no entry may lie below a
- * link: so the text of a link is enough to resolve it.
- */
+/** `..` only at the start of a link, and no entry below a link: so the text of a link is enough to resolve it. */
 function createEntryCheck({ filesMax, bytesMax }: EntryLimits): (entry: TarHeader) => void {
   const files = new Set<string>();
   const folders = new Set<string>(['']);
@@ -294,8 +292,4 @@ function parentsOf(path: string): string[] {
 
 function entryError(path: string, what: string): TarError {
   return new TarError(`${quotePath(path)} ${what}.`);
-}
-
-function quotePath(path: string): string {
-  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

@@ -206,10 +206,7 @@ export async function findExpectedBlob(
   return rows[0];
 }
 
-/**
- * The lock keeps the release a draft, so that every stored blob belongs to a release, by which the cleanup
- * finds it.
- */
+/** The lock keeps the release a draft, so that the cleanup finds every stored blob by a release. */
 export async function insertBlobRow(db: Db, row: BlobRow, releaseId: string): Promise<boolean> {
   const { rows } = await sql`
     with draft as (

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { draftHoursMax, releasesKeptMax } from '@svc/contract/static-sites.ts';
+import { draftHoursMax, retainedReleasesMax } from '@svc/contract/static-sites.ts';
 import { sql } from 'kysely';
 import { purgeLockedApp } from '../../apps/record/lifecycle.ts';
 import { findAppRow } from '../../apps/record/store.ts';
 import { type Outbox, rowsOnlyOutbox } from '../../core/outbox-worker.ts';
-import { silentLog, testEvents, testMutation } from '../../testing.ts';
+import { silentLog, testDeps, testEvents, testMutation } from '../../testing.ts';
 import { appBlobsPrefix, blobKeys, listBlobs } from './blobs.ts';
 import {
   cleanUpReleases,
@@ -17,11 +17,7 @@ import { newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 
 const shared = useSiteServer();
 
-const sweep = () =>
-  cleanUpReleases(
-    { db: shared.database.db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents },
-    { now: new Date() },
-  );
+const sweep = () => cleanUpReleases({ db: shared.database.db, ...testDeps }, { now: new Date() });
 /** Runs the effects that are queued for the app, like the outbox. */
 async function carryOut({ app }: SiteEnv): Promise<void> {
   const effects = {
@@ -75,7 +71,7 @@ describe('the cleanup job', () => {
     const world = await newSiteEnv(shared.database, shared.server);
     await world.call('POST', '/site/staging/enable');
     const ids: string[] = [];
-    for (let at = 0; at < releasesKeptMax + 4; at += 1)
+    for (let at = 0; at < retainedReleasesMax + 4; at += 1)
       ids.push(await world.release({ 'n.txt': `content ${at}` }));
     await world.move(ids[0] ?? '', 'stage');
     // Activation expires surplus releases, and the plan lists them.
@@ -91,7 +87,7 @@ describe('the cleanup job', () => {
     await sweep();
     await carryOut(world);
     expect([await filesOf(ids[2] ?? ''), await filesOf(ids[0] ?? '')]).toEqual([0, 1]);
-    expect(await keysOf(world)).toHaveLength(releasesKeptMax + 2);
+    expect(await keysOf(world)).toHaveLength(retainedReleasesMax + 2);
     expect((await world.move(ids[2] ?? '', 'activate')).body.code).toBe('release_not_finalized');
   });
 

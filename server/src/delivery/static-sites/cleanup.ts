@@ -1,4 +1,4 @@
-import { draftHoursMax, releasesKeptMax } from '@svc/contract/static-sites.ts';
+import { draftHoursMax, releaseName, retainedReleasesMax } from '@svc/contract/static-sites.ts';
 import { z } from 'zod';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
@@ -18,7 +18,6 @@ import {
 import { deleteFileRows, listEndedReleasesWithFiles } from './file-store.ts';
 import { expireReleases } from './pointers.ts';
 import { listAppsToCleanUp, listLiveReleaseRows, listReleaseIds, updateReleaseRow } from './release-store.ts';
-import { releaseName } from './rules.ts';
 import { lockSiteRow } from './site-store.ts';
 
 const RemovalPayload = z.object({ keys: z.array(z.string()) });
@@ -70,7 +69,7 @@ const blobBatchSize = 2_000;
 
 export async function cleanUpReleases(deps: OperatorDeps, { now }: { now: Date }): Promise<void> {
   const before = new Date(now.getTime() - draftHoursMax * 3_600_000);
-  for (const ref of await listAppsToCleanUp(deps.db, { before, retainedMax: releasesKeptMax })) {
+  for (const ref of await listAppsToCleanUp(deps.db, { before, retainedMax: retainedReleasesMax })) {
     await cleanUpSite(deps, ref, { before }).catch((error: unknown) =>
       deps.log.error({ err: error, app: ref.appId }, 'release cleanup failed'),
     );

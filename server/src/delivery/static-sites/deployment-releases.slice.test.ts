@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { BuildError } from '../../drivers/runtime/runtime.ts';
-import { newUser, silentLog, testEvents } from '../../testing.ts';
+import { newUser, testDeps } from '../../testing.ts';
 import { releaseFromFolder, siteConfigOf } from './deployment-releases.ts';
 import { type Files, newSiteEnv, type SiteEnv, testSiteDeps, useSiteServer } from './testing.ts';
 
@@ -17,8 +16,7 @@ const { database, server } = useSiteServer({
     put: (key, ...rest) => (failing?.(key) ? Promise.reject(new Error('lost')) : objects.put(key, ...rest)),
   }),
 });
-const folder = mkdtempSync(join(tmpdir(), 'svc-built-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = useFolder();
 
 function built(files: Files): string {
   const dir = mkdtempSync(join(folder, 'site-'));
@@ -34,14 +32,7 @@ function release(
   dir: string,
   more: { deploymentId?: string; createdBy?: string | null } = {},
 ) {
-  const parts = {
-    ...testSiteDeps,
-    db: database.db,
-    outbox: rowsOnlyOutbox,
-    log: silentLog,
-    events: testEvents,
-    objects: server.objects,
-  };
+  const parts = { ...testSiteDeps, db: database.db, ...testDeps, objects: server.objects };
   const created = { deploymentId: Bun.randomUUIDv7(), createdBy: world.people.owner.userId };
   return releaseFromFolder(parts, { ...world.ref, ...created, ...more, dir, config: {} });
 }

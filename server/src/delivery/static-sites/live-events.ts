@@ -2,9 +2,9 @@ import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { defineEvents, mergePlanParts, type PlanPart } from '../../core/events.ts';
 
 /** Changes of what visitors see. Static sites and deployments publish them, under the app's row lock. */
-export interface LiveEvents {
+interface LiveEvents {
   releaseActivated(ctx: MutationCtx, release: AppRef & { releaseId: string }): Promise<void>;
-  /** What is live or staged, or how it is served, has changed. `live` names what became live, if anything did. */
+  /** The live or staged content, or how it is served, has changed. `live` names what became live, if anything did. */
   changed(ctx: MutationCtx, change: AppRef & { live?: LiveTarget }): Promise<PlanPart | undefined>;
   /** A deployment is built, and goes live only after a review. */
   reviewRequired(ctx: MutationCtx, deployment: AppRef & { deploymentId: string }): Promise<void>;

@@ -1,4 +1,5 @@
 import type { AppRelation } from '@svc/contract/endpoint.ts';
+import { releaseName } from '@svc/contract/static-sites.ts';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
 import { markDeployed } from '../../apps/record/app-status.ts';
 import type { AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
@@ -7,7 +8,7 @@ import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { findRunningProcess, publishLiveChange, publishLiveEvent } from './live-events.ts';
 import { listLiveReleaseRows, lockReleaseRow, updateReleaseRow } from './release-store.ts';
-import { type Pointer, releaseName, requireNotArchived, selectExpired } from './rules.ts';
+import { type Pointer, requireNotArchived, selectExpired } from './rules.ts';
 import {
   closePromotionRow,
   findOpenPromotionRow,
@@ -20,8 +21,8 @@ import {
 
 export type LockedSite = Awaited<ReturnType<typeof lockSite>>;
 
-export async function lockSite(ctx: AppMutationCtx, { wanted }: { wanted: AppRelation }) {
-  const app = await lockAppFor(ctx, { required: wanted });
+export async function lockSite(ctx: AppMutationCtx, { required }: { required: AppRelation }) {
+  const app = await lockAppFor(ctx, { required });
   requireNotArchived(app);
   const ref = { tenantId: ctx.tenant.id, appId: app.id };
   const existing = await lockSiteRow(ctx.db, ref);
@@ -37,9 +38,9 @@ export type LockedRelease = Awaited<ReturnType<typeof lockRelease>>;
 
 export async function lockRelease(
   ctx: AppMutationCtx,
-  { id, wanted, archived }: { id: string; wanted: AppRelation; archived: 'refused' | 'allowed' },
+  { id, required, archived }: { id: string; required: AppRelation; archived: 'refused' | 'allowed' },
 ) {
-  const app = await lockAppFor(ctx, { required: wanted });
+  const app = await lockAppFor(ctx, { required });
   const ref = { tenantId: ctx.tenant.id, appId: app.id };
   const site = await lockSiteRow(ctx.db, ref);
   const release = site && (await lockReleaseRow(ctx.db, ref, id));

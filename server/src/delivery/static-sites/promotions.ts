@@ -1,4 +1,5 @@
 import { consolePaths } from '@svc/contract/console-paths.ts';
+import { releaseName } from '@svc/contract/static-sites.ts';
 import { appendMessage, notify } from '../../apps/notifications/notifications.ts';
 import { listOwnerIds } from '../../apps/record/find-app.ts';
 import { type AppMutationCtx, ownsApp } from '../../core/context.ts';
@@ -12,7 +13,6 @@ import {
   isUnchangedSinceRequest,
   releaseDigest,
   releaseEntry,
-  releaseName,
   requireFinalized,
   reviewedVisibility,
   type SiteUrls,
@@ -27,7 +27,7 @@ import {
 } from './site-store.ts';
 
 export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: string; note: string }) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   const { ref, site, release, open } = locked;
   requireFinalized(release);
   if (site.staged_release_id !== release.id) throw fail('not_staged');
@@ -64,15 +64,12 @@ export async function requestPromotion(ctx: AppMutationCtx, { id, note }: { id: 
   return promotionRecord(promotion);
 }
 
-/**
- * Stages the release of a deployment and requests its promotion. Of two deployments the one that started last wins, so a
- * newer release that is staged stays, but not for a rollback. Repeatable.
- */
+/** Repeatable. A newer release that is staged stays, except for a rollback: the deployment started last wins. */
 export async function submitForReview(
   ctx: AppMutationCtx,
   { id, note, unless }: { id: string; note: string; unless: 'newer staged' | 'never' },
 ): Promise<'submitted' | 'overtaken'> {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   const { ref, site, release } = locked;
   requireFinalized(release);
   const staged =
@@ -98,7 +95,7 @@ export async function approvePromotion(
   { id, note, digest }: { id: string; note: string; digest?: string | undefined },
   urls: SiteUrls,
 ) {
-  const locked = await lockRelease(ctx, { id, wanted: 'admin', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'admin', archived: 'refused' });
   const { app, ref, site, release, open } = locked;
   requireFinalized(release);
   if (digest !== undefined && digest !== releaseDigest(release)) throw fail('staging_changed');
@@ -149,7 +146,7 @@ async function notOpenCode({ db }: AppMutationCtx, { ref, release }: LockedRelea
 }
 
 export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id: string; reason: string }) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners_or_admin', archived: 'allowed' });
+  const locked = await lockRelease(ctx, { id, required: 'owners_or_admin', archived: 'allowed' });
   const { ref, release, open } = locked;
   const entry = releaseEntry('releases.rejectPromotion', release);
   if (open?.release_id !== release.id) {
@@ -178,7 +175,7 @@ export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id:
 
 /** The release stays staged. */
 export async function withdrawPromotion(ctx: AppMutationCtx, { id }: { id: string }): Promise<void> {
-  const locked = await lockRelease(ctx, { id, wanted: 'visible', archived: 'allowed' });
+  const locked = await lockRelease(ctx, { id, required: 'visible', archived: 'allowed' });
   const { app, ref, release, open } = locked;
   if (open?.release_id !== release.id) throw fail('not_pending');
   if (open.requested_by !== ctx.caller.userId && !ownsApp(app.relation))

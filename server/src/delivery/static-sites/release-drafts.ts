@@ -1,6 +1,6 @@
 import { mergeSiteConfig } from '@svc/contract/site-config.ts';
 import type { createRelease as shape } from '@svc/contract/static-sites.shapes.ts';
-import { draftHoursMax, draftsMax } from '@svc/contract/static-sites.ts';
+import { draftHoursMax, draftsMax, releaseName } from '@svc/contract/static-sites.ts';
 import type { z } from 'zod';
 import type { AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { PlanPart } from '../../core/events.ts';
@@ -37,7 +37,6 @@ import {
   pointerTo,
   releaseDigest,
   releaseEntry,
-  releaseName,
   type SiteUrls,
   stateText,
 } from './rules.ts';
@@ -52,7 +51,7 @@ const resumedHoursMax = draftHoursMax - 1;
 export async function createRelease(ctx: AppMutationCtx, input: Input, deps: SiteDeps) {
   const bytes = checkFiles(input.files);
   checkConfigSize(input.config, 'config');
-  const locked = await lockSite(ctx, { wanted: 'owners' });
+  const locked = await lockSite(ctx, { required: 'owners' });
   const request = { input, bytes, manifest_sha256: manifestDigest(input.files, input.config) };
   const existing = (await findDeployed(ctx, locked, request)) ?? (await findDraft(ctx, locked, request));
   return existing ? resumeDraft(ctx, locked, existing, deps) : startDraft(ctx, locked, request, deps);
@@ -179,7 +178,7 @@ function auditCreate(ctx: AppMutationCtx, release: ReleaseRow, after: Record<str
 const errorsMax = 100;
 
 export async function finalizeRelease(ctx: AppMutationCtx, { id }: { id: string }, urls: SiteUrls) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   const { site, release } = locked;
   const entry = releaseEntry('releases.finalize', release);
   if (release.state === 'finalized') {

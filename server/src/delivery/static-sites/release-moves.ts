@@ -25,7 +25,7 @@ import {
 } from './site-store.ts';
 
 export async function activateRelease(ctx: AppMutationCtx, { id }: { id: string }, urls: SiteUrls) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   requireFinalized(locked.release);
   return activateIfAllowed(ctx, locked, { action: 'releases.activate', urls });
 }
@@ -47,7 +47,7 @@ async function activateIfAllowed(
 }
 
 export async function stageRelease(ctx: AppMutationCtx, { id }: { id: string }, urls: SiteUrls) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   const { site, release } = locked;
   requireFinalized(release);
   if (!site.staging_enabled) throw fail('staging_disabled');
@@ -61,7 +61,7 @@ export async function stageRelease(ctx: AppMutationCtx, { id }: { id: string }, 
 }
 
 export async function rollbackRelease(ctx: AppMutationCtx, { id }: { id: string }, urls: SiteUrls) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   const { state, activated_at } = locked.release;
   if (state === 'revoked') throw fail('release_revoked');
   if (state !== 'finalized' || activated_at === null) throw fail('not_rollback_target');
@@ -69,7 +69,7 @@ export async function rollbackRelease(ctx: AppMutationCtx, { id }: { id: string 
 }
 
 export async function revokeRelease(ctx: AppMutationCtx, { id }: { id: string }, urls: SiteUrls) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners_or_admin', archived: 'allowed' });
+  const locked = await lockRelease(ctx, { id, required: 'owners_or_admin', archived: 'allowed' });
   const { ref, release } = locked;
   const entry = releaseEntry('releases.revoke', release);
   if (release.state === 'revoked' || release.state === 'abandoned') {

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { PageWindow } from '../../core/paging.ts';
+import { countRows, fetchPage } from '../../core/paging.ts';
 
 export type ReleaseState = (typeof releaseStates)[number];
 
@@ -71,17 +72,8 @@ export function listLiveReleaseRows(tx: Tx, ref: AppRef): Promise<ReleaseRow[]> 
     .execute();
 }
 
-export async function listReleaseRows(db: Db, ref: AppRef, window: PageWindow) {
-  const rows = await selectReleases(db, ref)
-    .selectAll()
-    .orderBy('number', 'desc')
-    .limit(window.limit)
-    .offset(window.offset)
-    .execute();
-  const { total } = await selectReleases(db, ref)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return { rows, total };
+export function listReleaseRows(db: Db, ref: AppRef, window: PageWindow) {
+  return fetchPage(selectReleases(db, ref).selectAll().orderBy('number', 'desc'), window);
 }
 
 export function updateReleaseRow(
@@ -98,12 +90,8 @@ export function updateReleaseRow(
     .executeTakeFirstOrThrow();
 }
 
-export async function countDraftRows(tx: Tx, ref: AppRef): Promise<number> {
-  const { count } = await selectReleases(tx, ref)
-    .select((e) => e.fn.countAll<number>().as('count'))
-    .where('state', '=', 'draft')
-    .executeTakeFirstOrThrow();
-  return count;
+export function countDraftRows(tx: Tx, ref: AppRef): Promise<number> {
+  return countRows(selectReleases(tx, ref).where('state', '=', 'draft'));
 }
 
 export async function listReleaseIds(tx: Tx, ref: AppRef): Promise<string[]> {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { visibilities } from '@svc/contract/apps.ts';
-import { releasesKeptMax } from '@svc/contract/static-sites.ts';
+import { retainedReleasesMax } from '@svc/contract/static-sites.ts';
 import { compress } from './blobs.ts';
 import type { ReleaseRow } from './release-store.ts';
 import {
@@ -95,7 +95,7 @@ const made = (number: number, set: Partial<ReleaseRow> = {}) => ({
 });
 
 test('finalized releases without a role expire, the least recently used first', () => {
-  const all = Array.from({ length: releasesKeptMax + 6 }, (_, at) => made(at + 1));
+  const all = Array.from({ length: retainedReleasesMax + 6 }, (_, at) => made(at + 1));
   const site = { active_release_id: '1', staged_release_id: '2' };
   expect(selectExpired(all, site, { release_id: '3' }).map(({ id }) => id)).toEqual(['6', '5', '4']);
   // Recently activated again, so among the newest.

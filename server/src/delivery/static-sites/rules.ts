@@ -7,11 +7,11 @@ import {
   sitePathClash,
   sitePathFault,
 } from '@svc/contract/site-paths.ts';
-import { releasesKeptMax, stagingSuffix } from '@svc/contract/static-sites.ts';
+import { releaseName, retainedReleasesMax, stagingSuffix } from '@svc/contract/static-sites.ts';
 import { appUrl } from '../../apps/record/rules.ts';
 import { type AppAccess, ownsApp } from '../../core/context.ts';
 import { fail, validationError } from '../../core/problem.ts';
-import { canonicalJson, sha256 } from '../../core/values.ts';
+import { canonicalJson, quotePath, sha256 } from '../../core/values.ts';
 import type { FileRow } from './file-store.ts';
 import type { ReleaseRow } from './release-store.ts';
 import type { PromotionRow, SiteRow } from './site-store.ts';
@@ -91,7 +91,7 @@ export function selectExpired<
   return releases
     .filter(({ id, state }) => state === 'finalized' && !pointerTo(site, id) && open?.release_id !== id)
     .sort((one, other) => lastUse(other) - lastUse(one) || other.number - one.number)
-    .slice(releasesKeptMax);
+    .slice(retainedReleasesMax);
 }
 
 /** A release that was reviewed, or has a review requested, keeps the configuration that the reviewer sees. */
@@ -149,10 +149,6 @@ export function stateText(state: ReleaseRow['state']): string {
     abandoned: 'abandoned: it was not finalized in time',
     expired: 'expired: newer releases replaced it',
   }[state];
-}
-
-export function releaseName({ number, version }: Pick<ReleaseRow, 'number' | 'version'>): string {
-  return version === '' ? `#${number}` : `#${number} ${version}`;
 }
 
 /** The audit entry of a change to a release, without its fields. */
@@ -243,10 +239,6 @@ function checkCollisions(files: readonly FileRow[]): void {
     detail: `${field}: ${detail}.`,
     errors: [{ field, code: 'path_collision', detail }],
   });
-}
-
-function quotePath(path: string): string {
-  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }
 
 export function checkConfigSize(config: SiteConfig, field: string): void {

@@ -1,5 +1,6 @@
 import { mergeSiteConfig, retiredSiteKeys, type SiteConfig } from '@svc/contract/site-config.ts';
 import type { setSite as shape } from '@svc/contract/static-sites.shapes.ts';
+import { releaseName } from '@svc/contract/static-sites.ts';
 import type { z } from 'zod';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import { markUndeployed } from '../../apps/record/app-status.ts';
@@ -13,7 +14,7 @@ import { publishLiveChange } from './live-events.ts';
 import { activeChanged, closeStalePromotion, type LockedSite, lockSite } from './pointers.ts';
 import { listLiveReleaseRows, type ReleaseRow, updateReleaseRow } from './release-store.ts';
 import { type SiteRecord, siteRecord } from './releases.ts';
-import { checkConfigSize, releaseName, type SiteUrls, selectReconfigured, siteUrl } from './rules.ts';
+import { checkConfigSize, type SiteUrls, selectReconfigured, siteUrl } from './rules.ts';
 import {
   closePromotionRow,
   findOpenPromotionRow,
@@ -31,7 +32,7 @@ export async function getSite(ctx: AppCtx, urls: SiteUrls): Promise<SiteRecord> 
 export async function setSite(ctx: AppMutationCtx, body: z.output<typeof shape.body>, urls: SiteUrls) {
   const { config, ignored } = removeRetiredKeys(body);
   checkConfigSize(config, 'body');
-  const locked = await lockSite(ctx, { wanted: 'owners' });
+  const locked = await lockSite(ctx, { required: 'owners' });
   const { app, ref, site } = locked;
   const isChanged = !isDeepEqual(config, site.config);
   const applied = isChanged ? await applyConfig(ctx, locked, config) : noConfigChange;
@@ -126,7 +127,7 @@ function siteEntry(action: string, app: { id: string; slug: string }) {
 }
 
 export async function enableStaging(ctx: AppMutationCtx, urls: SiteUrls) {
-  const { app, ref, site } = await lockSite(ctx, { wanted: 'owners' });
+  const { app, ref, site } = await lockSite(ctx, { required: 'owners' });
   if (!site.staging_enabled) {
     await updateSiteRow(ctx.db, ref, { staging_enabled: true, updated_at: ctx.now });
     ctx.invalidate(appTag(app.id));
@@ -143,7 +144,7 @@ export async function enableStaging(ctx: AppMutationCtx, urls: SiteUrls) {
 }
 
 export async function disableStaging(ctx: AppMutationCtx, urls: SiteUrls) {
-  const { app, ref, site } = await lockSite(ctx, { wanted: 'owners' });
+  const { app, ref, site } = await lockSite(ctx, { required: 'owners' });
   const { staging_enabled, staged_release_id } = site;
   const open = staging_enabled ? await findOpenPromotionRow(ctx.db, ref) : undefined;
   const promotion = await closeStalePromotion(ctx, { ref, open }, { why: 'staging is disabled' });

@@ -1,32 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { newApp } from '../../apps/record/testing.ts';
+import { newOwnedApp } from '../../apps/record/testing.ts';
 import { appRoutes } from '../../apps/routes.ts';
-import { createTaggedCache } from '../../core/cache.ts';
 import type { AppAccess } from '../../core/context.ts';
-import { listenForChanges } from '../../core/invalidation.ts';
-import { fixedKey } from '../../core/keys.ts';
 import { sha256 } from '../../core/values.ts';
-import { createIssuerAccess } from '../../data/storage/signed-urls.ts';
-import { respond } from '../../data/testing.ts';
-import { openFileStore } from '../../drivers/object-store/file-store.ts';
+import { startObjectServer, testUrlKey } from '../../data/testing.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { Route } from '../../http/router.ts';
-import {
-  type Answer,
-  loginHeaders,
-  peopleRoutes,
-  startServerCopy,
-  testOrigin,
-} from '../../identity/provider/testing.ts';
-import { newTenant, newUser, silentLog, type TestDatabase } from '../../testing.ts';
+import { type Answer, callsOf, peopleRoutes, testOrigin } from '../../identity/provider/testing.ts';
+import { newUser, type TestDatabase } from '../../testing.ts';
 import { isUnderReview } from '../review/requests.ts';
 import { staticSiteRoutes } from '../routes.ts';
 import { useEnv } from '../testing.ts';
 import { createUploadsHandler } from './uploads.ts';
 
-export const testUrlKey = fixedKey('a key for tests');
 export const testSiteDeps = { baseUrl: testOrigin, appsDomain: 'apps.example.test', urlKey: testUrlKey };
 
 type SiteServer = Awaited<ReturnType<typeof startSiteServer>>;
@@ -39,41 +24,17 @@ interface SiteServerOptions {
   routes?: (database: TestDatabase) => readonly Route[];
 }
 
-async function startSiteServer(database: TestDatabase, { wrap, routes }: SiteServerOptions) {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-sites-'));
-  const files = openFileStore(folder);
-  const objects = wrap?.(files) ?? files;
-  const server = await startServerCopy(database, undefined, [
-    ...peopleRoutes,
-    ...appRoutes,
-    ...staticSiteRoutes({ ...testSiteDeps, objects, isUnderReview }),
-    ...(routes?.(database) ?? []),
-  ]);
-  const changes = listenForChanges({ url: database.url, log: silentLog });
-  await changes.start();
-  const { db } = database;
-  let fixed: Date | null = null;
-  const handle = createUploadsHandler({
-    db,
-    objects,
-    urlKey: testUrlKey,
-    now: () => fixed ?? new Date(),
-    issuerAccess: createIssuerAccess({ db, cache: createTaggedCache(changes, { entriesMax: 100 }) }),
+const startSiteServer = (database: TestDatabase, { wrap, routes }: SiteServerOptions) =>
+  startObjectServer(database, {
+    wrap,
+    handler: createUploadsHandler,
+    routes: (objects) => [
+      ...peopleRoutes,
+      ...appRoutes,
+      ...staticSiteRoutes({ ...testSiteDeps, objects, isUnderReview }),
+      ...(routes?.(database) ?? []),
+    ],
   });
-  return {
-    ...server,
-    objects,
-    use: (url: string, init?: RequestInit) => respond(handle, new Request(url, init)),
-    setNow: (now: Date | null) => {
-      fixed = now;
-    },
-    stop: async () => {
-      await changes.stop();
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 export function useSiteServer(options: SiteServerOptions = {}) {
   const { database, env: server } = useEnv((opened) => startSiteServer(opened, options));
@@ -93,16 +54,11 @@ export async function newSiteEnv(
   set: { visibility?: AppAccess['visibility'] } = {},
 ) {
   const { db } = database;
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db, { ...set });
   const people = { owner, coOwner, admin, otherAdmin: await newUser(db, tenant.id, 'tenant_admin'), member };
-  const app = await newApp(db, tenant, owner, { ...set, coOwners: [coOwner] });
-  const logins = new Map<string, Promise<{ authorization: string }>>();
-  const ofApp = async (method: string, path: string, body?: unknown, who: keyof typeof people = 'owner') => {
-    const login = logins.get(who) ?? loginHeaders(database, people[who]);
-    logins.set(who, login);
-    return server.call(await login, method, `/api/v1/tenants/${tenant.slug}/apps/${app.id}${path}`, body);
-  };
+  const as = callsOf(database, server, people);
+  const ofApp = (method: string, path: string, body?: unknown, who: keyof typeof people = 'owner') =>
+    as(who, method, `/api/v1/tenants/${tenant.slug}/apps/${app.id}${path}`, body);
   const call = (method: string, path: string, body?: unknown, who?: keyof typeof people) =>
     ofApp(method, `/static${path}`, body, who);
   const create = (files: Files, more: Record<string, unknown> = {}) =>
@@ -120,6 +76,7 @@ export async function newSiteEnv(
     app,
     ref: { tenantId: tenant.id, appId: app.id },
     people,
+    as,
     call,
     ofApp,
     create,

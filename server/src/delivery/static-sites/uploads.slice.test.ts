@@ -7,10 +7,11 @@ import { fixedKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
+import { testUrlKey } from '../../data/testing.ts';
 import { signUrlToken } from '../../http/signed-url.ts';
 import { testMutation } from '../../testing.ts';
 import { appBlobsPrefix, insertBlobRow } from './blobs.ts';
-import { listed, newSiteEnv, type SiteEnv, testUrlKey, useSiteServer } from './testing.ts';
+import { listed, newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 import type { UploadClaims } from './uploads.ts';
 
 /** Called before an object is stored. */
@@ -251,7 +252,7 @@ describe('a file of a draft', () => {
       {
         pull(controller) {
           sent += 1;
-          server.setNow(new Date(begun + sent * 20_000));
+          server.clock.fixed = new Date(begun + sent * 20_000);
           controller.enqueue(new TextEncoder().encode(text.charAt(sent)));
           if (sent === 10) controller.close();
         },
@@ -261,7 +262,7 @@ describe('a file of a draft', () => {
     try {
       expect(await codeOf(await put(url, drops))).toBe('408 request_timeout');
     } finally {
-      server.setNow(null);
+      server.clock.fixed = null;
     }
     expect([sent <= 4, await keysOf(world)]).toEqual([true, []]);
   });
@@ -291,13 +292,13 @@ describe('the upload URL', () => {
     const [first, second] = draft.body.missing as [string, string];
     const bodyOf = (it: string) => (it === sha256('a') ? 'a' : 'b');
     expect(await codeOf(await put(`${draft.body.upload_url}${first}`, bodyOf(first)))).toBe(201);
-    server.setNow(new Date(Date.now() + uploadGrantSeconds * 1000));
+    server.clock.fixed = new Date(Date.now() + uploadGrantSeconds * 1000);
     try {
       expect(await codeOf(await put(`${draft.body.upload_url}${second}`, bodyOf(second)))).toBe(
         '403 url_expired',
       );
     } finally {
-      server.setNow(null);
+      server.clock.fixed = null;
     }
     const again = await world.move(draft.body.id, 'upload-grant');
     expect([again.status, again.body.missing]).toEqual([200, [second]]);

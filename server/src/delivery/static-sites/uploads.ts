@@ -5,6 +5,7 @@ import type { LiveKey } from '../../core/keys.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { urlExpiry } from '../../data/storage/signed-urls.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
+import type { CountedCaller } from '../../http/rate-limit.ts';
 import { bodyChunks } from '../../http/read-body.ts';
 import { signUrlToken, type UrlClaims, verifyUrlToken } from '../../http/signed-url.ts';
 import { requireMinimumRate } from '../minimum-rate.ts';
@@ -31,6 +32,18 @@ export function createUploadsHandler(deps: UploadDeps): RequestHandler {
     return receiveBlob(deps, { claims, sha256, request, info });
   };
 }
+
+/** A release may have thousands of files: like a token, it has a limit of its own. */
+export const countedRelease =
+  ({ urlKey, now }: Pick<UploadDeps, 'urlKey' | 'now'>) =>
+  (path: string): CountedCaller | null => {
+    const [token = ''] = path.slice(uploadsPrefix.length).split('/');
+    const claims = verifyUrlToken<UploadClaims>(urlKey, token, now());
+    if (claims === null || claims === 'expired' || claims.purpose !== 'release.put') return null;
+    const { release, issuer, tenant } = claims;
+    const scope = { tenantId: tenant, actions: [], apps: [] };
+    return { kind: 'pat', userId: issuer, credentialId: release, scope };
+  };
 
 function parseUploadPath({ urlKey, now }: UploadDeps, path: string) {
   const [token = '', sha256 = '', ...more] = path.slice(uploadsPrefix.length).split('/');
@@ -188,7 +201,7 @@ export function missingFields(missing: readonly Pick<FileRow, 'sha256' | 'size'>
 }
 
 export async function grantUpload(ctx: AppMutationCtx, { id }: { id: string }, deps: SiteDeps) {
-  const locked = await lockRelease(ctx, { id, wanted: 'owners', archived: 'refused' });
+  const locked = await lockRelease(ctx, { id, required: 'owners', archived: 'refused' });
   const { ref, site, release, open } = locked;
   if (release.state !== 'draft')
     throw fail('release_not_draft', { detail: `The release is ${stateText(release.state)}.` });

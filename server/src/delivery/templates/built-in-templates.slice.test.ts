@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { planSource } from '../detect/plan-source.ts';
 import { builtInTables, builtInTemplates, writeBuiltIn } from './built-in-templates.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'svc-templates-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = useFolder();
 
 /** A name that breaks every template that does not quote it. */
 const name = `Ada's "shop" <b>\\`;

@@ -43,11 +43,8 @@ const contractDirectory = join(projectRoot, 'contract', 'src');
 const descriptionName = 'template.json';
 
 const Description = z.strictObject({
-  /** Files in `templates/shared` and their target paths. */
   shared: z.record(z.string(), z.string()),
-  /** Files with placeholders. */
   render: z.array(z.string()),
-  /** Target folder of the client library. */
   sdk: z.string(),
   tables: z.array(createTable.body),
 });

@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { unknownSettings } from '@svc/contract/detect/settings.ts';
 import { templatesMax } from '@svc/contract/templates.ts';
 import { sql } from 'kysely';
-import {
-  loginHeaders,
-  peopleRoutes,
-  type ServerCopy,
-  startServerCopy,
-} from '../../identity/provider/testing.ts';
-import { newTenant, type TestDatabase, testDatabase, testMutation } from '../../testing.ts';
+import { loginHeaders, peopleRoutes, startServerCopy, useServer } from '../../identity/provider/testing.ts';
+import { newTenant, testMutation } from '../../testing.ts';
 import { templateRoutes } from '../routes.ts';
 import { createTemplate } from './templates.ts';
 
-let database: TestDatabase;
-let server: ServerCopy;
-beforeAll(async () => {
-  database = await testDatabase();
-  server = await startServerCopy(database, undefined, [...peopleRoutes, ...templateRoutes]);
-});
-afterAll(async () => {
-  await server.stop();
-  await database.close();
-});
+const { database, server } = useServer((opened) =>
+  startServerCopy(opened, undefined, [...peopleRoutes, ...templateRoutes]),
+);
 
 async function world() {
   const { tenant, member } = await newTenant(database.db);

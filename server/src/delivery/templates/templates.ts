@@ -81,7 +81,6 @@ export async function deleteTemplate(ctx: TenantMutationCtx, { id }: { id: strin
   });
 }
 
-/** Values of placeholders such as `{{slug}}`. */
 export interface TemplateValues {
   slug: string;
   name: string;
@@ -169,7 +168,6 @@ async function countTemplateRows(db: Db, tenantId: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** False if the alias is taken. */
 async function insertTemplateRow(db: Db, row: TemplateRow): Promise<boolean> {
   const made = await db
     .withTables<Tables>()

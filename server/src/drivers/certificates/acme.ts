@@ -241,7 +241,6 @@ function describeProblem({ problem }: ParsedBody, response: Response): string {
     : `The authority responded with status ${response.status}.`;
 }
 
-/** A problem document of an ACME server (RFC 8555, section 6.7), in a response or within an authorization. */
 interface AcmeProblem {
   type?: unknown;
   detail?: unknown;

@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crypto } from 'acme-client';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { silentLog } from '../testing.ts';
 import { openHttpsServer, placeholderCertificate, secureOrigin } from './https-server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-https-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = useFolder();
 
 const listener = {
   host: '127.0.0.1',

@@ -1,8 +1,8 @@
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import { type IpNetworks, normalizeIp, parseNetworks } from '../../core/ip-networks.ts';
 import { fail } from '../../core/problem.ts';
+import { lookUpAddresses } from '../os/listen.ts';
 import type { QueryResult } from '../row-database/connection.ts';
 import { createPool, PoolExhausted } from '../row-database/connection-pool.ts';
 import type { AppRows, Transaction } from '../row-database/row-pool.ts';
@@ -189,7 +189,6 @@ function transactionOn({ query, cursor }: ForeignConnection): Transaction {
   };
 }
 
-/** Problems of the connection, in contrast to those of a statement. */
 function unavailableError(cause: unknown) {
   if (cause instanceof PoolExhausted)
     return fail('connector_unavailable', {
@@ -221,10 +220,7 @@ interface NetworksOptions {
   lookUp?: (host: string) => Promise<string[]>;
 }
 
-/**
- * This machine, link-local addresses, multicast and reserved ranges, with them the metadata services of clouds; some of
- * those have other addresses (AWS over IPv6, Alibaba, Azure, Oracle).
- */
+/** This machine, link-local, multicast and reserved ranges; the last line has other metadata services of clouds. */
 const closedByDefault = parseNetworks(
   [
     ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '192.0.0.0/24'],
@@ -274,8 +270,3 @@ export function createConnectorNetworks(options: NetworksOptions): ConnectorNetw
 }
 
 const isLoopback = (address: string) => /^127\.|^::1$/.test(address);
-
-async function lookUpAddresses(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
-}

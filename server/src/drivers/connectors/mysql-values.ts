@@ -1,3 +1,5 @@
+import type { Connection as MysqlConnection } from 'mysql2';
+
 /** The first element of a quoted part is never a placeholder. */
 const placeholderPattern = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
 
@@ -63,18 +65,25 @@ const states: Readonly<Record<number, string>> = {
   1048: '23502',
   1364: '23502',
   1216: '23503',
-  1217: '23503',
-  1451: '23503',
+  1217: '23001',
+  1451: '23001',
   1452: '23503',
   3819: '23514',
   4025: '23514',
+  1369: '44000',
+  1644: 'P0001',
+  1906: '428C9',
+  3105: '428C9',
   1054: '42703',
   1146: '42P01',
   1049: '3F000',
   1142: '42501',
   1143: '42501',
   1370: '42501',
+  1290: '25006',
   1792: '25006',
+  1288: '55000',
+  1471: '55000',
   1264: '22003',
   1265: '22000',
   1292: '22007',
@@ -106,4 +115,69 @@ export function mysqlError(error: unknown): unknown {
   return code === undefined
     ? new MysqlError(`MY${String(error.sqlState)}`.slice(0, 5), 'code' in error ? String(error.code) : '')
     : new MysqlError(code, 'code' in error ? String(error.code) : '');
+}
+
+/** Bytes of values with a fixed length, by the type of the column; times have a byte with theirs. */
+const fixedBytes: Readonly<Record<number, number>> = { 1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 8: 8, 9: 4, 13: 2 };
+const timeTypes = [7, 10, 11, 12];
+
+/** Reads the start of a row: a prepared statement has the nulls first, others have each value as text. */
+export function largestMysqlValue(
+  row: Buffer,
+  types: readonly number[],
+  isPrepared: boolean,
+): { at: number; bytes: number } {
+  const isNull = (at: number) => ((row[1 + ((at + 2) >> 3)] ?? 0) & (1 << ((at + 2) & 7))) !== 0;
+  let largest = { at: 0, bytes: 0 };
+  let offset = isPrepared ? 1 + ((types.length + 9) >> 3) : 0;
+  for (const [at, type] of types.entries()) {
+    if (offset >= row.length) break;
+    if (isPrepared && isNull(at)) continue;
+    const fixed = isPrepared ? fixedBytes[type] : undefined;
+    const isTime = isPrepared && timeTypes.includes(type);
+    const { bytes, start } =
+      fixed !== undefined
+        ? { bytes: fixed, start: offset }
+        : isTime
+          ? { bytes: row[offset] ?? 0, start: offset + 1 }
+          : encodedLength(row, offset);
+    if (bytes > largest.bytes) largest = { at, bytes };
+    offset = start + bytes;
+  }
+  return largest;
+}
+
+function encodedLength(row: Buffer, at: number): { bytes: number; start: number } {
+  const first = row[at] ?? 0;
+  // Null, in a row of texts.
+  if (first === 0xfb) return { bytes: 0, start: at + 1 };
+  const size = first < 0xfb ? 0 : first === 0xfc ? 2 : first === 0xfd ? 3 : 6;
+  if (at + 1 + size > row.length) return { bytes: 0, start: row.length };
+  return size === 0
+    ? { bytes: first, start: at + 1 }
+    : { bytes: row.readUIntLE(at + 1, size), start: at + 1 + (size === 6 ? 8 : size) };
+}
+
+/** By connection, for its running statement. Gets the start of the row. */
+export const onLargeRow = new WeakMap<MysqlConnection, (row: Buffer) => void>();
+
+/** The members of `mysql2` used here; it would join the packets of a row in memory, however many there are. */
+interface PacketParser {
+  largePacketParts: { push(part: Buffer): number };
+  onPacket(): void;
+}
+
+/** The connection ends: the rest of the row would have to be read first. */
+export function refuseLargeRows(client: MysqlConnection, close: () => void): void {
+  const { packetParser, stream } = client as unknown as {
+    packetParser: PacketParser;
+    stream: { destroy(): void };
+  };
+  packetParser.largePacketParts.push = (part) => {
+    packetParser.onPacket = () => {};
+    onLargeRow.get(client)?.(part);
+    close();
+    stream.destroy();
+    return 0;
+  };
 }

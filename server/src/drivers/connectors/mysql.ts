@@ -1,14 +1,25 @@
 import { connect as connectTcp } from 'node:net';
-import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
+import type { ColumnType } from '@svc/contract/columns.ts';
 import type { Connection as MysqlConnection, SslOptions } from 'mysql2';
 import mysql from 'mysql2';
 import { ConnectionLost, type OnRow, type QueryResult, type Values } from '../row-database/connection.ts';
+import { RowTooLarge } from '../row-database/messages.ts';
 import type { Cursor } from '../row-database/row-pool.ts';
-import { encodeRow, mysqlError, numberedToPositional } from './mysql-values.ts';
+import {
+  encodeRow,
+  largestMysqlValue,
+  mysqlError,
+  numberedToPositional,
+  onLargeRow,
+  refuseLargeRows,
+} from './mysql-values.ts';
 import {
   type ConnectorTarget,
   type ForeignDriver,
   type ForeignTable,
+  foreignRowBytesMax,
+  foreignTable,
+  type MappedType,
   type OpenOptions,
   openError,
 } from './types.ts';
@@ -25,6 +36,7 @@ export const mysqlDriver: ForeignDriver = {
     };
     client.on('error', onLost);
     client.on('end', onLost);
+    refuseLargeRows(client, onLost);
     const run = (text: string, values: Values, onRow?: OnRow) =>
       runStatement(client, text, values, onRow).catch((error: unknown) => {
         if (error instanceof Error && 'fatal' in error && error.fatal === true) onLost();
@@ -185,7 +197,6 @@ interface Command {
   on(event: 'result', listener: (row: unknown, at: number) => void): void;
   on(event: 'error', listener: (error: unknown) => void): void;
   on(event: 'end', listener: () => void): void;
-  /** Types of the columns of a result. */
   columns(at: number): readonly number[];
 }
 
@@ -197,6 +208,10 @@ function startCommand(client: MysqlConnection, text: string, values: Values): Co
   const types: number[][] = [];
   command.on('fields', (fields: readonly { columnType?: number }[] | undefined) => {
     if (fields) types.push(fields.map(({ columnType }) => columnType ?? 0));
+  });
+  onLargeRow.set(client, (row) => {
+    const value = largestMysqlValue(row, types.at(-1) ?? [], bound.length > 0);
+    command.emit('error', new RowTooLarge(value, foreignRowBytesMax));
   });
   return {
     on: (event: string, listener: (...args: never[]) => void) => void command.on(event, listener as never),
@@ -221,7 +236,7 @@ async function openCursor(
   const waiting: Buffer[] = [];
   let state: 'running' | 'ended' | { error: unknown } = 'running';
   let wake: (() => void) | null = null;
-  let wanted = 0;
+  let requestedRows = 0;
   let isEnded = false;
   const command = startCommand(client, text, values);
   client.pause();
@@ -232,7 +247,7 @@ async function openCursor(
   command.on('result', (row, at) => {
     if (!Array.isArray(row)) return;
     waiting.push(encodeRow(row, command.columns(at)).bytes());
-    if (waiting.length < wanted) return;
+    if (waiting.length < requestedRows) return;
     client.pause();
     changed();
   });
@@ -246,7 +261,7 @@ async function openCursor(
   });
   return {
     async fetch(rowsMax, onRow) {
-      wanted = rowsMax;
+      requestedRows = rowsMax;
       while (waiting.length < rowsMax && state === 'running') {
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
@@ -302,35 +317,17 @@ function addColumn(tables: Map<string, ForeignTable>, row: readonly (string | nu
     keyAt,
   ] = row.map((value) => value ?? '');
   if (schema === undefined || table === undefined || name === undefined) return;
-  const key = JSON.stringify([schema, table]);
-  const found = tables.get(key) ?? {
-    schema,
-    name: table,
-    kind: tableType === 'VIEW' ? ('view' as const) : ('table' as const),
-    columns: [],
-    primary_key: [],
-  };
-  tables.set(key, found);
-  const { type, expression, json } = mapType(dataType ?? '', nativeType ?? '');
+  const found = foreignTable(tables, { schema, table, kind: tableType === 'VIEW' ? 'view' : 'table' });
   found.columns.push({
     name,
-    type,
+    ...mapType(dataType ?? '', nativeType ?? ''),
     native_type: nativeType ?? '',
     nullable: nullable === 'YES',
-    expression,
-    ...(json ? { json } : {}),
     has_byte_order: charset === '',
     has_default: hasDefault === '1',
     is_generated: generated === '1',
   });
   if (Number(keyAt) > 0) found.primary_key[Number(keyAt) - 1] = name;
-}
-
-interface MappedType {
-  type: ColumnType;
-  /** `$` is the column. */
-  expression: string | null;
-  json?: JsonKind;
 }
 
 const plain = (type: ColumnType): MappedType => ({ type, expression: null });

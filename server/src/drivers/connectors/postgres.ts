@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { ColumnType, JsonKind } from '@svc/contract/columns.ts';
+import type { ColumnType } from '@svc/contract/columns.ts';
 import type { ClientConfig } from 'pg';
 import { type Connection, connect } from '../row-database/connection.ts';
 import { withCursor } from '../row-database/row-pool.ts';
@@ -7,6 +7,9 @@ import {
   type ConnectorTarget,
   type ForeignDriver,
   type ForeignTable,
+  foreignRowBytesMax,
+  foreignTable,
+  type MappedType,
   type OpenOptions,
   openError,
 } from './types.ts';
@@ -69,6 +72,7 @@ function openConnection(options: OpenOptions): Promise<Connection> {
       idle_in_transaction_session_timeout: '60000',
     },
     answerMsMax: statementMsMax + 2_000,
+    rowBytesMax: foreignRowBytesMax,
     onClose,
   }).catch((error: unknown) => {
     throw openError(error, options.target);
@@ -115,7 +119,7 @@ const probeSql = `
       and has_any_column_privilege(c.oid, 'insert, update') or has_table_privilege(c.oid, 'delete'))::text,
     (select count(*) ${relations} and has_any_column_privilege(c.oid, 'select'))::text`;
 
-/** Of a domain, the type below it. */
+/** A domain counts as the type below it. */
 const columnsSql = `
   with recursive r as (select c.oid, n.nspname, c.relname, c.relkind ${relations}),
   domains (oid, base) as (
@@ -143,36 +147,18 @@ const columnsSql = `
 function addColumn(tables: Map<string, ForeignTable>, row: string[]): void {
   const [schema = '', table = '', kind, name = '', native_type = '', base = ''] = row;
   const [nullable, hasByteOrder, hasDefault, isGenerated, keyAt] = row.slice(6);
-  const key = JSON.stringify([schema, table]);
-  const found = tables.get(key) ?? {
-    schema,
-    name: table,
-    kind: kind === 'view' ? ('view' as const) : ('table' as const),
-    columns: [],
-    primary_key: [],
-  };
-  tables.set(key, found);
-  const { type, expression, json } = mapType(base);
+  const found = foreignTable(tables, { schema, table, kind: kind === 'view' ? 'view' : 'table' });
   found.columns.push({
     name,
-    type,
+    ...mapType(base),
     native_type,
     nullable: nullable === 'true',
-    expression,
-    ...(json ? { json } : {}),
     has_byte_order: hasByteOrder === 'true',
     has_default: hasDefault === 'true',
     is_generated: isGenerated === 'true',
   });
   const at = Number(keyAt);
   if (at >= 0) found.primary_key[at] = name;
-}
-
-interface MappedType {
-  type: ColumnType;
-  /** `$` is the column. */
-  expression: string | null;
-  json?: JsonKind;
 }
 
 const plain = (type: ColumnType): MappedType => ({ type, expression: null });

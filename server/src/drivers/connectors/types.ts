@@ -3,6 +3,9 @@ import type { DatabaseKind, TlsMode } from '@svc/contract/connectors.ts';
 import type { Connection, OnRow, QueryResult, Values } from '../row-database/connection.ts';
 import type { AppRows, Cursor } from '../row-database/row-pool.ts';
 
+/** Limit of a row that is read: as much as a request may send, and the size of one packet of MySQL. */
+export const foreignRowBytesMax = 16 * 1024 * 1024 - 1;
+
 export interface ConnectorTarget {
   id: string;
   /** Another version has other settings: connections are not shared between versions. */
@@ -26,7 +29,6 @@ export interface ForeignConnection {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
   cursor(text: string, values: Values): Promise<Cursor>;
   begin(mode: 'read' | 'write'): Promise<void>;
-  /** Such as `TLSv1.3`; empty if the connection is not encrypted. */
   readonly tls: string;
   readonly isOpen: boolean;
   close(): void;
@@ -34,7 +36,6 @@ export interface ForeignConnection {
 
 export interface OpenOptions {
   target: ConnectorTarget;
-  /** The checked address of the host. */
   address: string;
   statementMsMax: number;
   connectMsMax: number;
@@ -65,14 +66,28 @@ export interface ForeignTable {
   primary_key: string[];
 }
 
-export interface ForeignColumn {
-  name: string;
+/** The table of a row of the catalogue, without columns when its first row is read. */
+export function foreignTable(
+  tables: Map<string, ForeignTable>,
+  { schema, table, kind }: Pick<ForeignTable, 'schema' | 'kind'> & { table: string },
+): ForeignTable {
+  const key = JSON.stringify([schema, table]);
+  const found = tables.get(key) ?? { schema, name: table, kind, columns: [], primary_key: [] };
+  tables.set(key, found);
+  return found;
+}
+
+export interface MappedType {
   type: ColumnType;
-  native_type: string;
-  nullable: boolean;
-  /** SQL over the column that gives a value of the type; null if the column itself does. */
+  /** SQL over the column, `$`, that gives a value of the type; null if the column itself does. */
   expression: string | null;
   json?: JsonKind;
+}
+
+export interface ForeignColumn extends MappedType {
+  name: string;
+  native_type: string;
+  nullable: boolean;
   /** Whether texts are ordered and compared by their bytes. */
   has_byte_order: boolean;
   /** The server sets the value if a row has none. */
@@ -81,9 +96,7 @@ export interface ForeignColumn {
 }
 
 export interface ForeignDatabase {
-  /** Every statement and transaction is read-only. */
   reading: AppRows;
-  /** Transactions may write. */
   writing: AppRows;
   probe(): Promise<ForeignServer>;
   listTables(): Promise<ForeignTable[]>;
@@ -97,7 +110,7 @@ export class ConnectorError extends Error {
   }
 }
 
-/** What an admin can act on. The message of the server is not repeated: it may contain more than they may know. */
+/** Only what an admin can act on. The message of the server is not repeated: it may contain more than they may know. */
 export function openError(cause: unknown, { settings }: ConnectorTarget): ConnectorError {
   const { host, port, database, username } = settings;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';

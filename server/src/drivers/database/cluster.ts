@@ -78,9 +78,15 @@ export function writeSettings(
 ): void {
   const cluster = clusterFolder(path);
   const owner = account.isOtherUser ? account : undefined;
-  writeDurably(join(cluster, 'postgresql.conf'), settingsFile(use, connectionsMax), owner);
-  const access = 'local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n';
-  writeDurably(join(cluster, 'pg_hba.conf'), access, owner);
+  const files = {
+    'postgresql.conf': settingsFile(use, connectionsMax),
+    'pg_hba.conf': 'local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\n',
+  };
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(cluster, name);
+    // Each write waits for the disk twice, which may take a second on one that is busy.
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeDurably(file, text, owner);
+  }
 }
 
 async function initCluster(

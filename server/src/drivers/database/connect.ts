@@ -24,7 +24,7 @@ export interface Database {
   exited: Promise<void>;
 }
 
-export type DatabaseErrorCode =
+type DatabaseErrorCode =
   | 'data_dir_in_use'
   | 'busy'
   | 'running_elsewhere'

@@ -91,7 +91,7 @@ async function waitUntilReachable({
       return await withClient(url, async () => {});
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      // Of the errors that the server sends, only "starting up" and "too many connections" are temporary.
+      // Among errors of the server, only "starting up" and "too many connections" are temporary.
       const state = sqlState(cause);
       const isTemporary = state === null || state === '57P03' || state === '53300';
       const text = `Cannot connect to the database at ${describeUrl(url)}: ${reason}`;

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Database } from './connect.ts';
 import { useDataDir, waitUntil } from './hooks-testing.ts';
 import { errorCode, query } from './testing.ts';
 
@@ -106,6 +107,63 @@ describe('the logins', () => {
     expect(await query(database.rowsUrl, 'select age from app_1.pets')).toEqual([{ age: 7 }]);
     await database.stop();
   });
+});
+
+describe('a start', () => {
+  const superuserIn = (database: Database, name: string) =>
+    Object.assign(new URL(database.adminUrl ?? ''), { pathname: name }).href;
+  /** When each role, database and schema was written last. */
+  const versions = (database: Database) =>
+    query(
+      superuserIn(database, 'svc'),
+      `select rolname::text as name, xmin::text from pg_authid union all select datname, xmin::text from pg_database
+       union all select nspname, xmin::text from pg_namespace where nspname in ('public', 'svc') order by 1, 2`,
+    );
+
+  test('writes no role, database or schema that is as it should be', async () => {
+    const first = await open();
+    const before = await versions(first);
+    await first.stop();
+    const second = await open();
+    expect(await versions(second)).toEqual(before);
+    await second.stop();
+  });
+
+  test.each([
+    ['svc', 'alter role svc_rows superuser'],
+    ['svc', 'alter role svc_rows bypassrls'],
+    ['svc', 'alter role svc_rows createrole'],
+    ['svc', 'alter role svc_control nologin'],
+    ['svc', 'alter role svc_control nocreatedb'],
+    ['svc', "alter role svc_rows password 'another'"],
+    ['svc', 'alter role svc_control password null'],
+    ['svc', 'alter role svc_rows reset log_error_verbosity'],
+    ['svc', 'grant connect on database postgres to public'],
+    ['svc', 'grant temporary on database svc to public'],
+    ['svc', 'revoke connect on database svc from svc_rows'],
+    ['svc', 'grant usage on schema public to public'],
+    ['svc', 'drop table svc.platform_keys'],
+    ['postgres', 'drop database svc with (force)'],
+  ])('repairs what somebody changed in %s: %s', async (name, change) => {
+    const first = await open();
+    const expected = await state(first);
+    await query(superuserIn(first, name), change);
+    await first.stop();
+    const second = await open();
+    expect(await state(second)).toEqual(expected);
+    await query(second.rowsUrl, 'select 1');
+    await second.stop();
+  });
+
+  const state = (database: Database) =>
+    query(
+      superuserIn(database, 'svc'),
+      `select r.rolname, r.rolcanlogin, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolcreatedb, r.rolconfig,
+         array(select datname || datacl::text from pg_database order by 1) as databases,
+         (select nspacl::text from pg_namespace where nspname = 'public') as schema,
+         to_regclass('svc.platform_keys')::text as keys
+       from pg_roles r where r.rolname in ('svc_control', 'svc_rows') order by 1`,
+    );
 });
 
 describe('a data dir', () => {

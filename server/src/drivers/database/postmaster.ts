@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeDurably } from '../os/files.ts';
+import { readLines, writeDurably } from '../os/files.ts';
 import { findProcess, isRunning, type ProcessIdentity } from '../os/processes.ts';
 import { DatabaseError, type Endpoint } from './connect.ts';
 import type { Account, Binaries } from './programs.ts';
@@ -138,11 +138,7 @@ export function findRunningPostmaster(cluster: string): number | null {
   return worksInCluster(pid, cluster) ? pid : null;
 }
 
-/**
- * After a crash another process may have the ID in `postmaster.pid`, and PostgreSQL refuses to start. It
- * ignores its parent's ID, so that one is written. The other lines stay: they name the shared memory of
- * surviving backends.
- */
+/** PostgreSQL ignores its parent's ID: that replaces a reused one. Other lines name the memory of surviving backends. */
 export function replaceStalePid(cluster: string, owner?: { uid: number; gid: number }): void {
   const path = join(cluster, 'postmaster.pid');
   const [pid, ...rest] = readLines(path);
@@ -178,12 +174,4 @@ function worksInCluster(pid: number, cluster: string): boolean {
   if (process.platform === 'win32') return true;
   const { stdout } = spawnSync('/bin/ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout.includes(`-D ${cluster}`);
-}
-
-function readLines(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n');
-  } catch {
-    return [];
-  }
 }

@@ -34,36 +34,50 @@ test.if(asRoot)('root runs PostgreSQL as a system user without capabilities', as
   await database.stop();
 });
 
-test.if(asRoot)('root runs PostgreSQL below a closed folder with only CAP_DAC_OVERRIDE', async () => {
-  const closed = join(folder.path, 'closed');
+test.if(asRoot).each([
+  ['', 'data'],
+  ['that is the data dir itself', ''],
+])('root runs PostgreSQL below a closed folder %s without capabilities', async (_, name) => {
+  const closed = join(folder.path, `closed-${name}`);
   mkdirSync(closed, { mode: 0o700 });
-  const dataDir = join(closed, 'data');
+  const dataDir = join(closed, name);
   for (const start of ['first', 'again']) {
     const database = await openDatabase({ dataDir, log: () => {} });
     expect([start, readProcessStatus(dataDir)]).toEqual([
       start,
-      { uid: lstatSync(join(dataDir, 'postgres')).uid, capabilities: dacOverride, groups: '' },
+      { uid: lstatSync(join(dataDir, 'postgres')).uid, capabilities: 0n, groups: '' },
     ]);
     await query(database.controlUrl, 'select 1');
     await database.stop();
   }
 });
 
-test.if(asRoot)('without setpriv a closed folder is an error that names it', () => {
-  const closed = join(folder.path, 'closed-too');
-  mkdirSync(closed, { mode: 0o700 });
-  const options = { cluster: join(closed, 'postgres'), mustEnter: [closed], setpriv: '/nonexistent/setpriv' };
-  let thrown: unknown;
-  try {
-    chooseAccount(options);
-  } catch (error) {
-    thrown = error;
-  }
-  expect(thrown).toHaveProperty('code', 'no_setpriv');
-  expect(thrown).toHaveProperty('message', expect.stringContaining(`chmod o+x ${closed}`));
-  chmodSync(closed, 0o711);
-  expect(chooseAccount(options).isOtherUser).toBeTrue();
-});
+test.if(asRoot)(
+  'without a mount namespace a closed folder costs CAP_DAC_OVERRIDE, and without setpriv it is an error that names it',
+  () => {
+    const closed = join(folder.path, 'closed-too');
+    mkdirSync(closed, { mode: 0o700 });
+    const options = { cluster: join(closed, 'postgres'), mustEnter: [closed] };
+    const capabilitiesOf = (programs: { setpriv: string; unshare: string }) => {
+      const { command } = chooseAccount({ ...options, programs });
+      const { program, args } = command('/bin/grep', ['CapEff', '/proc/self/status']);
+      return BigInt(`0x${spawnSync(program, args, { encoding: 'utf8' }).stdout.split(/\s+/)[1]}`);
+    };
+    const [setpriv, unshare, missing] = ['setpriv', 'unshare', '/nonexistent/program'];
+    expect(capabilitiesOf({ setpriv, unshare })).toBe(0n);
+    expect(capabilitiesOf({ setpriv, unshare: missing })).toBe(dacOverride);
+    let thrown: unknown;
+    try {
+      capabilitiesOf({ setpriv: missing, unshare });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toHaveProperty('code', 'no_setpriv');
+    expect(thrown).toHaveProperty('message', expect.stringContaining(`chmod o+x ${closed}`));
+    chmodSync(closed, 0o711);
+    expect(chooseAccount(options).isOtherUser).toBeTrue();
+  },
+);
 
 test.if(asRoot)(
   'PostgreSQL always runs as the owner of the cluster, also when another user starts the server',

@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawnSync } from 'node:child_process';
-import { lstatSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
 import { projectRoot } from '../../core/project-root.ts';
 import { DatabaseError } from './connect.ts';
 
@@ -55,11 +55,12 @@ export interface Account {
   command(program: string, args: string[]): { program: string; args: string[]; options: SpawnOptions };
 }
 
-/**
- * PostgreSQL refuses to run as root, so a root server creates a system user. An existing cluster runs as its
- * owner.
- */
-export function chooseAccount(options: { cluster: string; mustEnter: string[]; setpriv?: string }): Account {
+/** PostgreSQL refuses to run as root: a root server creates a system user, or uses the owner of the cluster. */
+export function chooseAccount(options: {
+  cluster: string;
+  mustEnter: string[];
+  programs?: { setpriv: string; unshare: string };
+}): Account {
   const uid = process.getuid?.() ?? -1;
   const owner = lstatSync(options.cluster, { throwIfNoEntry: false });
   if (uid !== 0) {
@@ -72,16 +73,16 @@ export function chooseAccount(options: { cluster: string; mustEnter: string[]; s
     return { uid, gid: process.getgid?.() ?? -1, isOtherUser: false, command: asCurrentUser };
   }
   const ids = findClusterUser(options.cluster);
-  const blocked = options.mustEnter.map((folder) => findClosedFolder(folder, ids)).find(Boolean);
-  const command: Account['command'] = blocked
-    ? asUserWithDacOverride(ids, blocked, options.setpriv ?? 'setpriv')
-    : (program, args) => ({ program, args, options: { ...ids, env: environment } });
+  const closed = options.mustEnter.flatMap((folder) => findClosedFolder(folder, ids) ?? []);
+  const command: Account['command'] =
+    closed.length > 0
+      ? asUserBelowClosed(ids, { ...options, closed: [...new Set(closed)] })
+      : (program, args) => ({ program, args, options: { ...ids, env: environment } });
   return { ...ids, isOtherUser: true, command };
 }
 
 export type Ids = Pick<Account, 'uid' | 'gid'>;
 
-/** For root. */
 export function findClusterUser(cluster: string): Ids {
   const owner = lstatSync(cluster, { throwIfNoEntry: false });
   return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : ensureSystemUser();
@@ -95,12 +96,46 @@ function asCurrentUser(program: string, args: string[]) {
   return { program, args, options };
 }
 
-/**
- * PostgreSQL keeps CAP_DAC_OVERRIDE, with which its superuser can read any file: only for folders that the
- * user cannot enter.
- */
-function asUserWithDacOverride(ids: Ids, folder: string, setpriv: string): Account['command'] {
-  if (spawnSync(setpriv, ['--version'], { env: environment }).status !== 0) {
+/** In a mount namespace where the closed folders contain nothing but what PostgreSQL needs. */
+function asUserBelowClosed(
+  ids: Ids,
+  {
+    closed,
+    cluster,
+    mustEnter,
+    programs: { setpriv, unshare } = { setpriv: 'setpriv', unshare: 'unshare' },
+  }: Parameters<typeof chooseAccount>[0] & { closed: readonly string[] },
+): Account['command'] {
+  const drop = [`--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups'];
+  const [dataDir, name] = [dirname(cluster), basename(cluster)];
+  return (program, args) => {
+    // In the data dir: the cluster, a new one that initdb writes, and the folder of the socket.
+    const own = readdirSync(dataDir)
+      .filter((entry) => entry === 'run' || entry === name || entry.startsWith(`${name}.new-`))
+      .map((entry) => join(dataDir, entry));
+    // Its libraries are beside the folder of its programs.
+    const needed = [...own, dirname(dirname(program)), ...mustEnter.filter((folder) => folder !== dataDir)];
+    const enter = closed.flatMap((folder) => showInClosed(folder, { folders: needed, cwd: '/', unshare }));
+    const options = { env: environment };
+    if (runs([...enter, setpriv, ...drop, '--', program, '--version'])) {
+      const [first = '', ...rest] = [...enter, setpriv, ...drop, '--inh-caps=-all', '--no-new-privs', '--'];
+      return { program: first, args: [...rest, program, ...args], options };
+    }
+    return {
+      program: setpriv,
+      args: [...drop, ...keepDacOverride(closed[0] ?? '', setpriv), program, ...args],
+      options,
+    };
+  };
+}
+
+function runs([program = '', ...args]: readonly string[]): boolean {
+  return spawnSync(program, args, { env: environment }).status === 0;
+}
+
+/** Without a mount namespace, as in many containers: CAP_DAC_OVERRIDE lets the superuser of PostgreSQL read any file. */
+function keepDacOverride(folder: string, setpriv: string): string[] {
+  if (!runs([setpriv, '--version'])) {
     throw new DatabaseError(
       'no_setpriv',
       `The user ${accountName}, which runs PostgreSQL for root, cannot enter ${folder}. ` +
@@ -108,16 +143,45 @@ function asUserWithDacOverride(ids: Ids, folder: string, setpriv: string): Accou
         'install setpriv (package util-linux), or start the server as an ordinary user.',
     );
   }
-  const drop = [`--reuid=${ids.uid}`, `--regid=${ids.gid}`, '--clear-groups'];
-  const keep = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
-  // Without it, access(2), which PostgreSQL looks at its programs with, ignores the capability.
-  keep.push('--securebits=+no_setuid_fixup');
-  return (program, args) => ({
-    program: setpriv,
-    args: [...drop, ...keep, '--', program, ...args],
-    options: { env: environment },
-  });
+  // Without no_setuid_fixup, access(2), which PostgreSQL looks at its programs with, ignores the capability.
+  return ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--securebits=+no_setuid_fixup', '--'];
 }
+
+/**
+ * Goes before a command that root runs in a mount namespace of its own, in which an empty folder with only those of `folders` that
+ * are in the closed one covers it.
+ */
+export function showInClosed(
+  closed: string,
+  { folders, cwd, unshare = 'unshare' }: { folders: readonly string[]; cwd: string; unshare?: string },
+): string[] {
+  const all = [...new Set(folders.map((folder) => realpathSync(folder)))].filter((path) =>
+    isBelow(path, closed),
+  );
+  const shown = all.filter((path) => !all.some((other) => isBelow(path, other)));
+  const shell = [unshare, '--mount', '--propagation', 'slave', '/bin/sh', '-c', showScript, 'svc-show'];
+  return [...shell, cwd, closed, String(shown.length), ...shown];
+}
+
+export const isBelow = (path: string, folder: string) => path.startsWith(folder + sep);
+
+/** /mnt is a place to hold the folders meanwhile, and is as before in the end. */
+const showScript = `cwd=$1 closed=$2 n=$3; shift 3
+mount -t tmpfs svc /mnt || exit 126
+at=0
+for folder do
+  [ "$at" -lt "$n" ] || break
+  mkdir "/mnt/$at" && mount --bind "$folder" "/mnt/$at" || exit 126
+  at=$((at+1))
+done
+mount -t tmpfs -o mode=755 svc "$closed" || exit 126
+at=0
+while [ "$at" -lt "$n" ]; do
+  (umask 022 && mkdir -p "$1") && mount --move "/mnt/$at" "$1" || exit 126
+  shift; at=$((at+1))
+done
+mount -o remount,ro "$closed" && umount /mnt && cd "$cwd" || exit 126
+exec "$@"`;
 
 export function findClosedFolder(folder: string, ids: Ids): string | null {
   const parent = dirname(folder);

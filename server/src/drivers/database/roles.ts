@@ -26,6 +26,8 @@ export async function prepareRoles(
   credentials: Credentials,
   use: ClusterUse,
 ): Promise<void> {
+  const inDatabase = connectionUrl(endpoint, { user: superuser, password: credentials.superuser, database });
+  if (await arePrepared(inDatabase, credentials, use)) return;
   const { adminUrl, controlUrl } = embeddedUrls(endpoint, credentials);
   await withClient(adminUrl, async (admin) => {
     await admin.query(roleSql(controlRole, 'createrole createdb', credentials.control));
@@ -37,11 +39,49 @@ export async function prepareRoles(
     await admin.query(`revoke all on database postgres, template1, ${database} from public`);
     if (use === 'control_plane') await admin.query(`grant connect on database ${database} to ${rowsRole}`);
   });
-  const inDatabase = connectionUrl(endpoint, { user: superuser, password: credentials.superuser, database });
   await withClient(inDatabase, (admin) => admin.query('revoke all on schema public from public'));
   if (use === 'control_plane')
     await withClient(controlUrl, (control) => preparePlatformKeys(control, async () => {}));
 }
+
+/** False also if the check fails. It takes one connection; writing roles takes three and five commits. */
+async function arePrepared(url: string, credentials: Credentials, use: ClusterUse): Promise<boolean> {
+  const usesRows = use === 'control_plane';
+  const passwords = new Map([[controlRole, credentials.control]]);
+  if (usesRows) passwords.set(rowsRole, credentials.rows);
+  try {
+    return await withClient(url, async (admin) => {
+      const { rows } = await admin.query<{ name: string; verifier: string | null }>(preparedSql, [
+        [...passwords.keys()],
+        controlRole,
+        usesRows,
+      ]);
+      return (
+        rows.length === passwords.size &&
+        rows.every(({ name, verifier }) => isVerifierOf(passwords.get(name) ?? '', verifier ?? ''))
+      );
+    });
+  } catch {
+    return false;
+  }
+}
+
+/** The roles that are as `prepareRoles` makes them; none if anything else differs. */
+const preparedSql = `
+  select a.rolname as name, a.rolpassword as verifier
+  from pg_authid a join pg_roles r on r.oid = a.oid
+  where a.rolname = any($1)
+    and a.rolcanlogin and not a.rolsuper and not a.rolreplication and not a.rolbypassrls
+    and a.rolcreaterole = (a.rolname = $2) and a.rolcreatedb = (a.rolname = $2)
+    and r.rolconfig @> array['log_error_verbosity=terse']
+    and not exists (
+      select from unnest(array['postgres', 'template1', '${database}']) as d (name),
+        unnest(array['connect', 'create', 'temporary']) as p (privilege)
+      where has_database_privilege('public', d.name, p.privilege))
+    and not has_schema_privilege('public', 'public', 'usage')
+    and not has_schema_privilege('public', 'public', 'create')
+    and (not $3 or has_database_privilege('${rowsRole}', '${database}', 'connect')
+      and to_regclass('svc.platform_keys') is not null)`;
 
 function roleSql(name: string, rights: string, password: string): string {
   return `
@@ -114,17 +154,18 @@ function credentialsPath(dataDir: string): string {
 
 const iterations = 4096;
 
-/**
- * Statements use this form (RFC 5803), so that no password reaches a statement log. ASCII only: SASLprep is
- * not applied.
- */
-export function scramVerifier(password: string): string {
-  const salt = randomBytes(16);
+/** RFC 5803, so that no password reaches a statement log. ASCII only: SASLprep is not applied. */
+export function scramVerifier(password: string, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256');
   const clientKey = createHmac('sha256', salted).update('Client Key').digest();
   const storedKey = createHash('sha256').update(clientKey).digest('base64');
   const serverKey = createHmac('sha256', salted).update('Server Key').digest('base64');
   return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
+}
+
+function isVerifierOf(password: string, verifier: string): boolean {
+  const salt = verifier.split(/[$:]/)[2] ?? '';
+  return verifier === scramVerifier(password, Buffer.from(salt, 'base64'));
 }
 
 export function newPassword(): string {

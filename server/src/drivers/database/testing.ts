@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
-  chownSync,
   closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
@@ -14,16 +14,18 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { copyFolder, copyPrepared, prepareOnce } from '../../../../scripts/prepare-once.ts';
 import { sqlState } from '../../core/db.ts';
 import { DatabaseError, withClient } from './connect.ts';
 import { type Database, openDatabase } from './database.ts';
 
 export type TemporaryFolder = ReturnType<typeof temporaryFolder>;
 
-/** A watcher process removes the folder and every PostgreSQL below it when this process dies for any reason. */
-export function temporaryFolder(mode = 0o711) {
-  const path = mkdtempSync(join(quickFolder(), 'svc-test-'));
-  chmodSync(path, mode);
+/** A watcher process removes the folder, the servers that it names and every PostgreSQL below it when this process dies. */
+export function temporaryFolder(prefix = join(quickFolder(), 'svc-test-')) {
+  const path = mkdtempSync(prefix);
+  // Apps run as other users and need to traverse the folder.
+  chmodSync(path, 0o711);
   const pipe = join(path, 'watched');
   spawnSync('mkfifo', ['-m', '600', pipe]);
   const held = openSync(pipe, 'r+');
@@ -38,9 +40,13 @@ export function temporaryFolder(mode = 0o711) {
   };
 }
 
+/** Servers, each with a file `<process>.pid`, end first; then whatever is left. */
 const watcherScript = `
   trap '' INT TERM HUP
   cat
+  for file in "$1"/*.pid; do [ -e "$file" ] && kill -TERM "$(basename "$file" .pid)"; done
+  is_left() { for file in "$1"/*.pid; do [ -e "$file" ] && kill -0 "$(basename "$file" .pid)" && return 0; done; return 1; }
+  for _ in $(seq 300); do is_left "$1" || break; sleep 0.05; done
   find "$1" -name postmaster.pid | while read -r file; do
     pid=$(head -n 1 "$file")
     is_postgres() { case $(ps -o stat=,comm= -p "$pid") in Z*) false ;; *postgres*) true ;; *) false ;; esac }
@@ -50,28 +56,25 @@ const watcherScript = `
   for process in /proc/[0-9]*; do
     case $(readlink "$process/cwd") in "$1"/*) kill -KILL "\${process#/proc/}" ;; esac
   done
-  rm -rf "$1"
+  for _ in $(seq 100); do rm -rf "$1" && [ ! -e "$1" ] && break; sleep 0.1; done
 `;
 
 /** /dev/shm where it is large enough, because creating clusters is disk-bound. Containers often have only 64 MB of it. */
-function quickFolder(): string {
+export function quickFolder(): string {
   const memory = existsSync('/dev/shm') ? statfsSync('/dev/shm') : { bavail: 0, bsize: 0 };
   return memory.bavail * memory.bsize > 4 * 1024 ** 3 ? '/dev/shm' : tmpdir();
 }
 
 let stopped: Promise<string> | undefined;
 
-async function createStoppedDataDir(): Promise<string> {
-  const dataDir = join(temporaryFolder().path, 'data');
-  await (await openDatabase({ dataDir, log: () => {} })).stop();
-  return dataDir;
-}
-
+/** Of a database that was started once, because creating a cluster takes seconds. */
 export async function copyStoppedDataDir(path: string): Promise<string> {
-  stopped ??= createStoppedDataDir();
+  stopped ??= prepareOnce(
+    join(process.env.SVC_TEST_FOLDER ?? temporaryFolder().path, 'cluster'),
+    async (dataDir) => (await openDatabase({ dataDir, log: () => {} })).stop(),
+  );
   mkdirSync(dirname(path), { recursive: true });
-  const copy = spawnSync('cp', ['-a', await stopped, path], { encoding: 'utf8' });
-  if (copy.status !== 0) throw new Error(`cp failed: ${copy.stderr}`);
+  await copyFolder(await stopped, path);
   return path;
 }
 
@@ -84,7 +87,9 @@ export function testDatabase(): Promise<Database> {
 
 async function openSharedDatabase(): Promise<Database> {
   const dataDir = join(temporaryFolder().path, 'data');
-  const database = await openDatabase({ dataDir, databaseUrl: process.env.SVC_DATABASE_URL, log: () => {} });
+  const databaseUrl = process.env.SVC_DATABASE_URL;
+  if (!databaseUrl && process.env.SVC_TEST_FOLDER) await copyStoppedDataDir(dataDir);
+  const database = await openDatabase({ dataDir, databaseUrl, log: () => {} });
   if (database.adminUrl) {
     await query(database.adminUrl, 'alter system set fsync = off');
     await query(database.adminUrl, 'select pg_reload_conf()');
@@ -172,22 +177,48 @@ export function errorCode(attempt: Promise<unknown>): Promise<string> {
 const postgres15 = '/usr/lib/postgresql/15/bin';
 export const hasPostgres15 = existsSync(join(postgres15, 'postgres'));
 
-export async function startPostgres15(folder: string, password: string): Promise<void> {
-  const asRoot = process.getuid?.() === 0;
-  const id = (kind: string) => Number(spawnSync('id', [kind, 'postgres'], { encoding: 'utf8' }).stdout);
-  const as = asRoot ? { uid: id('-u'), gid: id('-g') } : {};
-  const passwordFile = join(folder, 'password');
-  writeFileSync(passwordFile, password);
-  if (as.uid && as.gid) for (const path of [folder, passwordFile]) chownSync(path, as.uid, as.gid);
-  const cluster = join(folder, 'cluster');
-  mkdirSync(join(folder, 'cwd'));
-  const run = (program: string, args: string[]) => {
-    const options = { ...as, cwd: join(folder, 'cwd'), stdio: 'ignore' } as const;
-    const { status, error } = spawnSync(join(postgres15, program), args, options);
-    if (status !== 0) throw error ?? new Error(`${program} ended with ${status}`);
+/** Debian's PostgreSQL 15, as an organisation's own database would be: a cluster in a folder of the test's own. */
+export async function startPostgres15(
+  folder: string,
+  { password = 'secret', port = 0, settings = [] as string[] } = {},
+) {
+  const [log, passwordFile] = [join(folder, 'log'), join(folder, 'password')];
+  const isRoot = process.getuid?.() === 0;
+  /** PostgreSQL does not run as root. */
+  const takeOver = (path: string) => isRoot && spawnSync('chown', ['-R', 'postgres:postgres', path]);
+  const start = (line: string) => {
+    const asUser = isRoot ? 'setpriv --reuid=postgres --regid=postgres --clear-groups'.split(' ') : [];
+    const command = [...asUser, ...`${postgres15}/${line}`.split(' ')];
+    return Bun.spawn(command, { cwd: '/', stdin: 'ignore', stdout: 'ignore', stderr: Bun.file(log) });
   };
-  const login = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-  run('initdb', ['-D', cluster, ...login, '--encoding=UTF8', '--locale=C', '--no-sync']);
-  const settings = `-c listen_addresses='' -c unix_socket_directories='${folder}' -c fsync=off`;
-  run('pg_ctl', ['-D', cluster, '-w', '-l', join(folder, 'log'), '-o', settings, 'start']);
+  const cluster = join(folder, 'cluster');
+  await copyPrepared(cluster, 'postgres15', async (data) => {
+    writeFileSync(passwordFile, 'secret');
+    mkdirSync(data);
+    for (const path of [data, passwordFile]) takeOver(path);
+    const login = `-U postgres -A scram-sha-256 --pwfile=${passwordFile}`;
+    const code = await start(`initdb -D ${data} ${login} --encoding=UTF8 -N`).exited;
+    if (code !== 0) throw new Error(`initdb failed: ${readFileSync(log, 'utf8')}`);
+  });
+  takeOver(folder);
+  const listen = port ? `-p ${port} -c listen_addresses=127.0.0.1` : '-c listen_addresses=';
+  const more = ['fsync=off', `unix_socket_directories=${folder}`, ...settings].map((it) => ` -c ${it}`);
+  const server = start(`postgres -D ${cluster} ${listen}${more.join('')}`);
+  const pidFile = join(cluster, 'postmaster.pid');
+  while (!existsSync(pidFile) || !readFileSync(pidFile, 'utf8').includes('ready')) {
+    if (server.exitCode !== null) throw new Error(`PostgreSQL 15 ended: ${readFileSync(log, 'utf8')}`);
+    await Bun.sleep(10);
+  }
+  const socket = `host=${encodeURIComponent(folder)}&port=${port || 5432}`;
+  if (password !== 'secret')
+    await query(
+      `postgresql://postgres:secret@localhost/postgres?${socket}`,
+      `alter role postgres password '${password}'`,
+    );
+  return {
+    stop: async () => {
+      server.kill('SIGINT');
+      await server.exited;
+    },
+  };
 }

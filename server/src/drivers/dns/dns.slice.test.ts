@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
-import type { DnsServer } from '../../../../scripts/dns-server.ts';
+import { type DnsServer, hasDnsServer, startDnsServer } from '../../../../scripts/dns-server.ts';
+import { useFolder } from '../../../../scripts/use-fixture.ts';
 import { type Dns, parseDnsServers } from './dns.ts';
 import { isPublicAddress, openDns } from './open-dns.ts';
-import { hasDnsServer, needsDnsServer, newZone, testDnsServer } from './testing.ts';
 
 const never = () => false;
-
-if (needsDnsServer)
-  test('a DNS server is on this machine: apt-get install knot', () => expect(hasDnsServer).toBe(true));
+const newZone = () => `z${Bun.randomUUIDv7().replaceAll('-', '').slice(-16)}.test`;
 
 describe.if(hasDnsServer)('DNS, by a real name server,', () => {
+  const folder = useFolder();
   let server: DnsServer;
   let dns: Dns;
   beforeAll(async () => {
-    server = await testDnsServer();
+    server = await startDnsServer(folder);
     dns = openDns({ servers: parseDnsServers(server.address), port: server.port });
   });
   afterAll(() => server?.stop());

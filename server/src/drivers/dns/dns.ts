@@ -1,9 +1,6 @@
 import { isIP } from 'node:net';
 
-/**
- * Asks authoritative servers directly, without caches. Only an authoritative answer counts as `none`; any
- * outage is `unknown`.
- */
+/** Asks authoritative servers, without caches. Only their answers count as `none`; any outage is `unknown`. */
 export interface Dns {
   startLookup(): DnsLookup;
 }

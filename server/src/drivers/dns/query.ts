@@ -116,8 +116,10 @@ function tryDecode(bytes: Buffer): DecodedPacket | null {
 }
 
 function isSameQuestion({ questions = [] }: DecodedPacket, { name, type }: Question): boolean {
-  const [asked, another] = questions;
-  return another === undefined && asked?.type === type && asked.name.toLowerCase() === name.toLowerCase();
+  const [question, another] = questions;
+  return (
+    another === undefined && question?.type === type && question.name.toLowerCase() === name.toLowerCase()
+  );
 }
 
 function queryError(reason: DnsError): Reply {

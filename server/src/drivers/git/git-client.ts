@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
 import { checkTreeSize, GitError, type RunGit, readMessage, runGit } from './run-git.ts';
 
-/**
- * Runs git without a shell, user configuration, prompts, hooks, other protocols than HTTP(S), or passwords in
- * arguments.
- */
+/** Without a shell, user configuration, prompts, hooks, other protocols than HTTP(S), or passwords in arguments. */
 export interface GitClient {
   checkOut(job: CheckOut): Promise<{ sha: string; message: string }>;
   pushFirst(job: PushFirst): Promise<{ sha: string } | null>;

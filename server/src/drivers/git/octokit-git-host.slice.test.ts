@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import { readConfig } from '../../config.ts';
 import { ConfigError } from '../../core/config-error.ts';
 import { Failure } from '../../core/problem.ts';
@@ -12,11 +13,7 @@ import { localUrl, openGitHost } from './open-git-host.ts';
 import { createTestClient, startTestGitHub } from './testing/github-server.ts';
 
 gitHostConformance('GitHub', startTestGitHub);
-let world: Awaited<ReturnType<typeof startTestGitHub>>;
-beforeAll(async () => {
-  world = await startTestGitHub();
-});
-afterAll(() => world.stop());
+const world = useFixture(startTestGitHub, (it) => it.stop());
 beforeEach(() => {
   world.server.instead = null;
   world.server.codes.verificationUri = null;

@@ -15,7 +15,7 @@ interface GitHostSettings {
 
 export type GitHostConfig = { kind: 'built-in' } | GitHubConfig;
 
-export interface GitHubConfig {
+interface GitHubConfig {
   kind: 'github';
   webUrl: string;
   apiUrl: string;

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { bwrapBase, mountReadOnly, systemFolders } from '../runtime/process/sandbox.ts';
+import { bwrapBase, bwrapEnd, mountReadOnly, systemFolders } from '../runtime/process/sandbox.ts';
 import type { Remote } from './git-client.ts';
 
 export interface RunGit {
@@ -238,12 +238,17 @@ function parseEntrySize(head: string): number | null {
 }
 
 const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ca-certificates'];
-const bwrap = [...bwrapBase, '--tmpfs', '/tmp', ...mountReadOnly(systemFolders)];
+const temporaryBytesMax = 256 * 1024 * 1024;
+const bwrap = [
+  ...bwrapBase,
+  '--size',
+  String(temporaryBytesMax),
+  '--tmpfs',
+  '/tmp',
+  ...mountReadOnly(systemFolders),
+];
 
-/**
- * Goes before a git command: pushed packs and foreign repositories are parsed without rights, and where only the named
- * folders exist. Empty where the machine cannot isolate programs, which the log and `svc-admin doctor` say.
- */
+/** Foreign packs are parsed without rights. Empty where the machine cannot isolate programs, which the log says. */
 export function enterGitSandbox(
   folders: readonly string[],
   { usesNetwork }: { usesNetwork: boolean },
@@ -256,7 +261,7 @@ export function enterGitSandbox(
     ...bwrap,
     ...(usesNetwork ? mountReadOnly(networkFiles) : ['--unshare-net']),
     ...own.flatMap((path) => ['--bind', path, path]),
-    '--',
+    ...bwrapEnd,
   ];
 }
 
@@ -269,9 +274,13 @@ export function findGitSandboxProblem(): string | null {
 }
 
 function trySandbox(): string | null {
-  const { status, error, stderr } = spawnSync('bwrap', [...bwrap.slice(1), '--unshare-net', '--', 'true'], {
-    encoding: 'utf8',
-  });
+  const { status, error, stderr } = spawnSync(
+    'bwrap',
+    [...bwrap.slice(1), '--unshare-net', ...bwrapEnd, 'true'],
+    {
+      encoding: 'utf8',
+    },
+  );
   if (status === 0) return null;
   return error
     ? `bwrap cannot be run (${(error as NodeJS.ErrnoException).code}). Install bubblewrap.`

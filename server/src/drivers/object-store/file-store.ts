@@ -41,7 +41,7 @@ export function openFileStore(dataDir: string): ObjectStore {
           await upload.handle.close();
         }
         options.signal?.throwIfAborted();
-        await mapSystemErrors(moveIntoPlace({ root, from: upload.path, to: path }));
+        await mapSystemErrors(moveUpload({ root, from: upload.path, to: path }));
       } catch (error) {
         await rm(upload.path, { force: true }).catch(() => {});
         throw error;
@@ -80,7 +80,7 @@ export function openFileStore(dataDir: string): ObjectStore {
 }
 
 /** Retries, because a concurrent delete may remove the empty folder. */
-async function moveIntoPlace({ root, from, to }: { root: string; from: string; to: string }): Promise<void> {
+async function moveUpload({ root, from, to }: { root: string; from: string; to: string }): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await mkdir(dirname(to), { recursive: true, mode: 0o700 });
@@ -177,10 +177,7 @@ function listFolder(folder: string): string[] {
   }
 }
 
-/**
- * Each segment is in a folder named by its first two characters. `+` replaces the `/` of an inner segment and
- * `~` ends a group folder's name; keys contain neither, so no path is both a file and a folder.
- */
+/** `+` replaces an inner `/`, `~` ends a group folder: keys contain neither, so no path is both a file and a folder. */
 export function keyPath(key: string): string {
   const segments = key.split('/').map((segment, at, all) => (at < all.length - 1 ? `${segment}/` : segment));
   return segments.flatMap((segment) => [`${encodeName(groupName(segment))}~`, encodeName(segment)]).join('/');

@@ -3,19 +3,15 @@ import { hasS3Server, type S3Server, startS3Server } from '../../../../scripts/s
 import { temporaryFolder } from '../database/testing.ts';
 import type { S3Config } from './s3-client.ts';
 
-export { hasS3Server, needsS3Server } from '../../../../scripts/s3-server.ts';
+export { hasS3Server } from '../../../../scripts/s3-server.ts';
 
 let shared: Promise<S3Server> | undefined;
-
-export function testS3Server(): Promise<S3Server> {
-  shared ??= startS3Server(join(temporaryFolder().path, 's3'));
-  return shared;
-}
 
 export async function testBucket(): Promise<S3Config> {
   if (!hasS3Server)
     throw new Error('No S3 server is installed: apt-get install swift-proxy and its dependencies.');
-  const { endpoint, region, accessKeyId, secretAccessKey, createBucket } = await testS3Server();
+  shared ??= startS3Server(join(temporaryFolder().path, 's3'));
+  const { endpoint, region, accessKeyId, secretAccessKey, createBucket } = await shared;
   return { kind: 's3', bucket: await createBucket(), endpoint, region, accessKeyId, secretAccessKey };
 }
 

@@ -1,8 +1,8 @@
-import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import type { JSONWebKeySet } from 'jose';
+import { lookUpAddresses } from '../os/listen.ts';
 
-/** What a person can read: why an issuer cannot be used. */
+/** The message is for people: why an issuer cannot be used. */
 export class IssuerError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -11,14 +11,12 @@ export class IssuerError extends Error {
 }
 
 export interface IssuerKeys {
-  /** Throws `IssuerError` for an issuer that is never asked. Does not connect to it. */
   check(issuer: string): void;
   /** The public keys of the issuer. `newerThan`: only keys that were fetched later, if the issuer may be asked again. */
   get(issuer: string, newerThan?: number): Promise<{ keys: JSONWebKeySet; fetchedAt: number }>;
 }
 
-export interface IssuerKeysOptions {
-  /** Issuers that may be in a private network or without TLS. */
+interface IssuerKeysOptions {
   trusted: readonly string[];
   now: () => number;
   resolve?: (host: string) => Promise<string[]>;
@@ -38,11 +36,10 @@ interface Entry {
   loading: Promise<void> | null;
 }
 
-/** Keys of OpenID issuers that people of apps have named, found by OpenID Connect Discovery. */
 export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
   const { now, trusted } = options;
   const entries = new Map<string, Entry>();
-  const resolve = options.resolve ?? resolveAddresses;
+  const resolve = options.resolve ?? lookUpAddresses;
   const trustedOrigins = new Set(trusted.map((issuer) => new URL(issuer).origin));
 
   async function load(issuer: string): Promise<JSONWebKeySet> {
@@ -56,10 +53,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     return set as unknown as JSONWebKeySet;
   }
 
-  /**
-   * Only public addresses: the request must not reach services of the private network. A name that changes its address after
-   * the check does not help, because the certificate of such a service would be for another name.
-   */
+  /** Public addresses only. A name that changes after the check fails by the certificate of the private service. */
   async function fetchJson(text: string): Promise<Record<string, unknown>> {
     const url = URL.parse(text);
     if (!url) throw new IssuerError(`${text} is not a URL.`);
@@ -140,11 +134,6 @@ const privateText = ({ origin }: URL) =>
 
 const bareHost = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '');
 
-async function resolveAddresses(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
-}
-
 /** RFC 6890 and its registries. */
 const reserved = new BlockList();
 for (const [network, bits] of [
@@ -164,7 +153,7 @@ for (const [network, bits] of [
 ] as const)
   reserved.addSubnet(network, bits, 'ipv4');
 
-/** Of IPv6 only the global unicast range, without those that contain IPv4 addresses or are for documents. */
+/** IPv6: the global unicast range, without the parts that contain IPv4 addresses or are for documents. */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 const reserved6 = new BlockList();

@@ -30,6 +30,15 @@ export function writeDurably(path: string, text: string, owner?: { uid: number; 
   syncFolder(dirname(path));
 }
 
+/** Empty if the file cannot be read. */
+export function readLines(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');
@@ -63,10 +72,7 @@ export function tryLock(path: string): Lock | { heldBy: number } {
   }
 }
 
-/**
- * Several processes may find the same stale lock. Replacing it needs a second lock, whose holder reads the
- * file again, so that a slow process cannot replace a fast one's new lock.
- */
+/** A second lock, whose holder reads the file again, so that a slow process cannot replace a fast one's new lock. */
 function takeOver(lock: {
   path: string;
   stale: string;

@@ -1,8 +1,9 @@
+import { lookup } from 'node:dns/promises';
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 
-export interface PortSetting {
+interface PortSetting {
   variable: string;
   port: number;
 }
@@ -43,4 +44,16 @@ function isInUse(path: string): Promise<boolean> {
       resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
     );
   });
+}
+
+/** Nobody listens there, so that nothing of the request was received. */
+export function isRefused(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  return code === 'ConnectionRefused' || code === 'ECONNREFUSED';
+}
+
+/** As this machine resolves the name; empty if it has no address. */
+export async function lookUpAddresses(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
 }

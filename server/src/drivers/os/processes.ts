@@ -41,7 +41,7 @@ function bootId(): string {
   }
 }
 
-function answersSignals(pid: number): boolean {
+export function answersSignals(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

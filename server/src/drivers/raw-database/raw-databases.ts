@@ -57,10 +57,11 @@ const spareConnections = 3;
 export function createRawDatabases({
   server,
   installation,
-  gate: wanted,
+  gate: gateOptions,
 }: RawDatabasesOptions): RawDatabases {
   const upstream = async () => upstreamAddress(await server.url());
-  const gate = wanted && 'portFile' in wanted ? createRawGate({ ...wanted, upstream }) : wanted;
+  const gate =
+    gateOptions && 'portFile' in gateOptions ? createRawGate({ ...gateOptions, upstream }) : gateOptions;
   const register = (login: { name: string; connectionsMax: number }) =>
     gate?.setLogins({ [login.name]: login.connectionsMax + spareConnections });
   const unregister = (...names: string[]) =>

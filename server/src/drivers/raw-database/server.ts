@@ -25,10 +25,7 @@ export function externalServer(url: string): RawServer {
 
 const restartDelayMs = 10_000;
 
-/**
- * Separate from the control plane's: databases of one server share locks, memory, the notification queue and
- * transaction IDs.
- */
+/** Databases of one server share locks, memory, the notification queue and transaction IDs, hence its own server. */
 export function embeddedServer({
   dataDir,
   log,
@@ -83,10 +80,7 @@ interface OpenDatabase {
   closable: boolean;
 }
 
-/**
- * By default PostgreSQL lets every role connect to every database, so CONNECT must be revoked from PUBLIC on
- * all others.
- */
+/** PostgreSQL lets every role connect to every database: CONNECT must be revoked from PUBLIC on all others. */
 export async function findServerProblem(admin: ClientBase): Promise<ServerProblem | null> {
   const { rows } = await admin.query<{ login: string; may: boolean }>(
     `select rolname as login, rolsuper or (rolcreaterole and rolcreatedb) as may

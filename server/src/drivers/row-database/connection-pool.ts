@@ -12,7 +12,6 @@ interface PoolOptions<C> {
   connectionsMax: number;
   perAppMax: number;
   waitMsMax: number;
-  /** Callers that may wait at the same time; no limit if absent. */
   waitersMax?: number;
   open: (onClose: () => void) => Promise<C>;
 }

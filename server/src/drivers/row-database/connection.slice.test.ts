@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { patientMs } from '../../../../scripts/patience.ts';
+import { databaseError } from '../../core/db.ts';
 import { useFreshDatabase } from '../database/hooks-testing.ts';
 import { query } from '../database/testing.ts';
 import { type Connection, ConnectionLost, connect } from './connection.ts';
@@ -11,12 +12,15 @@ afterAll(() => {
 const database = useFreshDatabase();
 const opened: Connection[] = [];
 
-async function open(more: { answerMsMax?: number; onClose?: () => void } = {}): Promise<Connection> {
+async function open(
+  more: { answerMsMax?: number; rowBytesMax?: number; onClose?: () => void } = {},
+): Promise<Connection> {
   const connection = await connect({
     url: database.controlUrl,
     settings: { timezone: 'UTC', statement_timeout: '5000' },
     answerMsMax: more.answerMsMax ?? 7_000,
     onClose: more.onClose ?? (() => {}),
+    ...(more.rowBytesMax !== undefined && { rowBytesMax: more.rowBytesMax }),
   });
   opened.push(connection);
   return connection;
@@ -138,6 +142,90 @@ describe('statements', () => {
   });
 });
 
+describe('statements of a group', () => {
+  const create = async (name: string, constraint = 'primary key') => {
+    const connection = await open();
+    await connection.query(`create table ${name} (a int ${constraint})`, []);
+    const insert = `insert into ${name} values ($1::int) returning a::text, pg_current_xact_id()::text`;
+    await connection.query(insert, ['0']);
+    const end = (attempt: Promise<unknown>) =>
+      attempt.then(
+        () => 'done',
+        (error: Error & { code?: string }) => error.code ?? error.name,
+      );
+    return {
+      connection,
+      insert: (a: number) => connection.queryInGroup(insert, [String(a)]),
+      insertAlone: (a: number) => connection.query(insert, [String(a)]),
+      ends: (attempts: Promise<unknown>[]) => Promise.all(attempts.map(end)),
+      stored: async () => (await queryRows(connection, `select a::text from ${name} order by a`)).flat(),
+    };
+  };
+
+  test('that are sent at once are one transaction', async () => {
+    const { insert, insertAlone } = await create('grouped');
+    const inserted = await Promise.all([insert(1), insert(2), insertAlone(3), insert(4)]);
+    const rows = inserted.map(({ rows: [row] }) => row);
+    expect(rows.map((row) => row?.[0])).toEqual(['1', '2', '3', '4']);
+    const [one, two, alone, four] = rows.map((row) => row?.[1]);
+    expect([one === two, one === alone, alone === four]).toEqual([true, false, false]);
+  });
+
+  test('have no effect if one of them fails', async () => {
+    const { connection, insert, insertAlone, ends, stored } = await create('aborted');
+    const attempts = [insert(1), insert(0), insert(2), insertAlone(3), insert(4)];
+    expect(await ends(attempts)).toEqual(['GroupAborted', '23505', 'GroupAborted', 'done', 'done']);
+    expect(await stored()).toEqual(['0', '3', '4']);
+    expect(connection.pending).toBe(0);
+    expect(await ends([insert(1), insert(2)])).toEqual(['done', 'done']);
+  });
+
+  test('have no effect if their commit fails, which is an error of one that is alone', async () => {
+    const { insert, ends, stored } = await create('committed', 'unique deferrable initially deferred');
+    expect(await ends([insert(1), insert(0)])).toEqual(['GroupAborted', 'GroupAborted']);
+    expect(await ends([insert(0)])).toEqual(['23505']);
+    expect(await stored()).toEqual(['0']);
+  });
+
+  test('that are many, and not prepared yet, return their own results', async () => {
+    const connection = await open();
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, at) =>
+        connection.queryInGroup(`select $1::text, '${at % 5}'`, [String(at)]),
+      ),
+    );
+    expect(answers.map(({ rows }) => rows)).toEqual(answers.map((_, at) => [[String(at), String(at % 5)]]));
+  });
+
+  test('that take more places are fewer', async () => {
+    const connection = await open();
+    const text = 'select pg_current_xact_id()::text';
+    await connection.query(text, []);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => connection.queryInGroup(text, [], undefined, 4)),
+    );
+    const ids = answers.map(({ rows: [row] }) => row?.[0]);
+    expect([new Set(ids).size, new Set(ids.slice(0, 4)).size]).toEqual([2, 1]);
+  });
+
+  test('one of which has a row that is too large are lost, except for that one', async () => {
+    const connection = await open({ rowBytesMax: 10_000 });
+    const text = "select repeat('x', $1::int)";
+    const ask = (length: number) => connection.queryInGroup(text, [String(length)]);
+    await ask(1);
+    const ends = await Promise.allSettled([ask(9_000), ask(2_000_000), ask(2)]);
+    const names = ends.map((end) => (end.status === 'rejected' ? Object(end.reason).name : 'done'));
+    expect(names).toEqual(['ConnectionLost', 'RowTooLarge', 'ConnectionLost']);
+  });
+
+  test('whose preparation fails fail alone', async () => {
+    const { connection, insert, ends, stored } = await create('unprepared');
+    const wrong = () => connection.queryInGroup('insert into not_there values (1)', []);
+    expect(await ends([insert(1), wrong(), insert(2)])).toEqual(['done', '42P01', 'done']);
+    expect(await stored()).toEqual(['0', '1', '2']);
+  });
+});
+
 describe('copy', () => {
   const bytes = (...chunks: string[]) => chunks.map((chunk) => Buffer.from(chunk));
 
@@ -193,9 +281,12 @@ describe('a connection that is lost', () => {
     let closes = 0;
     const connection = await open({ onClose: () => closes++ });
     const pid = await backendPid(connection);
-    const waiting = [connection.query('select pg_sleep(30)', []), connection.query('select 1', [])].map(
-      (each) => each.catch((error: unknown) => error),
-    );
+    await connection.query('select 2', []);
+    const waiting = [
+      connection.query('select pg_sleep(30)', []),
+      connection.query('select 1', []),
+      connection.queryInGroup('select 2', []),
+    ].map((each) => each.catch((error: unknown) => error));
     await query(database.adminUrl, `select pg_terminate_backend(${pid})`);
     for (const error of await Promise.all(waiting)) expect(error).toBeInstanceOf(ConnectionLost);
     expect(connection.isOpen).toBe(false);
@@ -231,6 +322,15 @@ describe('a connection that is lost', () => {
     const url = 'postgresql://nobody@127.0.0.1:1/none';
     const attempt = connect({ url, settings: {}, answerMsMax: 1_000, onClose: () => {} });
     await expect(attempt).rejects.toThrow();
+  });
+
+  test('to a server that does not answer is unavailable', async () => {
+    const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
+    const client = { host: '127.0.0.1', port: silent.port, user: 'nobody', connectionTimeoutMillis: 50 };
+    const attempt = connect({ client, settings: {}, answerMsMax: 1_000, onClose: () => {} });
+    const error = await attempt.catch((reason: unknown) => reason);
+    silent.stop(true);
+    expect(databaseError(error)?.code).toBe('unavailable');
   });
 });
 

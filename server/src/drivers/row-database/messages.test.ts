@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { BackendMessages, FrontendMessages, rowValues, ServerError, serverError } from './messages.ts';
+import {
+  BackendMessages,
+  FrontendMessages,
+  largestValue,
+  rowValues,
+  ServerError,
+  serverError,
+} from './messages.ts';
 
 function message(type: string, body: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
@@ -28,16 +35,20 @@ const errorBody = (fields: Record<string, string>) =>
       .join('')}\0`,
   );
 
-type Read = { row: (string | null)[] } | { type: string; body: string };
+type Read =
+  | { row: (string | null)[] }
+  | { largest: { at: number; bytes: number }; stored: number }
+  | { type: string; body: string };
 
-function readChunks(chunks: readonly Buffer[]): Read[] {
+function readChunks(chunks: readonly Buffer[], rowBytesMax?: number): Read[] {
   const read: Read[] = [];
-  const incoming = new BackendMessages();
+  const incoming = new BackendMessages(rowBytesMax);
   for (const chunk of chunks) {
     // A socket reuses the memory after the handler returns.
     const own = Buffer.from(chunk);
     incoming.read(own, {
       row: (bytes, start) => read.push({ row: rowValues(bytes, start) }),
+      largeRow: (start) => read.push({ largest: largestValue(start), stored: start.length }),
       message: (type, bytes, start, end) =>
         read.push({ type: String.fromCharCode(type), body: bytes.toString('latin1', start, end) }),
     });
@@ -90,6 +101,27 @@ describe('backend messages', () => {
     const bytes = dataRow([long]);
     const places = Array.from({ length: 50 }, (_, at) => at * 16_411);
     expect(readChunks(splitAt(bytes, places))).toEqual([{ row: [long] }]);
+  });
+
+  test('with a row above the limit pass on its largest value, without the row, and go on', () => {
+    const long = 'y'.repeat(900_000);
+    const [small, large] = [dataRow(['1', null, 'a'.repeat(400_000)]), dataRow(['2', null, 'x', long, 'z'])];
+    const bytes = Buffer.concat([small, large, small, message('Z', Buffer.from('I'))]);
+    const limit = 600_000;
+    const expected: Read[] = [
+      { row: ['1', null, 'a'.repeat(400_000)] },
+      { largest: { at: 3, bytes: 900_000 }, stored: limit - 5 },
+      { row: ['1', null, 'a'.repeat(400_000)] },
+      { type: 'Z', body: 'I' },
+    ];
+    for (const step of [16_411, 65_536, 300_001]) {
+      const places = Array.from({ length: Math.ceil(bytes.length / step) }, (_, at) => at * step);
+      expect(readChunks(splitAt(bytes, places), limit)).toEqual(expected);
+    }
+    // Just at the limit.
+    expect(readChunks(splitAt(large, [1_000]), large.length)).toHaveLength(1);
+    expect(readChunks(splitAt(large, [1_000]), large.length)[0]).toHaveProperty('row');
+    expect(readChunks(splitAt(large, [1_000]), large.length - 1)[0]).toHaveProperty('largest');
   });
 
   test('an error has SQL state, names and the COPY line, but no detail', () => {

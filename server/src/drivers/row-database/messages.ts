@@ -115,29 +115,109 @@ export class FrontendMessages {
 
 interface BackendHandler {
   row(bytes: Buffer, start: number, end: number): void;
+  /** A row with more than `rowBytesMax`, as soon as so much of it has arrived. */
+  largeRow(start: Buffer): void;
   message(type: number, bytes: Buffer, start: number, end: number): void;
 }
 
+const dataRow = 0x44;
+/** Parts of longer messages are copied to their place once; joining them with each chunk would copy them many times. */
+const joinedBytesMax = 256 * 1024;
+
 export class BackendMessages {
   #rest: Buffer | null = null;
+  #long: LongMessage | null = null;
+
+  constructor(private readonly rowBytesMax = Number.POSITIVE_INFINITY) {}
 
   read(chunk: Buffer, handler: BackendHandler): void {
-    let bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk]);
+    let bytes = chunk;
+    if (this.#long !== null) {
+      const taken = this.#add(this.#long, chunk, handler);
+      if (this.#long.missing > 0) return;
+      this.#long = null;
+      bytes = chunk.subarray(taken);
+    } else if (this.#rest !== null) bytes = Buffer.concat([this.#rest, chunk]);
     this.#rest = null;
     let at = 0;
     while (bytes.length - at >= 5) {
       const end = at + 1 + bytes.readInt32BE(at + 1);
       if (end > bytes.length) break;
       const type = bytes[at] ?? 0;
-      if (type === 0x44) handler.row(bytes, at + 5, end);
+      if (type === dataRow) handler.row(bytes, at + 5, end);
       else handler.message(type, bytes, at + 5, end);
       at = end;
     }
     if (at === bytes.length) return;
     bytes = bytes.subarray(at);
+    const size = bytes.length < 5 ? 0 : 1 + bytes.readInt32BE(1);
+    if (size > joinedBytesMax) {
+      const storedMax = bytes[0] === dataRow ? this.rowBytesMax : size;
+      this.#long = new LongMessage(size, Math.min(size, storedMax));
+      this.#add(this.#long, bytes, handler);
+    }
     // A copy, because the socket reuses the chunk's memory.
-    this.#rest = Buffer.from(bytes);
+    else this.#rest = Buffer.from(bytes);
   }
+
+  #add(long: LongMessage, chunk: Buffer, handler: BackendHandler): number {
+    const wasFull = long.isFull;
+    const taken = long.add(chunk);
+    const { bytes, isWhole, isFull } = long;
+    if (wasFull || !isFull) return taken;
+    if (!isWhole) handler.largeRow(bytes.subarray(5));
+    else if (bytes[0] === dataRow) handler.row(bytes, 5, bytes.length);
+    else handler.message(bytes[0] ?? 0, bytes, 5, bytes.length);
+    return taken;
+  }
+}
+
+class LongMessage {
+  readonly bytes: Buffer;
+  readonly isWhole: boolean;
+  missing: number;
+  #end = 0;
+
+  constructor(size: number, storedBytes: number) {
+    this.missing = size;
+    this.bytes = Buffer.allocUnsafe(storedBytes);
+    this.isWhole = storedBytes === size;
+  }
+
+  get isFull(): boolean {
+    return this.#end === this.bytes.length;
+  }
+
+  add(chunk: Buffer): number {
+    const taken = Math.min(chunk.length, this.missing);
+    this.missing -= taken;
+    this.#end += chunk.copy(this.bytes, this.#end, 0, taken);
+    return taken;
+  }
+}
+
+/** A row that is not read because of its size. Its largest value counts as the reason. */
+export class RowTooLarge extends Error {
+  constructor(
+    /** The place of the value in the row, and its bytes. */
+    readonly value: { at: number; bytes: number },
+    readonly rowBytesMax: number,
+  ) {
+    super(`A row has more than ${rowBytesMax} bytes.`);
+    this.name = 'RowTooLarge';
+  }
+}
+
+/** `row`: its start. The length of a value is before it. */
+export function largestValue(row: Buffer): RowTooLarge['value'] {
+  const count = row.readInt16BE(0);
+  let largest = { at: 0, bytes: 0 };
+  for (let [i, at] = [0, 2]; i < count && at + 4 <= row.length; i++) {
+    const bytes = Math.max(0, row.readInt32BE(at));
+    if (bytes > largest.bytes) largest = { at: i, bytes };
+    at += 4 + bytes;
+  }
+  return largest;
 }
 
 export function rowValues(bytes: Buffer, start: number): (string | null)[] {

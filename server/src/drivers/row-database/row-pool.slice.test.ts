@@ -203,6 +203,50 @@ describe('statements', () => {
     });
   });
 
+  test('that insert at once do not suffer from those that fail or wait for a lock', async () => {
+    const rows = open();
+    const name = await table(rows, 'inserted');
+    const insert = (a: number) =>
+      errorCode(rows.run('insert', `insert into ${name} values ($1::int)`, [String(a)]));
+    for (let at = 0; at < 20; at++) expect(await insert(at)).toBe('done');
+    const release = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holder = rows.transaction(async (tx) => {
+      await tx.query(`insert into ${name} values (100)`, []);
+      locked.resolve();
+      await release.promise;
+      return { end: 'rollback', value: null };
+    });
+    await locked.promise;
+    const blocked = watched(rows.run('insert', `insert into ${name} values ($1::int)`, ['100']));
+    const others = Array.from({ length: 60 }, (_, at) => insert(20 + at));
+    const twice = insert(3);
+    expect(await Promise.all(others)).toEqual(others.map(() => 'done'));
+    expect(await twice).toBe('23505');
+    expect(blocked.isOver()).toBe(false);
+    release.resolve();
+    expect(await blocked.code).toBe('done');
+    await holder;
+    expect(await first(rows, `select count(*)::text from ${name}`)).toBe('81');
+  });
+
+  test('that read at once share a transaction, and one that fails is the only one to fail', async () => {
+    const rows = open();
+    const text = 'select (6 / $1::int)::text, pg_current_xact_id()::text';
+    const divide = async (by: number) => (await rows.run('point', text, [String(by)])).rows[0];
+    const answers = async (attempts: Promise<unknown>[]) =>
+      (await Promise.allSettled(attempts)).map((each) =>
+        each.status === 'fulfilled' ? each.value : Object(each.reason).code,
+      );
+    await divide(1);
+    const [one, two, three] = await Promise.all([1, 2, 3].map(divide));
+    expect([one?.[0], two?.[0], three?.[0]]).toEqual(['6', '3', '2']);
+    expect([two?.[1], three?.[1]]).toEqual([one?.[1], one?.[1]]);
+    const [before, failed, after] = await answers([2, 0, 3].map(divide));
+    expect([before?.[0], failed, after?.[0]]).toEqual(['3', '22012', '2']);
+    expect(before?.[1]).not.toBe(after?.[1]);
+  });
+
   test('of one tenant take half of the places while two are active, however many there are', async () => {
     const rows = open();
     const [greedy, other] = [rows.of('its app', 'greedy'), rows.of('another app', 'other')];

@@ -19,7 +19,8 @@ export interface AppRows {
   transaction<T>(work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>): Promise<T>;
 }
 
-export type StatementKind = 'point' | 'read' | 'write';
+/** All but `write` may share a transaction with statements of others. `insert`: one row. `point`: a read that is usually fast. */
+export type StatementKind = 'point' | 'read' | 'write' | 'insert';
 
 export interface Transaction {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
@@ -57,7 +58,18 @@ export function createRowPool(options: RowPoolOptions): RowPool {
       onClose,
     });
   const shared = createSharedStatements({
-    open: (onClose, statementMsMax) => open(onClose, statementMsMax, statementMsMax + 2_000),
+    open: async (onClose, statementMsMax) => {
+      const connection = await open(onClose, statementMsMax, statementMsMax + 2_000);
+      try {
+        // Its workers commit a statement outside a transaction block at once.
+        const citus = await connection.query(`select from pg_extension where extname = 'citus'`, []);
+        if (citus.rows.length > 0) connection.queryInGroup = connection.query;
+        return connection;
+      } catch (error) {
+        connection.close();
+        throw error;
+      }
+    },
     statementMsMax: options.statementMsMax,
     // On few cores one connection for reads is faster than several; writes wait for the disk, in parallel.
     readConnections: 1,
@@ -139,15 +151,11 @@ interface TenantLimit {
   run<T>(tenant: string, work: () => Promise<T>): Promise<T>;
 }
 
-/**
- * Statements on shared connections are answered in order, so one tenant's many would delay the one of another. While several
- * tenants are active each has an equal part of the places; a tenant alone has no limit.
- */
+/** Shared connections answer in order: active tenants have equal parts of the places; one alone has no limit. */
 export function createTenantLimit(now: () => number = () => performance.now()): TenantLimit {
   const tenants = new Map<string, Tenant>();
   let countedAt = now();
 
-  /** Forgets tenants without recent statements. */
   function count(at: number): void {
     if (at - countedAt < recentMs) return;
     countedAt = at;

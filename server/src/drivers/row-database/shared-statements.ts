@@ -1,14 +1,27 @@
 import { sqlState } from '../../core/db.ts';
-import { type Connection, ConnectionLost, type OnRow, type QueryResult, type Values } from './connection.ts';
+import {
+  type Connection,
+  ConnectionLost,
+  GroupAborted,
+  type OnRow,
+  type QueryResult,
+  type Values,
+} from './connection.ts';
+import { RowTooLarge } from './messages.ts';
 import type { StatementKind } from './row-pool.ts';
 
-type Shared = Pick<Connection, 'query' | 'pending' | 'headMs' | 'isOpen' | 'close'>;
+type Shared = Pick<
+  Connection,
+  'query' | 'queryInGroup' | 'groupWeight' | 'pending' | 'headMs' | 'isOpen' | 'close'
+>;
 type Open = (onClose: () => void, statementMsMax: number) => Promise<Shared>;
 
 /** Statement timeout on shared connections, which bounds the wait of the statements behind it. */
 const sharedMsMax = 250;
 /** Larger ones would delay the statements behind them. */
 const sharedBytesMax = 64 * 1024;
+/** Four in a group: the first one's answer may wait for the others, and each may take almost `fastMs`. */
+const listWeight = 4;
 
 interface Statement {
   kind: StatementKind;
@@ -23,10 +36,7 @@ interface Places {
   runAlone: (work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>) => Promise<QueryResult>;
 }
 
-/**
- * A statement uses a shared, pipelined connection only while statements with the same text have been fast. A
- * slow one is cancelled, and `runAlone` runs it again.
- */
+/** Only texts whose statements have been fast are shared. A slow one is cancelled, and `runAlone` runs it again. */
 export function createSharedStatements(options: {
   open: Open;
   statementMsMax: number;
@@ -41,17 +51,30 @@ export function createSharedStatements(options: {
   const reads = createSharedConnections({ connections: readConnections, open, blockedMs });
   const writes = createSharedConnections({ connections: writeConnections, open, blockedMs });
   const durations = createDurations();
+  const refusals = createRefusals();
 
-  async function runShared(statement: Statement, attempt = 1): Promise<QueryResult | 'too slow'> {
+  async function runShared(
+    statement: Statement,
+    { attempt = 1, isAlone = false } = {},
+  ): Promise<QueryResult | 'too slow'> {
     const { kind, text, values, receive } = statement;
-    const connection = (kind === 'write' ? writes : reads).next();
+    const isRead = kind === 'read' || kind === 'point';
+    const inGroup = kind !== 'write' && !isAlone && !refusals.isRecent(text);
+    const connection = (isRead ? reads : writes).next(inGroup && !isRead);
     if (!connection) return 'too slow';
     try {
-      return await (await connection).query(text, values, receive?.());
+      const shared = await connection;
+      if (!inGroup) return await shared.query(text, values, receive?.());
+      return await shared.queryInGroup(text, values, receive?.(), kind === 'read' ? listWeight : 1);
     } catch (error) {
+      // Without effect, so it can run again, alone.
+      if (error instanceof GroupAborted) return runShared(statement, { attempt, isAlone: true });
+      // It ended the connection for all: the next time it runs alone.
+      if (error instanceof RowTooLarge) durations.record(text, sharedMs);
       // A read can be repeated, and many lose a shared connection at once.
-      if (error instanceof ConnectionLost && kind !== 'write')
-        return attempt === 1 ? runShared(statement, 2) : 'too slow';
+      if (error instanceof ConnectionLost && isRead)
+        return attempt === 1 ? runShared(statement, { attempt: 2, isAlone }) : 'too slow';
+      if (inGroup) refusals.record(text);
       // Cancelled by the shared timeout, without effect: it can be run again.
       if (sqlState(error) !== '57014') throw error;
       durations.record(text, sharedMs);
@@ -89,7 +112,8 @@ function isSmall(values: Values): boolean {
 }
 
 interface SharedConnections {
-  next(): Promise<Shared> | null;
+  /** `joins`: of a group that is not sent yet, if there is one. */
+  next(joins: boolean): Promise<Shared> | null;
   close(): void;
 }
 
@@ -132,8 +156,12 @@ function createSharedConnections(options: {
   }
 
   return {
-    next() {
+    next(joins) {
       if (closed) return null;
+      const joined = joins
+        ? slots.find(({ connection }) => connection && connection.groupWeight > 0)
+        : undefined;
+      if (joined?.connection) return Promise.resolve(joined.connection);
       let best: Shared | null = null;
       let unopened: Slot | null = null;
       for (const slot of slots) {
@@ -167,6 +195,21 @@ function createDurations() {
     record(text: string, ms: number) {
       if (!times.has(text) && times.size >= textsMax) times.clear();
       times.set(text, ms);
+    },
+  };
+}
+
+const refusalMs = 10_000;
+
+/** A statement that fails makes the others of its group run twice, so the next ones with the same text run alone for a while. */
+function createRefusals() {
+  const times = new Map<string, number>();
+  return {
+    isRecent: (text: string) =>
+      times.size > 0 && performance.now() - (times.get(text) ?? Number.NEGATIVE_INFINITY) < refusalMs,
+    record(text: string) {
+      if (times.size >= textsMax) times.clear();
+      times.set(text, performance.now());
     },
   };
 }

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { RuntimeWorld } from './conformance.ts';
+import { mapped } from './network-testing.ts';
 import type { Built } from './runtime.ts';
 import { type SampleInstance, serverSecret } from './testing.ts';
 
@@ -12,7 +13,6 @@ export interface Victim {
 
 export interface IsolationWorld extends RuntimeWorld {
   dataDir: string;
-  /** Where an app may listen. */
   listensAt: readonly string[];
   /** Go before a command that runs on a machine of the platform, outside of sandboxes: there every attack must succeed. */
   outside?: readonly (readonly string[])[];
@@ -20,9 +20,11 @@ export interface IsolationWorld extends RuntimeWorld {
   sockets: readonly string[];
   /** Paths of `private.txt` of the victim and of what the runtime stores about it, on a machine of the platform. */
   victimFiles(victim: Victim): Promise<string[]>;
+  /** Where the processes of apps are on this machine. */
+  findProcessOf?(victim: Victim): { pid: number; command: string };
   /** Besides the addresses of this machine. */
   targets?(victim: SampleInstance): Promise<{ hosts: string[]; ports: number[]; appPorts: number[] }>;
-  /** Addresses that answer at ports 53 and 80, and that no app may reach. Empty: there is no peer. */
+  /** Addresses that answer at ports 53 and 80, and that no app may reach; `%*`: by any link. Empty: there is no peer. */
   peers: readonly string[];
 }
 
@@ -36,12 +38,18 @@ interface Attack {
   /** A process of this machine has one of these in its environment, or below its root folder. */
   environment?: string;
   files?: readonly string[];
-  signal?: number;
+  /** The number may be that of another process inside: its command line decides. */
+  signal?: { pid: number; command: string };
   run?: string;
 }
 
-/** What only root can do. It succeeds outside of the sandbox for root of a new user namespace. */
+const addKey = process.arch === 'arm64' ? 217 : 248;
+const sessionKeyring = -3;
+
+/** What only root can do, and system calls. It succeeds outside of the sandbox for root of a new user namespace. */
 export const rightsAttacks: readonly Attack[] = [
+  // Apps of all users would share the keyring of the session.
+  `perl -e 'exit(syscall(${addKey}, my $kind = "user", my $name = "svc", my $text = "x", 1, ${sessionKeyring}) < 0)'`,
   'unshare -Ur true',
   'mount -t tmpfs none /tmp',
   'chroot / true',
@@ -59,9 +67,12 @@ export async function listAttacks(
   mkdirSync(dirname(key), { recursive: true });
   for (const path of [key, beside]) writeFileSync(path, 'secret', { mode: 0o600 });
   const files = await world.victimFiles(victim);
-  const own = Object.values(networkInterfaces())
-    .flat()
-    .flatMap((found) => (found?.family === 'IPv4' ? [found.address] : []));
+  const app = world.findProcessOf?.(victim);
+  const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const own = addresses.flatMap(({ family, address }) => (family === 'IPv4' ? [address] : []));
+  const own6 = addresses.flatMap(({ family, address, internal }) =>
+    family === 'IPv6' && !internal ? [address.startsWith('fe80:') ? `${address}%*` : address] : [],
+  );
   const more = (await world.targets?.(instance)) ?? { hosts: [], ports: [], appPorts: [] };
   const hosts = [...new Set(['127.0.0.1', '::1', 'localhost', ...own, ...more.hosts])];
   const at = (ports: readonly number[]) => hosts.flatMap((host) => ports.map((port) => ({ host, port })));
@@ -72,10 +83,16 @@ export async function listAttacks(
     { name: 'read the environment of the server', read: [`/proc/${process.pid}/environ`] },
     { name: 'read the environment of another app', environment: serverSecret },
     { name: 'read files by the root folder of a process', files: [key, ...files] },
-    { name: 'send a signal to the server', signal: process.pid },
+    { name: 'send a signal to the server', signal: { pid: process.pid, command: 'bun' } },
+    ...(app ? [{ name: 'send a signal to another app', signal: app }] : []),
     ...(process.getuid?.() === 0 ? [{ name: 'read the password file', read: ['/etc/shadow'] }] : []),
     ...world.sockets.map((path) => ({ name: `connect to ${path}`, connect: [{ path }] })),
     { name: 'connect to a port of the machine', connect: at([...listeners, ...more.ports]) },
+    ...[['::1'], [mapped('127.0.0.1')], ...(own6.length > 0 ? [own6] : [])].map((to) => ({
+      name: `connect to a port of the machine at ${to.join(', ')}`,
+      connect: to.flatMap((host) => listeners.map((port) => ({ host, port }))),
+    })),
+    { name: 'have an IPv6 address', run: 'grep -qv " lo$" /proc/net/if_inet6' },
     {
       name: 'connect to another app',
       connect: at([Number(instance.address.split(':').at(-1)), ...more.appPorts]),
@@ -96,17 +113,22 @@ const connect = (target) => new Promise((resolve) => {
   socket.on('error', () => resolve(false)).on('timeout', () => { socket.destroy(); resolve(false); });
 });
 const attempt = (act) => { try { return act(); } catch { return false; } };
+const links = fs.readFileSync('/proc/net/dev', 'utf8').split('\\n').flatMap((line) => /^ *(.+):/.exec(line)?.[1] ?? []);
+const byLinks = (target) => target.host?.endsWith('%*') ? links.map((link) => ({ ...target, host: target.host.replace('*', link) })) : [target];
 const processes = () => fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
-async function succeeds({ read = [], connect: targets = [], environment, files, signal, run }) {
+function succeeds({ read = [], environment, files, signal, run }) {
   if (read.some((path) => attempt(() => fs.readFileSync(path).length > 0))) return true;
   if (environment && processes().some((id) => attempt(() => fs.readFileSync('/proc/' + id + '/environ', 'utf8').includes(environment)))) return true;
   if (files && processes().some((id) => files.some((path) => fs.existsSync('/proc/' + id + '/root' + path)))) return true;
-  if (signal && attempt(() => process.kill(signal, 0) && fs.readFileSync('/proc/' + signal + '/cmdline', 'utf8').includes('bun'))) return true;
-  if (run && cp.spawnSync('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin; ' + run]).status === 0) return true;
-  return (await Promise.all(targets.map(connect))).includes(true);
+  if (signal && attempt(() => process.kill(signal.pid, 0) && fs.readFileSync('/proc/' + signal.pid + '/cmdline', 'utf8').includes(signal.command))) return true;
+  return Boolean(run) && cp.spawnSync('sh', ['-c', 'PATH=$PATH:/usr/sbin:/sbin; ' + run]).status === 0;
 }
 (async () => {
-  for (const attack of attacks) if (await succeeds(attack)) console.log('succeeded: ' + attack.name);
+  // At the same time, because most get no answer; and before commands, which may change the network.
+  const connected = await Promise.all(attacks.map(async ({ connect: targets = [] }) =>
+    (await Promise.all(targets.flatMap(byLinks).map(connect))).includes(true)));
+  for (const [at, attack] of attacks.entries())
+    if (connected[at] || succeeds(attack)) console.log('succeeded: ' + attack.name);
   console.log('done');
 })();
 `;

@@ -37,7 +37,15 @@ export interface RuntimeWorld {
   close(): Promise<void>;
 }
 
-export function runtimeConformance(name: string, makeWorld: () => Promise<RuntimeWorld>): void {
+/**
+ * Its tests run beside each other, because they wait for other programs. `only`: where builds and commands are those of
+ * another world, which tests them.
+ */
+export function runtimeConformance(
+  name: string,
+  makeWorld: () => Promise<RuntimeWorld>,
+  { only }: { only?: 'instances' } = {},
+): void {
   describe(name, () => {
     let world: RuntimeWorld;
     let bench: Bench;
@@ -50,7 +58,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
       await world?.close();
     });
 
-    describe('a build', () => {
+    const builds = () => {
       test('can be started repeatedly', async () => {
         const app = bench.app('web');
         const built = await app.build();
@@ -136,9 +144,10 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         if (!world.keepsImages) expect(await app.start(built).catch(() => 'refused')).toBe('refused');
         await bench.runtime.discard({});
       });
-    });
+    };
+    if (only !== 'instances') describe.concurrent('a build', builds);
 
-    describe('an instance', () => {
+    describe.concurrent('an instance', () => {
       test('gets its variables and port, but no variables of the server', async () => {
         const app = bench.app('web', { OF_THE_APP: 'a "quoted" $value' });
         const instance = await app.run();
@@ -155,6 +164,8 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         const built = await app.build();
         const beside = await app.start(built, crypto.randomUUID(), 'node -e "console.log(6 * 7)"; sleep 100');
         await bench.until(() => app.lines().includes('42'));
+        // Its node tells a Swarm later that it runs than it sends the log.
+        await bench.until(async () => (await beside.getState()).state === 'running');
         expect(await beside.getState()).toMatchObject({ state: 'running', restarts: 0 });
         expect(await bench.isSilent(beside.address)).toBe(true);
         const web = await app.start(built);
@@ -178,7 +189,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect((await bench.runtime.list()).filter(({ appId }) => appId === app.appId)).toEqual([]);
       });
 
-      test('gets SIGTERM, ends gracefully and is gone', async () => {
+      test.serial('gets SIGTERM, ends gracefully and is gone', async () => {
         const app = bench.app('web');
         const instance = await app.run();
         expect(await instance.getState()).toMatchObject({ state: 'running', restarts: 0 });
@@ -265,7 +276,7 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
       });
     });
 
-    describe('a command', () => {
+    const commands = () => {
       test('runs in the build with its variables, and returns its exit code; both streams are kept apart', async () => {
         const app = bench.app('web', { OF_THE_APP: "it's $HOME" });
         const built = await app.build();
@@ -331,7 +342,8 @@ export function runtimeConformance(name: string, makeWorld: () => Promise<Runtim
         expect(app.lines()).toContain('bye');
         expect(processesWith(text)).toBe(0);
       });
-    });
+    };
+    if (only !== 'instances') describe.concurrent('a command', commands);
 
     test('check succeeds', async () => {
       expect(await bench.runtime.check()).toMatchObject({ ok: true, detail: expect.stringMatching(/./) });

@@ -17,6 +17,26 @@ export const peerAddresses = {
 } as const;
 const machineAddress = '10.254.7.1';
 
+/** Apps have no IPv6. */
+export const peerAddresses6 = {
+  public: '2001:db8:7::7',
+  private: 'fd00:7::2',
+  metadata: 'fd00:ec2::254',
+} as const;
+const machineAddress6 = 'fd00:7::1';
+const linkLocal = { peer: 'fe80::7', machine: 'fe80::1' };
+
+/** An IPv4 address, reached by a socket of IPv6. */
+export const mapped = (address: string) => `::ffff:${address}`;
+
+/** No app may connect to them with `SVC_APP_EGRESS=public`. `%*` stands for any of the links where the attack runs. */
+export const closedPeers = [
+  ...Object.values(peerAddresses).filter((address) => address !== peerAddresses.public),
+  ...[peerAddresses.metadata, peerAddresses.private].map(mapped),
+  ...Object.values(peerAddresses6),
+  `${linkLocal.peer}%*`,
+];
+
 const serve = `const http = require('node:http');
 for (const port of [80, 53]) http.createServer((_, answer) => answer.end('peer')).listen(port);`;
 
@@ -35,6 +55,7 @@ export async function startPeer(ip: Ip) {
     await within('addr', 'add', `${address}/32`, 'dev', 'eth0');
     await ip('route', 'add', `${address}/32`, 'via', peerAddresses.private);
   }
+  await setUp6(ip, within);
   return {
     async stop() {
       child.kill('SIGKILL');
@@ -42,6 +63,21 @@ export async function startPeer(ip: Ip) {
       await ip('link', 'del', 'peer').catch(() => {});
     },
   };
+}
+
+async function setUp6(ip: Ip, within: Ip): Promise<void> {
+  const { private: gateway, ...others } = peerAddresses6;
+  // Without the search for duplicates, which takes seconds.
+  const add = (on: Ip, link: string, address: string) => on('addr', 'add', address, 'dev', link, 'nodad');
+  await add(ip, 'peer', `${machineAddress6}/64`);
+  await add(ip, 'peer', `${linkLocal.machine}/64`);
+  await add(within, 'eth0', `${gateway}/64`);
+  await add(within, 'eth0', `${linkLocal.peer}/64`);
+  await within('-6', 'route', 'add', 'default', 'via', machineAddress6);
+  for (const address of Object.values(others)) {
+    await add(within, 'eth0', `${address}/128`);
+    await ip('-6', 'route', 'add', `${address}/128`, 'via', gateway);
+  }
 }
 
 /** A process in a network namespace of its own, which ends with this one. */
@@ -60,9 +96,14 @@ const repository = resolve(import.meta.dir, '../../../..');
 /** Set where tests run beside a peer. */
 export const hasPeer = process.env.SVC_TEST_PEER === '1';
 
-/** The repository may be below a folder that only root can enter. On some machines only root can open the tun device. */
+/**
+ * The repository may be below a folder that only root can enter. On some machines only root can open the tun device. PostgreSQL
+ * needs a user with a name.
+ */
 const asUser = `mount --bind "$1" /mnt && mount -t tmpfs svc /media && mknod -m 666 /media/tun c 10 200 &&
   mount --bind /media/tun /dev/net/tun && cd /mnt && user=$2 && shift 2 &&
+  { cat /etc/passwd; [ "$user" = 0 ] || echo "svc-test:x:$user:$user::/:/bin/sh"; } >/media/passwd &&
+  mount --bind /media/passwd /etc/passwd &&
   exec setpriv --reuid "$user" --regid "$user" --clear-groups -- "$@"`;
 
 /** Runs test files on a machine whose network is a peer alone, by an ordinary user unless `userId` is 0. */

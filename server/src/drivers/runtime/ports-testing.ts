@@ -24,7 +24,7 @@ export function portsConformance(
   } = {},
 ): void {
   const { direct = '127.0.0.1', hasIpv6 = true } = options;
-  describe(`${name}: the port of an app`, () => {
+  describe.concurrent(`${name}: the port of an app`, () => {
     let world: RuntimeWorld;
     let bench: Bench;
     beforeAll(async () => {
@@ -48,7 +48,6 @@ export function portsConformance(
       return now.state === 'running' ? now.unreachable : now.state;
     }
 
-    /** Where it answers. */
     async function answering(instance: SampleInstance, text: string): Promise<string> {
       let address = '';
       await bench.until(async () => {
@@ -80,7 +79,8 @@ export function portsConformance(
       expect(forwarders(found)).toEqual([]);
     });
 
-    test('is PORT if the app listens there, whatever else it opens before', async () => {
+    // The app opens PORT within a time.
+    test.serial('is PORT if the app listens there, whatever else it opens before', async () => {
       const { app, instance } = await start(
         `serve(9229, '127.0.0.1', 'debug'); serve(3000, '0.0.0.0'); setTimeout(() => serve(env.PORT, '${direct}', 'at PORT'), 200);`,
       );

@@ -165,6 +165,7 @@ export type InstanceState =
       /** Why requests to the address do not get to the app. */
       unreachable?: string | undefined;
     }
+  /** `restarting`: not known to run, but it will. Also before its first start. */
   | { state: 'restarting' | 'failed'; restarts: number; detail: string }
   | { state: 'gone' };
 

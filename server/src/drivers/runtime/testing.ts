@@ -2,58 +2,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { patientMs } from '../../../../scripts/patience.ts';
 import type { RuntimeWorld, SampleName } from './conformance.ts';
-import type {
-  BuildPlan,
-  Built,
-  DeployMethod,
-  InstanceState,
-  LogSink,
-  RunResult,
-  Runtime,
-} from './runtime.ts';
+import type { BuildPlan, Built, DeployMethod, LogSink, Runtime } from './runtime.ts';
 
-export interface SampleApp {
-  appId: string;
-  deploymentId: string;
-  number: number;
-  sourceDir: string;
-  sample: {
-    method: DeployMethod;
-    plan: BuildPlan;
-    files: Record<string, string>;
-    isReviewed?: boolean;
-    liveDeploymentId?: string;
-    isInReview?: boolean;
-  };
-  build(): Promise<Built>;
-  abort(reason: Error): void;
-  start(built: Built, instanceId?: string, command?: string): Promise<SampleInstance>;
-  run(): Promise<SampleInstance>;
-  command(
-    built: Built,
-    command: string,
-    options?: { timeoutMs?: number; runId?: string },
-  ): Promise<RunResult>;
-  lines(stream?: 'stdout' | 'stderr' | 'platform'): string[];
-  log: LogSink;
-  /** URLs of the platform that the instances may use. */
-  services?: readonly string[];
-}
+export type Bench = ReturnType<typeof openBench>;
+export type SampleApp = ReturnType<Bench['app']>;
+export type SampleInstance = Awaited<ReturnType<SampleApp['start']>>;
 
-export interface SampleInstance {
-  id: string;
-  address: string;
-  stop(graceMs?: number): Promise<void>;
-  getState(): Promise<InstanceState>;
-  usage: () => ReturnType<Runtime['usage']>;
-}
-
-export interface Bench {
-  runtime: Runtime;
-  app(name: SampleName, env?: Record<string, string>, text?: string): SampleApp;
-  answer(address: string, path: string): Promise<string>;
-  isSilent(address: string): Promise<boolean>;
-  until(condition: () => boolean | Promise<boolean>): Promise<void>;
+interface SampleSource {
+  method: DeployMethod;
+  plan: BuildPlan;
+  files: Record<string, string>;
+  isReviewed?: boolean;
+  liveDeploymentId?: string;
+  isInReview?: boolean;
 }
 
 export const serverSecret = 'of-the-server-alone';
@@ -61,33 +22,47 @@ export const serverSecret = 'of-the-server-alone';
 const sampleLimits = { cpu: 1, memoryMb: 128, diskMb: 64 };
 let numbers = 100_000 + Math.floor(Math.random() * 800_000);
 
-export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
+export function openBench(world: RuntimeWorld, opened: Runtime) {
   process.env.SVC_TEST_SECRET = serverSecret;
-  const bench: Bench = {
+  const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+    const deadline = Date.now() + patientMs(45_000);
+    while (!(await condition())) {
+      if (Date.now() > deadline) throw new Error('The condition was not met in time.');
+      await Bun.sleep(20);
+    }
+  };
+  const answer = async (address: string, path: string): Promise<string> => {
+    let text = '';
+    await until(async () => {
+      const response = await fetch(`http://${address}${path}`).catch(() => null);
+      if (!response?.ok) return false;
+      text = await response.text();
+      return true;
+    });
+    return text;
+  };
+  const bench = {
     runtime: opened,
-    app(name, env = {}, text = '') {
+    until,
+    answer,
+    app(name: SampleName, env: Record<string, string> = {}, text = '') {
       const source = world.sample(name, text);
-      const sample: SampleApp['sample'] = {
-        method: source.method,
-        plan: { ...source.plan },
-        files: { ...source.files },
-      };
-      const ids = {
-        tenantId: crypto.randomUUID(),
-        appId: crypto.randomUUID(),
-        deploymentId: crypto.randomUUID(),
-      };
+      const sample: SampleSource = { ...source, plan: { ...source.plan }, files: { ...source.files } };
+      const newId = (): string => crypto.randomUUID();
+      const ids = { tenantId: newId(), appId: newId(), deploymentId: newId() };
       const number = ++numbers;
       const output: [string, string][] = [];
       const log: LogSink = (stream, line) => output.push([stream, line]);
       const stopping = new AbortController();
       const common = { ...ids, number, env, limits: sampleLimits, log };
-      const app: SampleApp = {
+      const app = {
         ...ids,
         number,
         sourceDir: join(world.workDir, ids.deploymentId),
         sample,
         log,
+        /** URLs of the platform that the instances may use. */
+        services: undefined as readonly string[] | undefined,
         build() {
           writeFiles(app.sourceDir, sample.files);
           const { plan, method, isReviewed, liveDeploymentId } = sample;
@@ -103,8 +78,8 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
             signal: stopping.signal,
           });
         },
-        abort: (reason) => stopping.abort(reason),
-        async start(built, instanceId = crypto.randomUUID(), command = undefined) {
+        abort: (reason: Error) => stopping.abort(reason),
+        async start(built: Built, instanceId: string = crypto.randomUUID(), command?: string) {
           const { handle, address } = await bench.runtime.start({
             ...common,
             method: sample.method,
@@ -125,10 +100,14 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
         },
         async run() {
           const instance = await app.start(await app.build());
-          await bench.answer(instance.address, '/env');
+          await answer(instance.address, '/env');
           return instance;
         },
-        command: (built, command, { timeoutMs = 60_000, runId = crypto.randomUUID() } = {}) =>
+        command: (
+          built: Built,
+          command: string,
+          { timeoutMs = 60_000, runId = crypto.randomUUID() as string } = {},
+        ) =>
           bench.runtime.run({
             ...common,
             runId,
@@ -139,32 +118,16 @@ export function openBench(world: RuntimeWorld, opened: Runtime): Bench {
             timeoutMs,
             signal: stopping.signal,
           }),
-        lines: (stream) => output.filter(([of]) => !stream || of === stream).map(([, line]) => line),
+        lines: (stream?: 'stdout' | 'stderr' | 'platform') =>
+          output.filter(([of]) => !stream || of === stream).map(([, line]) => line),
       };
       return app;
     },
-    async answer(address, path) {
-      let text = '';
-      await bench.until(async () => {
-        const response = await fetch(`http://${address}${path}`).catch(() => null);
-        if (!response?.ok) return false;
-        text = await response.text();
-        return true;
-      });
-      return text;
-    },
-    isSilent: (address) =>
+    isSilent: (address: string) =>
       fetch(`http://${address}/env`).then(
         () => false,
         () => true,
       ),
-    async until(condition) {
-      const deadline = Date.now() + patientMs(45_000);
-      while (!(await condition())) {
-        if (Date.now() > deadline) throw new Error('The condition was not met in time.');
-        await Bun.sleep(20);
-      }
-    },
   };
   return bench;
 }

@@ -11,10 +11,9 @@ export interface Supervisor {
   /** One for all workers: a request of local login may come to any of them. */
   localSecret(): Promise<string>;
   counts: CountExchange;
-  /** Of all workers together. */
+  /** Metrics of all workers together. */
   readMetrics(): Promise<string>;
   reportReady(): void;
-  /** The last counts of this process. */
   reportMetrics(text: string): void;
 }
 
@@ -22,7 +21,6 @@ export interface Supervisor {
 export class ReportedError extends Error {}
 
 interface SupervisorEvents {
-  /** The supervisor has ended. */
   onLost(): void;
   /** Another worker takes over: end after the requests of open connections. */
   onDrain?(): void;
@@ -34,11 +32,14 @@ interface SupervisorEvents {
 export function connectSupervisor(events: SupervisorEvents): Supervisor {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
-  let receiveCounts: (counts: Counts) => void = () => {};
+  const countListeners: ((counts: Counts) => void)[] = [];
   const send = (message: ServerMessage) => process.send?.(message);
   process.on('message', (message: SupervisorMessage) => {
     if ('drain' in message) return events.onDrain?.();
-    if ('counts' in message) return receiveCounts(message.counts);
+    if ('counts' in message) {
+      for (const receive of countListeners) receive(message.counts);
+      return;
+    }
     if ('logins' in message) return events.onLogins?.(message.logins);
     if ('wants' in message) {
       const { answer } = message;
@@ -50,7 +51,7 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
     else answer?.resolve(message.result);
   });
   process.on('disconnect', events.onLost);
-  const ask = <T>(what: Asked): Promise<T> => {
+  const ask = <T>(what: SupervisorRequest): Promise<T> => {
     const answer = Promise.withResolvers<unknown>();
     waiting.set(++last, answer);
     send({ question: last, ask: what });
@@ -81,9 +82,7 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
     localSecret: () => ask('localSecret'),
     counts: {
       send: (counts) => void send({ counts }),
-      onReceive(listener) {
-        receiveCounts = listener;
-      },
+      onReceive: (listener) => void countListeners.push(listener),
     },
     readMetrics: () => ask('metrics'),
     reportReady: () => void send({ ready: true }),
@@ -91,7 +90,7 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
   };
 }
 
-/** What the supervisor gives the server at its start, in the variable `SVC_SUPERVISED`. */
+/** Passed to the server at its start, in the variable `SVC_SUPERVISED`. */
 export interface Supervised {
   /** Null: apps do not run as processes. */
   agentSocket: string | null;
@@ -99,7 +98,7 @@ export interface Supervised {
   gatewayPort: number;
   /** Null: the server has the user of the agent. */
   serverUser: { uid: number; gid: number } | null;
-  /** Of a worker: which it is. Null: for the other parts. */
+  /** Null for parts that are no workers. */
   worker: { number: number; isFirst: boolean; count: number } | null;
   /** Descriptors of the sockets that all workers share; null: the worker opens its own. */
   sockets: SharedSockets | null;
@@ -113,14 +112,14 @@ export const supervisedVariable = 'SVC_SUPERVISED';
 
 /** From a part: a question, an answer, that it accepts requests, its metrics before it ends, counts of callers, or logins of app databases. */
 export type ServerMessage =
-  | { question: number; ask: Asked }
+  | { question: number; ask: SupervisorRequest }
   | { answer: number; text: string }
   | { ready: true; port?: number }
   | { metrics: string }
   | { counts: Counts }
   | { logins: GateLogins };
 
-export type Asked = 'database' | 'rawDatabase' | 'rawGate' | 'localSecret' | 'metrics';
+export type SupervisorRequest = 'database' | 'rawDatabase' | 'rawGate' | 'localSecret' | 'metrics';
 
 /** To a part: an answer, a question for its metrics, that it ends after its requests, what other workers counted, or logins. */
 export type SupervisorMessage =

@@ -65,7 +65,6 @@ interface PackageDocument {
 
 const escapeName = (name: string) => name.replace('/', '%2f');
 
-/** The registry that npm uses on this machine. */
 export function npmRegistryUrl({ path, forBuilds }: BaseEnvironment): () => Promise<string> {
   let found: Promise<string> | undefined;
   const ask = async () => {

@@ -25,7 +25,6 @@ const unusedMsMax = 30 * 24 * 3_600_000;
 export function openToolchains(options: {
   dir: string;
   registry: Registry;
-  /** Where programs of this machine are found. */
   path: string;
   now: () => Date;
 }): Toolchains {
@@ -225,7 +224,6 @@ function isLts(version: string, now: Date): boolean {
   return major % 2 === 0 && now >= new Date(Date.UTC(2013 + major / 2, 9, 30));
 }
 
-/** The package that contains the tool for this machine. */
 export function packageOf(
   { name, range }: Pick<RequiredTool, 'name' | 'range'>,
   machine: Machine = thisMachine(),

@@ -3,10 +3,9 @@ import { sql } from 'kysely';
 import { platformTenantId } from '../../core/context.ts';
 import { retireGenerations, rotateKey } from '../../core/key-rotation.ts';
 import { runAsOperator } from '../../core/mutation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { sealingKey, unseal } from '../../core/seal.ts';
 import { OrderError } from '../../drivers/certificates/acme.ts';
-import { newTenant, silentLog, testEvents, useTestDatabase } from '../../testing.ts';
+import { newTenant, testDeps, useTestDatabase } from '../../testing.ts';
 import { certificateKey, findCertificate, requestCertificate, rescheduleOrder } from './store.ts';
 import {
   findRow,
@@ -63,7 +62,7 @@ test('the key of a certificate is sealed again after a rotation', async () => {
     database,
     testAuthority(async () => issued),
   );
-  const deps = { db, outbox: rowsOnlyOutbox, log: silentLog, events: testEvents, now: () => new Date() };
+  const deps = { db, ...testDeps, now: () => new Date() };
   const change = { name: 'keys.rotate', auditTenantId: platformTenantId };
   const { generation } = await runAsOperator(deps, change, (ctx) => rotateKey(ctx, certificateKey));
   await sql`update svc.key_generations set active_at = now() where name = ${certificateKey.name}`.execute(db);

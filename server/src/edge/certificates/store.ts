@@ -17,7 +17,6 @@ export function nextTryAt(order: {
   failures: number;
   reason: OrderErrorReason;
   retryAt: Date | null;
-  /** Expiry of the certificate to be replaced. */
   notAfter: Date | null;
 }): { at: Date; pausedUntil: Date | null } {
   const now = order.now.getTime();
@@ -140,7 +139,6 @@ export async function saveFailure(
     ${whereLeased(order)}`.execute(db);
 }
 
-/** Releases the claim without counting it as an attempt. */
 export async function rescheduleOrder(db: Db, order: DueOrder, at: Date): Promise<void> {
   await sql`
     update svc.certificates set next_try_at = ${at}, tried_at = null, ordering_until = null, ordering_id = null

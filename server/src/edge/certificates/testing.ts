@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
 import type { TenantAccess } from '../../core/context.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import type {
   CertificateAuthority,
   CertificateOrder,
   IssuedCertificate,
 } from '../../drivers/certificates/acme.ts';
 import { placeholderCertificate } from '../../drivers/certificates/https-server.ts';
-import { newTenant, newUser, silentLog, type TestDatabase, testEvents } from '../../testing.ts';
+import { newTenant, newUser, silentLog, type TestDatabase, testDeps } from '../../testing.ts';
 import { createOrderQueue } from './certificates.ts';
 import { requestCertificate } from './store.ts';
 
@@ -34,13 +33,12 @@ export function testAuthority(answer: CertificateAuthority['order'] = async () =
 }
 
 export function testOrderQueue({ db }: TestDatabase, authority: CertificateAuthority) {
-  const operator = () => ({ db, outbox: rowsOnlyOutbox, events: testEvents, log: silentLog });
+  const operator = () => ({ db, ...testDeps });
   return createOrderQueue({ db, log: silentLog, authority, operator });
 }
 
 export type TestDomain = Awaited<ReturnType<typeof newDomain>>;
 
-/** A domain with right records. */
 export async function newDomain(
   { db }: TestDatabase,
   set: { host?: string; status?: 'pending' | 'active' | 'disconnected'; tenant?: TenantAccess } = {},

@@ -37,21 +37,21 @@ export async function finishCheck(
   const isAllKnown = isRouteKnown && evidence.txt.kind !== 'unknown';
   const isProved = isAllKnown && found.ownership.state === 'ok' && found.routing.state === 'ok';
   const holder = isProved && row.status !== 'active' ? await lockActiveRow(ctx.db, row.host) : undefined;
-  const isHeld = holder !== undefined && isStillProved(holder, evidence);
-  if (isHeld && by === 'person')
-    throw fail('host_active_elsewhere', { detail: `${row.host}: ${heldText(holder)}` });
+  const isTaken = holder !== undefined && isStillProved(holder, evidence);
+  if (isTaken && by === 'person')
+    throw fail('host_active_elsewhere', { detail: `${row.host}: ${ownedText(holder)}` });
   const app = { tenantId: row.tenant_id, appId: row.app_id };
-  if (isProved && !isHeld && isOutdated(evidence, row, holder)) {
+  if (isProved && !isTaken && isOutdated(evidence, row, holder)) {
     if (by === 'person') throw fail('unavailable', { detail: outdatedText, headers: { 'retry-after': '1' } });
     // Still due: the next run checks it again.
     return saveDomainRow(ctx.db, app, row.id, { checking_until: null });
   }
-  const checks: Checks = isHeld ? { ...found, ownership: heldElsewhere(found.ownership, holder) } : found;
+  const checks: Checks = isTaken ? { ...found, ownership: ownedElsewhere(found.ownership, holder) } : found;
   const state = certificates.isOn ? await certificates.stateOf(ctx.db, row) : null;
   const certificate = evaluateCertificate(evidence, { host: row.host, checks, state, caaId });
   const isKnown = row.status === 'active' ? isRouteKnown : isAllKnown;
   const move = transition(row, { ...checks, certificate, isKnown, now: ctx.now, by });
-  const mayOrder = isProved && !isHeld && !isIssuanceForbidden(evidence, caaId);
+  const mayOrder = isProved && !isTaken && !isIssuanceForbidden(evidence, caaId);
   if (mayOrder && isToOrder(row.certificate, certificate, by)) ctx.enqueue(orderTopic, { domainId: row.id });
   if (holder && move.status === 'active') await disconnectHolder(ctx, holder);
   const saved = await saveDomainRow(ctx.db, app, row.id, {
@@ -111,16 +111,16 @@ function isStillProved(holder: DomainRow, { txt }: Evidence): boolean {
 }
 
 /** Reveals the holder's token only to a caller who has proved ownership of the host. */
-function heldText(holder: DomainRow): string {
+function ownedText(holder: DomainRow): string {
   return `another app uses it, and its TXT record ${challengeValue(holder)} is still published.`;
 }
 
-function heldElsewhere(ownership: Check, holder: DomainRow): Check {
+function ownedElsewhere(ownership: Check, holder: DomainRow): Check {
   return {
     ...ownership,
     state: 'failed',
     reason: 'active_elsewhere',
-    next_step: `Remove the other TXT record, ${challengeValue(holder)}: ${heldText(holder)}`,
+    next_step: `Remove the other TXT record, ${challengeValue(holder)}: ${ownedText(holder)}`,
   };
 }
 

@@ -158,7 +158,6 @@ export async function detachDomains(ctx: MutationCtx, app: AppRef): Promise<{ ho
   return { hosts: rows.map(({ host }) => host) };
 }
 
-/** The app that the host is active for. */
 export async function findActiveHost(db: Db, host: string): Promise<string | null> {
   const { rows } = await sql<{ app_id: string }>`
     select app_id from svc.domains where host = ${host} and status = 'active'`.execute(db);
@@ -170,7 +169,6 @@ export interface ActiveHost {
   appId: string;
 }
 
-/** The hosts of all tenants. */
 export async function listActiveHosts(db: Db): Promise<ActiveHost[]> {
   const { rows } = await sql<ActiveHost>`
     select host, app_id as "appId" from svc.domains where status = 'active'`.execute(db);

@@ -164,9 +164,7 @@ export interface Evidence {
   route: DnsRoute;
   /** Null: not looked up. */
   caa: DnsResult<CaaRecord> | null;
-  /** Addresses of the platform. */
   addresses: readonly string[];
-  /** Accepted CNAME targets. */
   targets: readonly string[];
 }
 

@@ -37,9 +37,7 @@ type State = Pick<
   DomainRow,
   'status' | 'pending_since' | 'tries' | 'wrong_since' | 'wrong_checks' | 'next_check_at'
 >;
-export type StateChange = Partial<
-  State & Pick<DomainRow, 'verified_at' | 'disconnected_at' | 'disconnected_for'>
->;
+type StateChange = Partial<State & Pick<DomainRow, 'verified_at' | 'disconnected_at' | 'disconnected_for'>>;
 
 export function transition(row: State, outcome: CheckOutcome): StateChange {
   switch (row.status) {

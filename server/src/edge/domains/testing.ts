@@ -2,10 +2,9 @@ import { beforeEach } from 'bun:test';
 import { challengeLabel } from '@svc/contract/domains.ts';
 import { sql } from 'kysely';
 import { lifecycleWorld } from '../../apps/record/testing.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import type { CaaRecord, Dns, DnsError } from '../../drivers/dns/dns.ts';
 import { type Answer, startServerCopy, useServer } from '../../identity/provider/testing.ts';
-import { silentLog, testEvents } from '../../testing.ts';
+import { testDeps } from '../../testing.ts';
 import { domainRoutes } from '../module.ts';
 import { checkDomains } from './check-domains.ts';
 import { noCertificates, openDomainsConfig } from './domain-record.ts';
@@ -21,9 +20,7 @@ export function memoryDns() {
     texts: new Map<string, string[]>(),
     routes: new Map<string, { aliases?: string[]; addresses?: string[] }>(),
     caa: null as CaaRecord[] | null,
-    /** Makes every lookup fail. */
     trouble: null as DnsError | null,
-    /** Makes TXT lookups fail. */
     textTrouble: null as DnsError | null,
     questions: 0,
     /** Awaited between reading the TXT values and returning them. */
@@ -90,7 +87,7 @@ export function useDomains() {
   const { database, server } = useServer((opened) =>
     startServerCopy(opened, undefined, domainRoutes(config)),
   );
-  const deps = () => ({ db: database.db, outbox: rowsOnlyOutbox, events: testEvents, log: silentLog });
+  const deps = () => ({ db: database.db, ...testDeps });
   const checkAll = () => checkDomains(deps(), config);
 
   async function row(id: string): Promise<DomainRow> {
@@ -98,17 +95,14 @@ export function useDomains() {
     return rows[0] as DomainRow;
   }
 
-  /** A new app with its people. */
   async function world() {
     const { as, path: app, ...made } = await lifecycleWorld(database, server);
-    /** Calls the API below the app's `domains`. */
     const call = (method: string, path: string, body?: unknown, by: keyof typeof made.people = 'owner') =>
       as(by, method, `${app}/domains${path}`, body);
     return {
       ...made,
       call,
       verify: (id: string): Promise<Answer> => call('POST', `/${id}/verify`),
-      /** Adds a pending domain. */
       async add(host: string): Promise<string> {
         const { status, body } = await call('POST', '', { host });
         if (status !== 201) throw new Error(`${host} could not be added: ${JSON.stringify(body)}`);
@@ -135,7 +129,6 @@ export function useDomains() {
     row,
     publish,
     checkAll,
-    /** A new app with an active domain. */
     async activeAt(host: string) {
       const made = await world();
       const id = await made.add(host);
@@ -144,7 +137,6 @@ export function useDomains() {
       if (body.status !== 'active') throw new Error(`${host} is ${body.status}.`);
       return { ...made, id };
     },
-    /** The apps that the host is active for. */
     holdersOf: async (host: string) =>
       (await listActiveHosts(database.db)).filter((it) => it.host === host).map(({ appId }) => appId),
     /** Runs the periodic check for this domain alone. */

@@ -58,7 +58,6 @@ const sdkManifest = {
   },
 };
 
-/** By path within the package. */
 type PackedFiles = Map<string, { bytes: Uint8Array; mode: number }>;
 
 /** An archive as npm makes it: everything is in the folder `package`. */

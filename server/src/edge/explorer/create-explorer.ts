@@ -9,7 +9,6 @@ const scriptFile = join(projectRoot, 'server/vendor/scalar/api-reference-1.72.1.
 const scriptPath = `${explorerPrefix}reference.js`;
 const startPath = `${explorerPrefix}start.js`;
 
-/** Shows the OpenAPI document of an app at `/explorer/{tenant}/{app}`; requests are made with the session of the console. */
 export function createExplorer({ baseUrl }: { baseUrl: string }): RequestHandler {
   const pageHeaders = {
     'content-type': 'text/html; charset=utf-8',

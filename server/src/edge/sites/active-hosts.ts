@@ -8,7 +8,6 @@ export interface ActiveHosts {
   has(host: string): boolean;
   /** Reloads first if a change was announced or notifications are down. */
   appAt(host: string): Promise<string | null>;
-  /** Also starts the periodic reload. */
   load(): Promise<void>;
   stop(): void;
 }
@@ -40,11 +39,11 @@ export function createActiveHosts(options: {
     load().catch(options.onError);
   });
 
-  async function read(begun: number): Promise<void> {
+  async function read(startEpoch: number): Promise<void> {
     const found = await options.list();
-    if (readAt && readAt.epoch > begun) return;
+    if (readAt && readAt.epoch > startEpoch) return;
     hosts = new Map(found.map(({ host, appId }) => [host, appId]));
-    readAt = { epoch: begun, ms: performance.now() };
+    readAt = { epoch: startEpoch, ms: performance.now() };
   }
 
   function load(): Promise<void> {

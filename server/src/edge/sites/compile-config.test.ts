@@ -168,15 +168,15 @@ describe('headers by path', () => {
       'X-Accel-Redirect': '/etc/passwd',
       'x-accel-expires': '9',
       'X-Sendfile': '/etc/passwd',
-      ...{ 'x-litespeed-cache-control': 'public', 'x-reproxy-url': 'http://a', 'edge-control': 'max-age=9' },
+      'x-litespeed-cache-control': 'public',
+      'x-reproxy-url': 'http://a',
+      'edge-control': 'max-age=9',
       'cdn-cache-control': 'max-age=9',
       'Cloudflare-CDN-Cache-Control': 'max-age=9',
-      ...{
-        'surrogate-control': 'max-age=9',
-        'Surrogate-Key': 'a',
-        'set-cookie': 'a=b',
-        refresh: '0;url=//a',
-      },
+      'surrogate-control': 'max-age=9',
+      'Surrogate-Key': 'a',
+      'set-cookie': 'a=b',
+      refresh: '0;url=//a',
     };
     const { headersAt } = compileConfig({ headers: [{ path: '/*', headers: { ...stored, 'x-a': 'b' } }] });
     expect(headersAt(readPath('/')!)).toEqual({ 'x-a': 'b' });

@@ -62,7 +62,6 @@ function createOpenedReviews({ db, log }: { db: Db; log: Logger }) {
 
 interface EdgeOptions {
   baseUrl: string;
-  /** Other hosts of the platform. */
   extraHosts?: readonly string[];
   appsDomain: string;
   visitors: Visitors;
@@ -233,6 +232,11 @@ const filesMax = 200_000;
 const sitesMax = 20_000;
 const peopleMax = 20_000;
 
+/** No server has confirmed the instances since the database was away. */
+function isIncomplete({ snapshot: { app } }: LoadedSite, { snapshot: last }: LoadedSite): boolean {
+  return app !== null && app.addresses.length === 0 && app.deploymentId === last.app?.deploymentId;
+}
+
 /** Creates the caches and loads the custom domains before the first request. */
 export async function openEdge(
   options: EdgeOptions &
@@ -259,7 +263,7 @@ export async function openEdge(
       lastKnown.drop(({ snapshot }) => snapshot.release?.releaseId === id);
     },
   });
-  const lastKnown = createLastKnown<LoadedSite>(invalidation, { entriesMax: sitesMax });
+  const lastKnown = createLastKnown<LoadedSite>(invalidation, { entriesMax: sitesMax, isIncomplete });
   const sites = createSiteCache({
     invalidation,
     sitesMax,

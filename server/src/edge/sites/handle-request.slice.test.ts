@@ -151,7 +151,10 @@ describe('the main listener', () => {
       const waiting = Promise.withResolvers<void>();
       let begun = 0;
       const handle = createSiteHandler({
-        ...{ baseUrl: 'http://svc.test', extraHosts: [], appsDomain: 'apps.test', count: () => {} },
+        baseUrl: 'http://svc.test',
+        extraHosts: [],
+        appsDomain: 'apps.test',
+        count: () => {},
         trustedProxies: { includes: () => false },
         edge: {
           serves: () => true,

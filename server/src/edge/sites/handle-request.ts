@@ -68,14 +68,14 @@ export function createSiteHandler(options: {
           ? null
           : refuse(request, listener, misdirected);
       }
-      const asked = readRequest(request, { host, authority, pathAt: end });
+      const parsed = readRequest(request, { host, authority, pathAt: end });
       const peer = listener.peer(request, bun);
       const scheme = isHttpsAtProxy(request, peer.address) ? 'https' : peer.scheme;
       const busy = () => pageResponse(unavailablePage, request.method);
-      const answering = inFlight < startedMax ? edge.answer({ ...asked, scheme }) : busy();
+      const answering = inFlight < startedMax ? edge.answer({ ...parsed, scheme }) : busy();
       const touch = () => bun.timeout(request, listener.streamIdleSecondsMax);
       const respond = (answer: EdgeResponse) =>
-        toResponse(asked.requestId(), answer, { touch, isStopping: listener.isStopping() });
+        toResponse(parsed.requestId(), answer, { touch, isStopping: listener.isStopping() });
       const pass = async (answer: AppProxy) =>
         appResponse(await answer.proxy(proxyRequest(request, bun, listener)));
       if (!(answering instanceof Promise)) return 'proxy' in answering ? pass(answering) : respond(answering);
@@ -195,7 +195,10 @@ function appResponse(answer: ProxyResponse | undefined): Response | undefined {
   if (answer === undefined) return undefined;
   const { status, headers, body } = answer;
   const isTyped = !(body instanceof Uint8Array) || headers.get('content-type');
-  return new Response((isTyped ? body : streamOf(body)) as BodyInit | null, { status, headers });
+  return new Response((isTyped ? body : streamOf(body)) as BodyInit | null, {
+    status,
+    headers: [...headers],
+  });
 }
 
 /** For bytes without a content type: Bun would add one, and browsers would download the response. */

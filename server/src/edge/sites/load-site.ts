@@ -30,7 +30,6 @@ interface SiteRow {
   deploymentId: string | null;
   addresses: string[];
   firstByteMs: number | null;
-  /** Null: the app does not sleep. */
   sleepMs: number | null;
   healthMs: number | null;
 }
@@ -87,7 +86,6 @@ export interface LoadedSite {
   snapshot: SiteSnapshot;
   /** Equal as long as the snapshot would be the same: then the cached snapshot stays. */
   facts: string;
-  /** What it depends on. */
   tags: readonly string[];
 }
 
@@ -100,7 +98,6 @@ interface SiteSource {
 /** A release may be deleted between the two queries after the site has switched: then the site is read again. */
 const triesMax = 3;
 
-/** Null if no app has the host. */
 export async function loadSite(source: SiteSource, host: SiteHost): Promise<LoadedSite | null> {
   for (let tries = 1; ; tries++) {
     const row = await findRow(source, host);
@@ -189,7 +186,6 @@ function snapshotOf(row: SiteRow, host: SiteHost, content: ReleaseContent | null
 
 /** Cached file lists. They outlive changes of their sites, because a release never changes. */
 export function createReleaseContents(options: {
-  /** Files of all releases together. */
   filesMax: number;
   /** Must drop all references, so that the memory is freed. */
   onDropped: (releaseId: string) => void;
@@ -239,7 +235,6 @@ export function createReleaseContents(options: {
       loading.set(releaseId, result);
       return result;
     },
-    /** If the list is wrong or its release is gone. */
     forget: drop,
     files: () => total,
   };

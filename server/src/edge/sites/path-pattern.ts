@@ -1,7 +1,6 @@
 /** Compared segment by segment in linear time. */
 export interface PathPattern {
   parts: readonly ({ text: string } | { name: string })[];
-  /** The literals with their positions, compared first. */
   texts: readonly { at: number; text: string }[];
   isOpen: boolean;
   isFolder: boolean;

@@ -136,8 +136,8 @@ const noBytes = new Uint8Array();
 /** Synchronous if the bytes are cached. */
 function serveFile(source: FileSource, file: PreparedFile, request: EdgeRequest): EdgeResult {
   if (file.status !== 200) return fullResponse(source, formFor(file, request), request, file.status);
-  const asked = request.method === 'GET' ? request.header('range') : null;
-  const range = asked === null ? null : parseRange(asked, file.size);
+  const rangeHeader = request.method === 'GET' ? request.header('range') : null;
+  const range = rangeHeader === null ? null : parseRange(rangeHeader, file.size);
   // Ranges refer to the uncompressed file.
   const form = range === null ? formFor(file, request) : identityOf(file);
 

@@ -42,7 +42,7 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
   const { invalidation } = options;
   const entries = new Map<string, Entry>();
   const byApp = new Map<string, Set<string>>();
-  const loading = new Map<string, { begun: number; result: Promise<SiteSnapshot | null> }>();
+  const loading = new Map<string, { startEpoch: number; result: Promise<SiteSnapshot | null> }>();
   const absent = new Map<string, number>();
   let epoch = 0;
 
@@ -96,13 +96,17 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
     return found.snapshot;
   }
 
-  async function loadSnapshot(name: string, host: SiteHost, begun: number): Promise<SiteSnapshot | null> {
+  async function loadSnapshot(
+    name: string,
+    host: SiteHost,
+    startEpoch: number,
+  ): Promise<SiteSnapshot | null> {
     const found = await options.load(name, host);
-    if (found && begun === epoch && invalidation.isLive()) return store(name, host, found);
+    if (found && startEpoch === epoch && invalidation.isLive()) return store(name, host, found);
     // May be older than a change announced meanwhile: not cached.
     if (found) return found.snapshot;
     drop(name);
-    if (begun === epoch && invalidation.isLive()) {
+    if (startEpoch === epoch && invalidation.isLive()) {
       if (absent.size >= absentMax) absent.clear();
       absent.set(name, performance.now() + absentMsMax);
     }
@@ -113,7 +117,7 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
     const result = loadSnapshot(name, host, epoch).finally(() => {
       if (loading.get(name)?.result === result) loading.delete(name);
     });
-    loading.set(name, { begun: epoch, result });
+    loading.set(name, { startEpoch: epoch, result });
     return result;
   }
 
@@ -133,7 +137,7 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
     },
     async get(name, host) {
       const under = loading.get(name);
-      if (under && under.begun === epoch && invalidation.isLive()) return under.result;
+      if (under && under.startEpoch === epoch && invalidation.isLive()) return under.result;
       return start(name, host);
     },
     dropRelease(releaseId) {

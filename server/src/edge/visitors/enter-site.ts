@@ -74,7 +74,6 @@ function originAuthority(origin: string): string {
 
 const visitSecondsMax = 12 * 3600;
 
-/** Consumes the code. Returns null unless it is valid for this origin and this browser. */
 async function redeemCode(
   { db, now, onCommitted }: Pick<PlatformPathDeps, 'db' | 'onCommitted'> & { now: Date },
   input: {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { newApp } from '../../apps/record/testing.ts';
+import { newOwnedApp } from '../../apps/record/testing.ts';
 import { appRoutes } from '../../apps/routes.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { AppAccess, Caller } from '../../core/context.ts';
@@ -13,7 +13,7 @@ import {
   testOrigin,
   useServer,
 } from '../../identity/provider/testing.ts';
-import { newTenant, newUser, silentLog, type TestDatabase, testRequestInfo } from '../../testing.ts';
+import { newUser, silentLog, type TestDatabase, testRequestInfo } from '../../testing.ts';
 import { visitorRoutes } from '../module.ts';
 import { testRequest } from '../sites/testing.ts';
 import { createSiteAuth } from './site-auth.ts';
@@ -79,10 +79,8 @@ export const textOf = ({ body }: EdgeResponse) =>
 /** A running app with people and their browsers. */
 export async function newVisitedApp(database: TestDatabase, visibility: AppAccess['visibility'] = 'public') {
   const { db } = database;
-  const { tenant, admin, member } = await newTenant(db);
-  const [owner, coOwner] = [await newUser(db, tenant.id), await newUser(db, tenant.id)];
+  const { tenant, admin, member, owner, coOwner, app } = await newOwnedApp(db, { visibility });
   const people = { owner, coOwner, admin, member, stranger: await newUser(db, null) };
-  const app = await newApp(db, tenant, owner, { visibility, coOwners: [coOwner] });
   const { rows } = await sql<{ subdomain: string }>`
     update svc.apps set runtime = 'running', is_deployed = true where id = ${app.id}
     returning subdomain`.execute(db);
@@ -103,7 +101,6 @@ export type World = Awaited<ReturnType<typeof newVisitedApp>>;
 export const visitName = '__Host-svc_site';
 export const stateName = '__Host-svc_site_state';
 
-/** The steps of a sign-in at a site, as the browser takes them. */
 export function visitSteps(copy: VisitorServer) {
   /** Opens the URL without a cookie and follows the redirect to the platform as the signed-in person. */
   async function setOut(world: World, person: Caller, address = `${world.origin}/`) {
@@ -113,14 +110,12 @@ export function visitSteps(copy: VisitorServer) {
     return { away, state: cookieSet(away).value, ...sent };
   }
 
-  /** Returns to the site. */
   async function arrive(location: string, cookies: Record<string, string> = {}): Promise<EdgeResponse> {
     const answer = await copy.visitors.platformPath(null, siteRequest(location, { cookies }));
     if (!answer) throw new Error(`There is nothing at ${location}.`);
     return answer;
   }
 
-  /** The cookie after a complete sign-in. */
   async function visitOf(world: World, person: Caller, address?: string): Promise<string> {
     const { location, state } = await setOut(world, person, address);
     return cookieSet(await arrive(location, { [stateName]: state })).value;

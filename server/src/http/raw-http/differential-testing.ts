@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../../../scripts/free-port.ts';
 
 export interface SeenRequest {
   method: string;
@@ -66,10 +67,12 @@ export async function startNodePeer(): Promise<Peer> {
   return { name: 'node', port: await port, received, stop };
 }
 
-/** nginx as a proxy in front of a server that records; none where it is not installed. */
-export async function startNginxPeer(): Promise<Peer[]> {
-  const nginx = Bun.which('nginx', { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin' });
-  if (nginx === null) return [];
+const nginx = Bun.which('nginx', { PATH: '/usr/local/sbin:/usr/sbin:/usr/bin' });
+export const hasNginx = nginx !== null;
+
+/** nginx as a proxy in front of a server that records; null where it is not installed. */
+export async function startNginxPeer(): Promise<Peer | null> {
+  if (nginx === null) return null;
   const recorder = startBunPeer();
   const folder = mkdtempSync(join(tmpdir(), 'svc-nginx-'));
   const port = freePort();
@@ -99,13 +102,7 @@ http {
     await recorder.stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  return [{ name: 'nginx', port, received: recorder.received, stop }];
-}
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  probe.stop(true);
-  return probe.port;
+  return { name: 'nginx', port, received: recorder.received, stop };
 }
 
 async function untilListening(port: number): Promise<void> {

@@ -16,6 +16,8 @@ export interface RequestHead {
   body: number | 'chunked';
   /** Has an `Expect` or `Upgrade` header. */
   isSpecial: boolean;
+  /** The line of an `Expect` header in HTTP/1.0 (RFC 9110 §10.1.1). */
+  ignored: { from: number; to: number } | null;
   isLast: boolean;
   acceptsChunks: boolean;
 }
@@ -27,6 +29,7 @@ const slash = 0x2f;
 const zero = 0x30;
 const colon = 0x3a;
 const questionMark = 0x3f;
+const underscore = 0x5f;
 
 /** Bytes of a token (method, header name), a request target and a header value (RFC 9110 §5.5, §5.6.2). */
 const inToken = byteClass(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
@@ -65,6 +68,7 @@ export function parseHead(
   // Four numbers per header: start and end of its name, start and end of its value.
   const fields: number[] = [];
   let isSpecial = false;
+  let expectation: RequestHead['ignored'] = null;
   let isLast = minor === 0;
   let body: number | 'chunked' | null = null;
   let hosts = 0;
@@ -102,22 +106,33 @@ export function parseHead(
         hostEnd = valueEnd;
         break;
       case 6:
-        if (equalsNameAt(bytes, nameAt, 'expect')) isSpecial = true;
+        if (!equalsNameAt(bytes, nameAt, 'expect')) break;
+        if (valueEnd - valueAt !== 12 || !equalsAt(bytes, valueAt, '100-continue'))
+          return malformedError('The Expect header is not 100-continue.');
+        if (expectation !== null) return malformedError('The request has more than one Expect header.');
+        expectation = { from: nameAt, to: at };
+        isSpecial = true;
         break;
       case 7:
         if (equalsNameAt(bytes, nameAt, 'upgrade')) isSpecial = true;
         break;
       case 10:
-        if (equalsNameAt(bytes, nameAt, 'connection') && hasCloseOption(bytes, valueAt, valueEnd))
-          isLast = true;
+        if (!equalsNameAt(bytes, nameAt, 'connection')) break;
+        for (const option of readOptions(bytes, valueAt, valueEnd)) {
+          if (option === 'close') isLast = true;
+          else if (notHopByHop.has(option))
+            return malformedError(`The Connection header names ${option}, which is not of one connection.`);
+        }
         break;
       case 14:
+        if (equalsWithUnderscore(bytes, nameAt, 'content', 'length')) return underscoreError();
         if (!equalsNameAt(bytes, nameAt, 'content-length')) break;
         if (body !== null) return malformedError('The length of the body is given more than once.');
         body = readLength(bytes, valueAt, valueEnd);
         if (body === null) return malformedError('The Content-Length is not a number.');
         break;
       case 17:
+        if (equalsWithUnderscore(bytes, nameAt, 'transfer', 'encoding')) return underscoreError();
         if (!equalsNameAt(bytes, nameAt, 'transfer-encoding')) break;
         if (body !== null) return malformedError('The length of the body is given more than once.');
         if (minor === 0 || valueEnd - valueAt !== 7 || !equalsAt(bytes, valueAt, 'chunked'))
@@ -151,6 +166,7 @@ export function parseHead(
     end: at,
     body: body ?? 0,
     isSpecial,
+    ignored: minor === 0 ? expectation : null,
     isLast,
     acceptsChunks: minor === 1,
   };
@@ -168,10 +184,16 @@ export function mayHaveEnded(bytes: Buffer, knownBytes: number, neededBytes: num
 
 /** The head for the general server: an absolute target is passed on as its path (RFC 9112 §3.2.1). */
 export function originForm(bytes: Buffer, head: RequestHead, from: number): Buffer {
-  if (head.pathAt === head.targetAt) return bytes.subarray(from, head.end);
-  const path = bytes.subarray(head.pathAt, head.end);
-  const root = Buffer.from(path[0] === slash ? '' : '/');
-  return Buffer.concat([bytes.subarray(from, head.targetAt), root, path]);
+  const { pathAt, targetAt, ignored, end } = head;
+  if (pathAt === targetAt && ignored === null) return bytes.subarray(from, end);
+  const root = Buffer.from(bytes[pathAt] === slash ? '' : '/');
+  const rest = ignored === null ? [] : [bytes.subarray(pathAt, ignored.from)];
+  return Buffer.concat([
+    bytes.subarray(from, targetAt),
+    root,
+    ...rest,
+    bytes.subarray(ignored?.to ?? pathAt, end),
+  ]);
 }
 
 function incomplete(length: number): Failure | null {
@@ -179,10 +201,10 @@ function incomplete(length: number): Failure | null {
 }
 
 /** Apps may speak WebDAV. Other methods are for proxies, or unknown to the general server. */
-const methods = [
-  ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-  ...['PROPFIND', 'PROPPATCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK', 'UNLOCK', 'REPORT', 'SEARCH', 'MKCALENDAR'],
-];
+const methods =
+  'GET HEAD POST PUT PATCH DELETE OPTIONS PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK REPORT SEARCH MKCALENDAR'.split(
+    ' ',
+  );
 
 function readMethod(bytes: Buffer, from: number, end: number): string | null {
   const length = end - from;
@@ -223,16 +245,29 @@ function isBlank(byte: number | undefined): boolean {
   return byte === space || byte === 0x09;
 }
 
-function hasCloseOption(bytes: Buffer, at: number, end: number): boolean {
-  return bytes
-    .toString('latin1', at, end)
-    .toLowerCase()
-    .split(',')
-    .some((option) => option.trim() === 'close');
+/** A proxy would remove them if `Connection` named them (RFC 9110 §7.6.1), and read another body or host. */
+const notHopByHop = new Set(['content-length', 'transfer-encoding', 'host']);
+
+function readOptions(bytes: Buffer, at: number, end: number): string[] {
+  const options = bytes.toString('latin1', at, end).toLowerCase().split(',');
+  return options.map((option) => option.trim());
+}
+
+/** CGI and WSGI read `_` in a name as `-`. */
+function equalsWithUnderscore(bytes: Buffer, at: number, before: string, after: string): boolean {
+  return (
+    bytes[at + before.length] === underscore &&
+    equalsNameAt(bytes, at, before) &&
+    equalsNameAt(bytes, at + before.length + 1, after)
+  );
 }
 
 function malformedError(detail: string): Failure {
   return fail('validation_failed', { detail });
+}
+
+function underscoreError(): Failure {
+  return malformedError('The length of the body is given with an underscore.');
 }
 
 function versionError(): Failure {

@@ -1,12 +1,9 @@
 import type { Socket } from 'bun';
+import type { PassThroughClient } from '../handlers.ts';
 import { Pipe, type PipeEnd } from './pipe.ts';
 import { BodyReader, ResponseReader } from './response-reader.ts';
 
 /** Whom a connection to the general server belongs to. */
-export interface PassThroughClient {
-  address: string;
-  scheme: 'http' | 'https';
-}
 
 interface PassThroughEvents {
   /** Request and response are complete, and the response was sent. */

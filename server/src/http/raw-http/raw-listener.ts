@@ -136,8 +136,9 @@ export function listenRaw(options: RawListenerOptions): RawListener {
 
   function listenOnPort(): TCPSocketListener<Connection> {
     const { host: hostname, port, reusePort = false } = options;
-    // The types leave `reusePort` out.
-    return listenWith({ ...common, hostname, port, ...{ reusePort } });
+    // The types leave `reusePort` out, so the options are not a literal argument.
+    const endpoint = { ...common, hostname, port, reusePort };
+    return listenWith(endpoint);
   }
 
   function listenWith(endpoint: TCPSocketListenOptions<Connection>): TCPSocketListener<Connection> {

@@ -1,8 +1,15 @@
 import { fail } from '../../core/problem.ts';
 import { resolveClientAddress, type TrustedProxies } from '../client-address.ts';
-import type { AppProxy, Edge, EdgeRequest, EdgeResponse, ProxyResponse } from '../edge-request.ts';
+import {
+  type AppProxy,
+  type Edge,
+  type EdgeRequest,
+  type EdgeResponse,
+  type ProxyResponse,
+  Stop,
+} from '../edge-request.ts';
 import type { FastPathInfo, FastPathRequest } from '../handlers.ts';
-import { acceptRequestId } from '../headers.ts';
+import { acceptRequestId, HeaderList } from '../headers.ts';
 import type { RequestHead } from './parse-head.ts';
 
 /** Decodes headers on demand: of a browser's fifteen headers, three or four are used. */
@@ -39,13 +46,13 @@ export class RawRequest implements EdgeRequest {
     return this.cachedRequestId;
   }
 
-  headers(): Headers {
-    const headers = new Headers();
+  headers(): HeaderList {
+    const headers = new HeaderList();
     const fields = this.#fields;
     for (let index = 0; index < fields.length; index += 4) {
-      const name = this.#bytes.toString('latin1', fields[index], fields[index + 1]);
+      const name = this.#bytes.toString('latin1', fields[index], fields[index + 1]).toLowerCase();
       const value = this.#bytes.toString('latin1', fields[index + 2], fields[index + 3]);
-      if (name.toLowerCase() !== 'cookie') headers.append(name, value);
+      if (name !== 'cookie') headers.append(name, value);
     }
     // `append` would join several with commas.
     const cookie = this.header('cookie');
@@ -225,9 +232,9 @@ export function askApp(
 ): { response: Promise<EdgeResponse>; abort: () => void } | null {
   if (!isFastRequest(head)) return null;
   const { request } = head;
-  const abort = new AbortController();
+  const signal = new Stop();
   const response = app.proxy({
-    request: { headers: request.headers(), body: null, signal: abort.signal },
+    request: { headers: request.headers(), body: null, signal },
     clientAddress: resolveClientAddress(peer, request.header('x-forwarded-for'), routes.trustedProxies),
     isStopping: () => routes.isStopping,
     // The proxy has limits of its own.
@@ -235,7 +242,7 @@ export function askApp(
     // Such requests are passed on.
     upgrade: () => false,
   });
-  return { response: response.then(fromApp), abort: () => abort.abort() };
+  return { response: response.then(fromApp), abort: () => signal.abort() };
 }
 
 /** Set by the listener. */

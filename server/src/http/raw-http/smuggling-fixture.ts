@@ -3,6 +3,7 @@ const line = 'POST /corpus HTTP/1.1\r\n';
 const host = 'Host: corpus.test\r\n';
 const hidden = 'GET /hidden HTTP/1.1\r\nHost: corpus.test\r\n\r\n';
 const smuggle = (fields: string, body = '') => `${line}${host}${fields}\r\n${body}`;
+const toH2c = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
 const chunked = (body: string) => smuggle('Transfer-Encoding: chunked\r\n', body);
 
 /** Each gets 400 and the end of its connection. */
@@ -72,6 +73,50 @@ export const refusedRequests: Record<string, string> = {
   'a tab before the colon of Content-Length': smuggle('Content-Length\t: 5\r\n', 'hello'),
   'a space before Transfer-Encoding': smuggle('A: b\r\n Transfer-Encoding: chunked\r\n', '0\r\n\r\n'),
   'a value folded into the next line': smuggle('Transfer-Encoding:\r\n chunked\r\n', '0\r\n\r\n'),
+  // CGI and WSGI read `_` as `-`.
+  ...Object.fromEntries(
+    ['Content_Length: 43', 'CONTENT_LENGTH: 43', 'Transfer_Encoding: chunked', 'transfer_encoding: chunked']
+      .flatMap((field) => [field, `Content-Length: 0\r\n${field}`])
+      .map((fields) => [JSON.stringify(fields), smuggle(`${fields}\r\n`, hidden)]),
+  ),
+  // Headers that a proxy would remove (RFC 9110 §7.6.1), and with them the end of the body or the host.
+  ...Object.fromEntries(
+    ['Content-Length', 'content-length', 'close, Content-Length', 'Transfer-Encoding', 'keep-alive,Host'].map(
+      (options) => [
+        `Connection: ${options}`,
+        smuggle(`Connection: ${options}\r\nContent-Length: ${hidden.length}\r\n`, hidden),
+      ],
+    ),
+  ),
+  // Expectations that one parser recognizes (RFC 9110 §10.1.1), and expectations beside unclear bodies.
+  ...Object.fromEntries(
+    [
+      '',
+      '100',
+      '100-Continue',
+      '100-continued',
+      'y 100-continue',
+      '100-continue, y',
+      '100-continue;q=1',
+      '200-ok',
+    ].map((expectation) => [
+      `Expect ${JSON.stringify(expectation)}`,
+      smuggle(`Expect: ${expectation}\r\nContent-Length: ${hidden.length}\r\n`, hidden),
+    ]),
+  ),
+  'Expect and two lengths': smuggle(
+    'Expect: 100-continue\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n',
+    `0\r\n\r\n${hidden}`,
+  ),
+  'Expect and a length with a sign': smuggle('Expect: 100-continue\r\nContent-Length: +5\r\n', 'hello'),
+  'an upgrade to h2c and two lengths': smuggle(
+    `${toH2c}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n`,
+    `0\r\n\r\n${hidden}`,
+  ),
+  'an upgrade to h2c that names the length': smuggle(
+    `Connection: Upgrade, Content-Length\r\nUpgrade: h2c\r\nContent-Length: ${hidden.length}\r\n`,
+    hidden,
+  ),
   'a header behind a bare CR': smuggle('A: b\rTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),
   'a header behind a bare LF': smuggle('A: b\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),
   'a header behind NUL': smuggle('A: b\0Transfer-Encoding: chunked\r\n', '0\r\n\r\n'),
@@ -95,6 +140,10 @@ export const refusedRequests: Record<string, string> = {
   'a chunk that ends with other bytes': chunked(`5\r\nhelloXX0\r\n\r\n${hidden}`),
   'a chunk longer than its size': chunked('3\r\nhello\r\n0\r\n\r\n'),
   'a last chunk that ends with LF': chunked('0\n\n'),
+  'a chunk with an extension behind Expect': smuggle(
+    'Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n',
+    '5;a=b\r\nhello\r\n0\r\n\r\n',
+  ),
   'a trailer': chunked(`0\r\nA: b\r\n\r\n`),
   'a request as a trailer': chunked(`0\r\n${hidden}`),
   'a trailer with a length': chunked(`0\r\nContent-Length: 43\r\n\r\n${hidden}`),
@@ -142,5 +191,40 @@ export const acceptedRequests: Record<string, string> = {
     'Content-Length: 2\r\nX-Content-Length: 5\r\nTransfer-Encodings: chunked\r\n',
     'ok',
   ),
+  'Expect with a body': smuggle(`Expect: 100-continue\r\nContent-Length: ${hidden.length}\r\n`, hidden),
+  'Expect with chunks': smuggle(
+    'Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n',
+    '5\r\nhello\r\n0\r\n\r\n',
+  ),
+  'Expect without a body': `GET /e HTTP/1.1\r\n${host}Expect: 100-continue\r\n\r\n`,
+  'Connection with other headers': smuggle(
+    'Connection: TE, A\r\nTE: trailers\r\nA: b\r\nContent-Length: 2\r\n',
+    'ok',
+  ),
+  'a method of WebDAV with a body': `PROPFIND /w HTTP/1.1\r\n${host}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
   'DELETE without a body': `DELETE /d HTTP/1.1\r\n${host}\r\n`,
 };
+
+/** Answered in HTTP/1.1 (RFC 9110 §7.8), and so is the request behind. Node reads none behind. */
+export const ignoredUpgrades: Record<string, string> = {
+  'an upgrade to h2c': `GET /h2c HTTP/1.1\r\n${host}${toH2c}\r\n`,
+  'an upgrade to h2c with a body': smuggle(`${toH2c}Content-Length: ${hidden.length}\r\n`, hidden),
+};
+
+/** Each gets 405 and the end of its connection: its body is not the next request. */
+export const refusedMethods: Record<string, string> = Object.fromEntries(
+  ['TRACE', 'CONNECT', 'PURGE', 'UNKNOWN', 'get', 'GETT', 'GE', 'M-SEARCH'].flatMap((method) => [
+    [
+      `${method} with a length`,
+      `${method} /corpus HTTP/1.1\r\n${host}Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    ],
+    [
+      `${method} with chunks`,
+      `${method} /corpus HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
+    ],
+    [
+      `${method} with Expect`,
+      `${method} /corpus HTTP/1.1\r\n${host}Expect: 100-continue\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
+    ],
+  ]),
+);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import tls from 'node:tls';
 import { createLog } from '../../core/log.ts';
 import type { Edge, EdgeRequest, EdgeResponse, EdgeResult } from '../edge-request.ts';
 import { createPassThroughClients } from './pass-through.ts';
@@ -11,9 +12,9 @@ export const close = 'Connection: close\r\n\r\n';
 export const readBody = (answer: string) => answer.slice(answer.indexOf('\r\n\r\n') + 4);
 export const readHeader = (answer: string, name: string) =>
   new RegExp(`^${name}: (.*)\r$`, 'im').exec(answer.slice(0, answer.indexOf('\r\n\r\n') + 2))?.[1];
-/** The status of each response. */
+/** Without 100 (Continue). */
 export const readStatuses = (received: string) =>
-  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, code]) => code);
+  [...received.matchAll(/HTTP\/1\.1 (?!100)(\d{3}) /g)].map(([, code]) => code);
 
 export function startListener(
   answer: (request: EdgeRequest) => EdgeResult,
@@ -75,13 +76,15 @@ export function textResponse(text: string, more: Record<string, string> = {}): E
   return { status: 200, headers: Object.freeze(headers), body };
 }
 
-/** To a port, or to the path of a Unix socket. */
-export async function connectClient(target: number | string, localAddress = '127.0.0.1') {
-  const socket = connect(
-    typeof target === 'string'
-      ? { path: target, allowHalfOpen: true }
-      : { port: target, host: '127.0.0.1', localAddress, allowHalfOpen: true },
-  );
+/** A port, a port with TLS, or the path of a Unix socket. */
+export type Target = number | { tls: number } | string;
+
+export async function connectClient(target: Target, localAddress = '127.0.0.1') {
+  const isTls = typeof target === 'object';
+  const tcp = { host: '127.0.0.1', localAddress, allowHalfOpen: true };
+  const socket = isTls
+    ? tls.connect({ ...tcp, port: target.tls, rejectUnauthorized: false })
+    : connect(typeof target === 'string' ? { path: target, allowHalfOpen: true } : { ...tcp, port: target });
   let received = '';
   let changed = Promise.withResolvers<void>();
   let isClosed = false;
@@ -98,7 +101,7 @@ export async function connectClient(target: number | string, localAddress = '127
     change();
   };
   for (const event of ['end', 'close', 'error']) socket.on(event, onClosed);
-  await once(socket, 'connect');
+  await once(socket, isTls ? 'secureConnect' : 'connect');
   return {
     socket,
     send: (bytes: string | Uint8Array) => void socket.write(bytes),
@@ -117,7 +120,7 @@ export async function connectClient(target: number | string, localAddress = '127
   };
 }
 
-export async function exchange(target: number | string, bytes: string | Uint8Array, localAddress?: string) {
+export async function exchange(target: Target, bytes: string | Uint8Array, localAddress?: string) {
   const client = await connectClient(target, localAddress);
   client.send(bytes);
   return client.closed();

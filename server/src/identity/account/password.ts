@@ -16,6 +16,7 @@ import {
   verifyPassword,
 } from '../../people/users/users.ts';
 import { recordAttempt } from './attempts.ts';
+import { recordSignInEvent, type SignInDeps } from './sign-ins.ts';
 import { clearAttempts } from './store.ts';
 import { findSecret, saveSecret, takeSecret } from './tokens.ts';
 
@@ -49,14 +50,20 @@ export const reauthenticationsMax = 10;
  */
 export async function reauthenticate(
   ctx: Ctx,
-  { password, localPasswords }: { password: string; localPasswords: 'on' | 'off' },
+  { password, localPasswords, ...deps }: SignInDeps & { password: string; localPasswords: 'on' | 'off' },
 ): Promise<void> {
   const { userId, email, credentialId } = ctx.caller;
   if (localPasswords === 'off' || !(await hasPassword(ctx, { userId }))) throw fail('no_password');
   const limit = { key: `password:${sha256(`${userId} ${credentialId}`)}`, max: reauthenticationsMax };
   const seconds = await recordAttempt(ctx.db, [limit]);
   if (seconds !== null) throw fail('rate_limited', { headers: { 'retry-after': String(seconds) } });
-  if (!(await checkPassword(ctx.db, { email, password }))) throw fail('wrong_password');
+  if (!(await checkPassword(ctx.db, { email, password }))) {
+    // The owner of a stolen session sees that somebody tries passwords with it.
+    const user = { id: userId, email };
+    const where = { address: '', device: '', requestId: ctx.requestId };
+    await recordSignInEvent(deps, { ...where, action: 'account.sign_in_failed', user, method: 'session' });
+    throw fail('wrong_password');
+  }
   await clearAttempts(ctx.db, limit);
 }
 

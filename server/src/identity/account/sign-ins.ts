@@ -18,7 +18,8 @@ export type SignInMethod =
 interface SignInEvent {
   action: 'account.sign_in' | 'account.sign_in_failed' | 'account.approve_device';
   user: { id: string; email: string };
-  method: SignInMethod | 'browser';
+  /** `session`: while signed in, to prove the password. */
+  method: SignInMethod | 'browser' | 'session';
   address: string;
   device: string;
   requestId: string;
@@ -40,8 +41,8 @@ export type SignInDeps = Omit<OperatorDeps, 'outbox'>;
 /** In the audit chain of the platform: a user can be in several tenants, or in none. */
 export async function recordSignInEvent(deps: SignInDeps, event: SignInEvent): Promise<void> {
   const { action, user, method, address, device, requestId } = event;
-  const isFailure = action === 'account.sign_in_failed';
-  const caller = isFailure ? anonymousCaller(address) : userCaller(user);
+  const isStranger = action === 'account.sign_in_failed' && method !== 'session';
+  const caller = isStranger ? anonymousCaller(address) : userCaller(user);
   const change = { name: action, auditTenantId: platformTenantId, requestId };
   await runAs({ ...deps, outbox: rowsOnlyOutbox }, caller, change, async (ctx) =>
     ctx.audit({

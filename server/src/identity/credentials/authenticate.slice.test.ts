@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import type { Db } from '../../core/db.ts';
-import { newTenant, newUser, silentLog, type TestDatabase, testDatabase } from '../../testing.ts';
+import { newTenant, newUser, silentLog } from '../../testing.ts';
 import { makePat } from '../pats/find-pat.ts';
 import {
   browserHeaders,
@@ -10,33 +11,22 @@ import {
   msUntilRefused,
   patHeaders,
   requestWith,
-  type ServerCopy,
   startServerCopy,
   testOrigin,
+  useServer,
 } from '../provider/testing.ts';
 import { writeModel } from '../sessions/testing.ts';
 import { createAuthenticate } from './find-credential.ts';
 
-let database: TestDatabase;
-let db: Db;
-let one: ServerCopy;
-let other: ServerCopy;
 let skewMs = 0;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-  one = await startServerCopy(database, () => new Date(Date.now() + skewMs));
-  other = await startServerCopy(database);
-});
-afterAll(async () => {
-  await one.stop();
-  await other.stop();
-  await database.close();
-});
+const { database, server: other } = useServer();
+const one = useFixture(
+  () => startServerCopy(database, () => new Date(Date.now() + skewMs)),
+  (it) => it.stop(),
+);
 
 test('a login, a browser session and a PAT each identify the caller and the credential', async () => {
-  const { tenant, member } = await newTenant(db);
+  const { tenant, member } = await newTenant(database.db);
   const login = await loginHeaders(database, member);
   const pat = await patHeaders(one, login, tenant.slug);
   const byLogin = await one.authenticate(requestWith(login));
@@ -73,7 +63,7 @@ test('an API key with a wrong checksum is refused without a query', async () => 
 });
 
 test('a credential expires on time, also when it is cached', async () => {
-  const { tenant, member } = await newTenant(db);
+  const { tenant, member } = await newTenant(database.db);
   const login = await loginHeaders(database, member, 60);
   const pat = await patHeaders(one, login, tenant.slug);
   const browser = await browserHeaders(database, member);
@@ -96,31 +86,39 @@ test('a credential expires on time, also when it is cached', async () => {
 });
 
 test('a session without a sign-in has no caller', async () => {
-  await writeModel(db, { kind: 'Session', id: 'before-sign-in', payload: { kind: 'Session', uid: 'u1' } });
+  await writeModel(database.db, {
+    kind: 'Session',
+    id: 'before-sign-in',
+    payload: { kind: 'Session', uid: 'u1' },
+  });
   expect(await one.authenticate(requestWith({ cookie: 'svc_session=before-sign-in' }))).toBeNull();
 });
 
 test('a token for another audience is not accepted as a login', async () => {
-  const user = await newUser(db, null);
+  const user = await newUser(database.db, null);
   const payload = { accountId: user.userId, clientId: 'svc-cli', grantId: `g-${user.userId}` };
-  await writeModel(db, {
+  await writeModel(database.db, {
     kind: 'Grant',
     id: payload.grantId,
     payload: { accountId: user.userId, clientId: 'svc-cli' },
   });
-  await writeModel(db, { kind: 'AccessToken', id: `t-${user.userId}`, payload: { ...payload, aud: 'app' } });
-  await writeModel(db, { kind: 'AccessToken', id: `u-${user.userId}`, payload });
+  await writeModel(database.db, {
+    kind: 'AccessToken',
+    id: `t-${user.userId}`,
+    payload: { ...payload, aud: 'app' },
+  });
+  await writeModel(database.db, { kind: 'AccessToken', id: `u-${user.userId}`, payload });
   expect(await one.authenticate(requestWith({ authorization: `Bearer t-${user.userId}` }))).toBeNull();
   expect(await one.authenticate(requestWith({ authorization: `Bearer u-${user.userId}` }))).not.toBeNull();
 });
 
 test("a token without its grant, or with another user's grant, is refused", async () => {
-  const [user, stranger] = [await newUser(db, null), await newUser(db, null)];
+  const [user, stranger] = [await newUser(database.db, null), await newUser(database.db, null)];
   const payload = { accountId: user.userId, clientId: 'svc-cli', grantId: `g-${user.userId}` };
-  await writeModel(db, { kind: 'AccessToken', id: `t-${user.userId}`, payload });
+  await writeModel(database.db, { kind: 'AccessToken', id: `t-${user.userId}`, payload });
   const headers = { authorization: `Bearer t-${user.userId}` };
   expect(await one.authenticate(requestWith(headers))).toBeNull();
-  await writeModel(db, {
+  await writeModel(database.db, {
     kind: 'Grant',
     id: payload.grantId,
     payload: { accountId: stranger.userId, clientId: 'svc-cli' },
@@ -129,11 +127,11 @@ test("a token without its grant, or with another user's grant, is refused", asyn
 });
 
 test('the last use of a PAT is recorded once a minute', async () => {
-  const { tenant, member } = await newTenant(db);
+  const { tenant, member } = await newTenant(database.db);
   const pat = await patHeaders(one, await loginHeaders(database, member), tenant.slug);
   const lastUse = async () => {
     const { rows } = await sql<{ at: Date | null }>`
-      select last_used_at as at from svc.pats where id = ${pat.id}`.execute(db);
+      select last_used_at as at from svc.pats where id = ${pat.id}`.execute(database.db);
     return rows[0]?.at ?? null;
   };
   const usedAt = async (ms: number) => {

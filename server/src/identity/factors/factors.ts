@@ -8,15 +8,17 @@ import { declareSealingKey } from '../../core/keys.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { sha256 } from '../../core/values.ts';
-import { requiresSecondFactor } from '../../people/tenants/tenants.ts';
-import { findUser } from '../../people/users/users.ts';
+import { listMembersOfThisAlone, requiresSecondFactor } from '../../people/tenants/tenants.ts';
+import { findUser, lockUser } from '../../people/users/users.ts';
 import { findSecret, saveSecret, takeSecret } from '../account/tokens.ts';
+import { endBrowserSessions } from '../sessions/sessions.ts';
 import { verifyRegistration } from './passkeys.ts';
 import {
   countRecoveryCodes,
   deleteFactorRows,
   deleteRow,
   type FactorKind,
+  filterPasswordOnly,
   findAppRow,
   insertPasskeyRow,
   listPasskeyRows,
@@ -69,32 +71,49 @@ export async function getSecurity(ctx: Ctx) {
   return { items, recovery_codes_left: left, required: isRequired };
 }
 
+/**
+ * A setup belongs to the person's account, or to the one sign-in in which it was begun: somebody else who knows the
+ * password must not see its secret.
+ */
+interface Setup {
+  userId: string;
+  signIn?: string | undefined;
+}
+
+const setupKey = ({ userId, signIn }: Setup) =>
+  ({ purpose: 'totp_setup', secret: signIn ?? userId }) as const;
+
 /** The secret is stored when a code of the app proves that the app has it. */
 export async function startTotp(
   { db, baseUrl }: FactorDeps,
   user: { id: string; email: string },
+  signIn?: string,
 ): Promise<{ secret: string; uri: string }> {
   const secret = newTotpSecret();
   const key = await sealingKey(db, factorKey);
   const sealed = seal(key, { text: secret, boundTo: user.id }).toString('base64');
-  const entry = { purpose: 'totp_setup', secret: user.id, userId: user.id, data: { sealed } } as const;
-  await saveSecret(db, entry, setupSeconds);
+  const entry = { ...setupKey({ userId: user.id, signIn }), data: { sealed } };
+  await saveSecret(db, { ...entry, userId: signIn === undefined ? user.id : null }, setupSeconds);
   return { secret, uri: totpUri({ secret, email: user.email, host: new URL(baseUrl).host }) };
 }
 
 /** The setup in progress, so that a page can be shown again. */
-export async function findTotpSetup({ db, baseUrl }: FactorDeps, user: { id: string; email: string }) {
-  const secret = await readSetup(db, user.id);
+export async function findTotpSetup(
+  { db, baseUrl }: FactorDeps,
+  user: { id: string; email: string },
+  signIn: string,
+) {
+  const secret = await readSetup(db, { userId: user.id, signIn });
   return secret === null
     ? null
     : { secret, uri: totpUri({ secret, email: user.email, host: new URL(baseUrl).host }) };
 }
 
-async function readSetup(db: Db, userId: string): Promise<string | null> {
-  const found = await findSecret(db, { purpose: 'totp_setup', secret: userId });
+async function readSetup(db: Db, setup: Setup): Promise<string | null> {
+  const found = await findSecret(db, setupKey(setup));
   if (found === null) return null;
   const sealed = Buffer.from(String(found.data.sealed), 'base64');
-  return unseal(await sealingKey(db, factorKey), { sealed, boundTo: userId });
+  return unseal(await sealingKey(db, factorKey), { sealed, boundTo: setup.userId });
 }
 
 export interface AddedFactor {
@@ -103,16 +122,25 @@ export interface AddedFactor {
   recoveryCodes: string[] | null;
 }
 
+/** Called first. With the password alone, only the first factor can be added. */
+async function lockFactors(ctx: MutationCtx, { userId, signIn }: Setup): Promise<FactorRecord[]> {
+  await lockUser(ctx.db, userId);
+  const existing = await listFactors(ctx.db, { userId });
+  if (signIn !== undefined && existing.length > 0)
+    throw fail('invalid_factor', { detail: 'A second factor was added meanwhile.' });
+  return existing;
+}
+
 export async function addTotp(
   ctx: MutationCtx,
-  { userId, code, name }: UserId & { code: string; name: string },
+  { userId, code, name, signIn }: Setup & { code: string; name: string },
 ): Promise<AddedFactor> {
-  const secret = await readSetup(ctx.db, userId);
+  const isFirst = (await lockFactors(ctx, { userId, signIn })).length === 0;
+  const secret = await readSetup(ctx.db, { userId, signIn });
   if (secret === null) throw fail('invalid_factor', { detail: 'The setup has expired. Start again.' });
   const step = findTotpStep(secret, code, { now: ctx.now, after: 0 });
   if (step === null) throw fail('invalid_factor', { detail: 'The code is wrong. Enter the newest one.' });
-  await takeSecret(ctx.db, { purpose: 'totp_setup', secret: userId });
-  const isFirst = !(await hasSecondFactor(ctx.db, { userId }));
+  await takeSecret(ctx.db, setupKey({ userId, signIn }));
   const key = await sealingKey(ctx.db, factorKey);
   const row = {
     id: ctx.newId(),
@@ -129,9 +157,9 @@ export async function addTotp(
 
 export async function addPasskey(
   ctx: MutationCtx,
-  { userId, response, name, baseUrl }: UserId & { response: unknown; name: string; baseUrl: string },
+  { userId, response, name, baseUrl, signIn }: Setup & { response: unknown; name: string; baseUrl: string },
 ): Promise<AddedFactor> {
-  const existing = await listFactors(ctx.db, { userId });
+  const existing = await lockFactors(ctx, { userId, signIn });
   if (existing.length >= factorsMax)
     throw fail('limit_reached', { detail: `An account can have ${factorsMax} passkeys. Remove one first.` });
   const credential = await verifyRegistration({ db: ctx.db, baseUrl }, { userId, response });
@@ -251,6 +279,22 @@ export async function removeFactor(ctx: MutationCtx, input: { factor: string }):
 async function requireFactor(ctx: MutationCtx, id: string): Promise<FactorRecord> {
   const factors = await listFactors(ctx.db, { userId: ctx.caller.userId });
   return orNotFound(factors.find((factor) => factor.id === id));
+}
+
+/**
+ * Members who have no factor add one when they sign in again. Not the caller, who would lose what they are doing, nor people
+ * of other tenants, which must not suffer from this one.
+ */
+export async function askForSecondFactor(
+  ctx: MutationCtx,
+  { tenantId }: { tenantId: string },
+): Promise<void> {
+  const userIds = await filterPasswordOnly(ctx.db, await listMembersOfThisAlone(ctx.db, tenantId));
+  const others = userIds.filter((id) => id !== ctx.caller.userId);
+  const { length: people } = await endBrowserSessions(ctx, { userIds: others });
+  if (people === 0) return;
+  const who = `${people} ${people === 1 ? 'member without a second factor is' : 'members without a second factor are'}`;
+  ctx.warn(`${who} signed out of their browsers and asked for a second factor at the next sign-in.`);
 }
 
 /** For the operator, when somebody has lost everything. */

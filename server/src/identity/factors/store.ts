@@ -34,6 +34,15 @@ export function listPasskeyRows(db: Db, userId: string): Promise<PasskeyRow[]> {
   return query.orderBy('created_at').orderBy('id').execute();
 }
 
+/** Of these users, those who sign in with a password alone. */
+export async function filterPasswordOnly(db: Db, userIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select u.id from svc.users u where u.id = any(${userIds}) and u.password_hash is not null
+      and not exists (select from svc.passkeys p where p.user_id = u.id)
+      and not exists (select from svc.authenticator_apps a where a.user_id = u.id)`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 export function findPasskeyRow(db: Db, credentialId: string): Promise<PasskeyRow | undefined> {
   const query = db.withTables<Tables>().selectFrom('passkeys').selectAll();
   return query.where('credential_id', '=', credentialId).executeTakeFirst();

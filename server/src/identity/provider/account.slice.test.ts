@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Ctx } from '../../core/context.ts';
 import { sha256 } from '../../core/values.ts';
 import type { MailMessage } from '../../drivers/mail/mail.ts';
-import { codeOf, silentLog, testCaller, testMutation, testRequestInfo } from '../../testing.ts';
+import { codeOf, silentLog, testCaller, testDeps, testMutation, testRequestInfo } from '../../testing.ts';
 import {
   changePassword,
   mailResetLink,
@@ -73,18 +73,27 @@ test('changing the password ends the other sessions and not the own one', async 
 test('the current password is required, and guessing it makes the credential wait', async () => {
   const user = await newUser(database);
   const prove = (password: string, credential = 'test') =>
-    codeOf(reauthenticate(ctxOf(user, credential), { password, localPasswords: 'on' }));
+    codeOf(
+      reauthenticate(ctxOf(user, credential), {
+        ...testDeps,
+        db: database.db,
+        password,
+        localPasswords: 'on',
+      }),
+    );
   expect(await prove(testPassword)).toBe('done');
   for (let tried = 0; tried < reauthenticationsMax; tried++)
     expect(await prove('wrong', 'stolen')).toBe('wrong_password');
   await sql`update svc.login_attempts set blocked_until = now() + interval '10 minutes'
     where blocked_until is not null`.execute(database.db);
   expect(await prove(testPassword, 'stolen')).toBe('rate_limited');
+  expect(await eventsOf(user)).toEqual(Array(reauthenticationsMax).fill('sign_in_failed'));
   expect(await prove(testPassword)).toBe('done');
-  const off = reauthenticate(ctxOf(user), { password: testPassword, localPasswords: 'off' });
+  const deps = { ...testDeps, db: database.db, password: testPassword };
+  const off = reauthenticate(ctxOf(user), { ...deps, localPasswords: 'off' });
   expect(await codeOf(off)).toBe('no_password');
   const federated = await newUser(database, 'none');
-  expect(await codeOf(reauthenticate(ctxOf(federated), { password: 'x', localPasswords: 'on' }))).toBe(
+  expect(await codeOf(reauthenticate(ctxOf(federated), { ...deps, localPasswords: 'on' }))).toBe(
     'no_password',
   );
 });

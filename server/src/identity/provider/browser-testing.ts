@@ -19,26 +19,41 @@ const never = (_url: URL) => false;
 /** Follows redirects, stores cookies by path and submits forms, like a browser without scripts. */
 export class TestBrowser {
   cookies: Cookie[] = [];
+  /** The `Set-Cookie` lines of all answers. */
+  readonly setCookies: string[] = [];
 
-  /** `servedAt`: the actual address of `baseUrl`, as behind a proxy. */
+  /** `servedAt`: the actual address of `baseUrl`, as behind a proxy. `ca`: the certificate of the authority to trust. */
   constructor(
     readonly baseUrl: string,
-    readonly headers: Record<string, string>,
+    readonly headers: Record<string, string> = {},
     readonly servedAt = baseUrl,
+    readonly ca?: string,
   ) {}
 
   open(address: string, until = never): Promise<Visit> {
     return this.#send(new URL(address, this.baseUrl), { method: 'GET' }, until);
   }
 
-  async submit(page: Visit, action: string, typed: Record<string, string> = {}, until = never) {
-    const forms = page.html.matchAll(/<form method="post" action="([^"]*)">([\s\S]*?)<\/form>/g);
-    const form = [...forms].find(
-      ([, target, inner]) =>
-        target?.endsWith(action) && Object.keys(typed).every((name) => inner?.includes(`name="${name}"`)),
-    );
-    if (!form)
-      throw new Error(`No form for ${action} on ${page.url} (${page.status}): ${page.html.slice(0, 2000)}`);
+  submit(page: Visit, action: string, typed: Record<string, string> = {}, until = never) {
+    return this.#fill(page, ([, target]) => target?.endsWith(action), typed, until);
+  }
+
+  /** Fills in and submits the form of the button with this text. */
+  press(page: Visit, button: string, typed: Record<string, string> = {}) {
+    const shown = new RegExp(`<button[^>]*>\\s*${button}\\s*<`);
+    return this.#fill(page, ([, , inner = '']) => shown.test(inner), typed, never);
+  }
+
+  async #fill(
+    page: Visit,
+    fits: (form: RegExpMatchArray) => boolean | undefined,
+    typed: Record<string, string>,
+    until: (url: URL) => boolean,
+  ) {
+    const forms = page.html.matchAll(/<form method="post" action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g);
+    const hasFields = (inner = '') => Object.keys(typed).every((name) => inner.includes(`name="${name}"`));
+    const form = [...forms].find((found) => fits(found) && hasFields(found[2]));
+    if (!form) throw new Error(`No such form on ${page.url} (${page.status}): ${page.html.slice(0, 2000)}`);
     const attribute = (tag: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1] ?? '';
     const inputs = [...(form[2]?.matchAll(/<input [^>]*>/g) ?? [])].map(([tag]) => tag);
     const filled = inputs.map((tag) => [attribute(tag, 'name'), attribute(tag, 'value')]);
@@ -64,8 +79,15 @@ export class TestBrowser {
       const answer = await fetch(url.href.replace(this.baseUrl, this.servedAt), {
         ...init,
         redirect: 'manual',
-        headers: { ...this.headers, accept: 'text/html', ...(cookie ? { cookie } : {}) },
+        headers: {
+          ...this.headers,
+          accept: 'text/html',
+          ...(cookie && { cookie }),
+          ...(init.body && { origin: url.origin, 'sec-fetch-site': 'same-origin' }),
+        },
+        ...(this.ca && { tls: { ca: this.ca } }),
       });
+      this.setCookies.push(...answer.headers.getSetCookie());
       for (const line of answer.headers.getSetCookie()) this.#store(url.hostname, line);
       const { status, headers } = answer;
       const location = headers.get('location');

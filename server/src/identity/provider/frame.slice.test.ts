@@ -1,36 +1,35 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import { createLog } from '../../core/log.ts';
-import { type TestDatabase, testDatabase } from '../../testing.ts';
-import { newUser, refresh, startTestProvider, type TestProvider, testPassword } from './provider-testing.ts';
+import { useTestDatabase } from '../../testing.ts';
+import { newUser, refresh, startTestProvider, testPassword } from './provider-testing.ts';
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let provider: TestProvider;
+const database = useTestDatabase();
 let isAway = false;
 const logged: string[] = [];
 
-beforeAll(async () => {
-  database = await testDatabase();
-  pool = new pg.Pool({ connectionString: database.url });
-  const flaky = {
-    connect: () =>
-      isAway ? Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })) : pool.connect(),
-    end: () => pool.end(),
-    options: {},
-  };
-  // biome-ignore lint/complexity/noBannedTypes: as in plumbing/db.ts.
-  const db = new Kysely<{}>({ dialect: new PostgresDialect({ pool: flaky }) }).withSchema('svc');
-  const log = createLog({ level: 'debug', write: (line) => void logged.push(line) });
-  provider = await startTestProvider({ ...database, db }, { log });
-});
-afterAll(async () => {
-  await provider.stop();
-  await pool.end();
-  await database.close();
-});
+const provider = useFixture(
+  async () => {
+    const pool = new pg.Pool({ connectionString: database.url });
+    const flaky = {
+      connect: () =>
+        isAway
+          ? Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
+          : pool.connect(),
+      end: () => pool.end(),
+      options: {},
+    };
+    // biome-ignore lint/complexity/noBannedTypes: as in plumbing/db.ts.
+    const db = new Kysely<{}>({ dialect: new PostgresDialect({ pool: flaky }) }).withSchema('svc');
+    const log = createLog({ level: 'debug', write: (line) => void logged.push(line) });
+    const started = await startTestProvider({ ...database, db }, { log });
+    return { ...started, stop: () => started.stop().then(() => pool.end()) };
+  },
+  (it) => it.stop(),
+);
 
 test('while the database is unavailable, pages and programs get 503, and recover afterwards', async () => {
   const user = await newUser(database);

@@ -1,31 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cliClientId, localGrantType } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
-import type { UserRecord } from '../../people/users/users.ts';
-import { type TestDatabase, testDatabase } from '../../testing.ts';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import { isLoopback } from './local-login.ts';
-import {
-  newUser,
-  refresh,
-  startTestProvider,
-  type TestProvider,
-  testAddressHeader,
-} from './provider-testing.ts';
+import { newUser, refresh, startTestProvider, testAddressHeader, useProvider } from './provider-testing.ts';
 
-let database: TestDatabase;
-let provider: TestProvider;
-let user: UserRecord;
 const secret = 'a secret in the data dir';
-
-beforeAll(async () => {
-  database = await testDatabase();
-  user = await newUser(database, 'none');
-  provider = await startTestProvider(database, { localSecret: secret, localUser: async () => user.id });
-});
-afterAll(async () => {
-  await provider.stop();
-  await database.close();
-});
+const { database, provider } = useProvider({ localSecret: secret, localUser: async () => user.id });
+const user = useFixture(() => newUser(database, 'none'));
 
 const logIn = (
   fields: Record<string, string> = {},

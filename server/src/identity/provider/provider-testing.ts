@@ -1,12 +1,11 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import { loadKey } from '../../core/keys.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { createIssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
 import type { UserRecord } from '../../people/users/users.ts';
@@ -15,9 +14,10 @@ import {
   newUser as newUserWithoutPassword,
   silentLog,
   type TestDatabase,
-  testDatabase,
+  testDeps,
   testEvents,
   testRequestInfo,
+  useTestDatabase,
 } from '../../testing.ts';
 import { TestBrowser, type Visit } from './browser-testing.ts';
 import { createConsoleLogin } from './console-login.ts';
@@ -78,14 +78,7 @@ export async function startTestProvider(
     ...options,
   });
   const consoleLogin = createConsoleLogin({ baseUrl: publicUrl, db });
-  const resetPages = createResetPages({
-    db,
-    events: testEvents,
-    log: silentLog,
-    outbox: rowsOnlyOutbox,
-    baseUrl: publicUrl,
-    canResetPassword: true,
-  });
+  const resetPages = createResetPages({ ...testDeps, db, baseUrl: publicUrl, canResetPassword: true });
   server.answerWith(async (request, url) => {
     const clientAddress = request.headers.get(testAddressHeader) ?? '127.0.0.1';
     const info = { ...testRequestInfo, clientAddress };
@@ -101,11 +94,8 @@ export async function startTestProvider(
       const body = new URLSearchParams(fields);
       const answer = await fetch(baseUrl + path, { method: 'POST', body, headers, redirect: 'manual' });
       const isJson = answer.headers.get('content-type')?.includes('json');
-      return {
-        status: answer.status,
-        headers: answer.headers,
-        body: isJson ? await answer.json() : await answer.text(),
-      };
+      const { status, headers: received } = answer;
+      return { status, headers: received, body: isJson ? await answer.json() : await answer.text() };
     },
     /** Null for an invalid token. */
     async userOf(accessToken: string): Promise<string | null> {
@@ -123,15 +113,11 @@ export async function startTestProvider(
 
 /** A database and an OpenID provider for one test file: opened before its tests, closed after them. */
 export function useProvider(options?: Partial<IdentityProviderOptions>) {
-  const [database, provider] = [{} as TestDatabase, {} as TestProvider];
-  beforeAll(async () => {
-    Object.assign(database, await testDatabase());
-    Object.assign(provider, await startTestProvider(database, options));
-  });
-  afterAll(async () => {
-    await provider.stop();
-    await database.close();
-  });
+  const database = useTestDatabase();
+  const provider = useFixture(
+    () => startTestProvider(database, options),
+    (it) => it.stop(),
+  );
   return { database, provider };
 }
 
@@ -256,28 +242,20 @@ export function callbackParams(visit: Visit): Fields {
 
 export function redeem(
   provider: TestProvider,
-  fields: { clientId: string; code: string; verifier: string; redirectUri: string },
+  { clientId: client_id, code, verifier: code_verifier, redirectUri: redirect_uri }: Redeemed,
   headers: Fields = {},
 ) {
-  const form = {
-    grant_type: 'authorization_code',
-    client_id: fields.clientId,
-    code: fields.code,
-    code_verifier: fields.verifier,
-    redirect_uri: fields.redirectUri,
-  };
+  const form = { grant_type: 'authorization_code', client_id, code, code_verifier, redirect_uri };
   return provider.post('/oauth/token', form, headers);
 }
+
+type Redeemed = Record<'clientId' | 'code' | 'verifier' | 'redirectUri', string>;
 
 export async function signInToApp(provider: TestProvider, browser: TestBrowser, app: SignInApp) {
   const { page, press, verifier } = await startSignIn(browser, app);
   const { code = '' } = callbackParams(page.location === null ? await press(page, 'confirm') : page);
-  const { status, body } = await redeem(provider, {
-    clientId: app.id,
-    code,
-    verifier,
-    redirectUri: app.home,
-  });
+  const redeemed = { clientId: app.id, code, verifier, redirectUri: app.home };
+  const { status, body } = await redeem(provider, redeemed);
   if (status !== 200) throw new Error(`No tokens: ${JSON.stringify(body)}`);
   return { accessToken: body.access_token as string, refreshToken: body.refresh_token as string };
 }

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { CompiledQuery, sql } from 'kysely';
 import { patientMs } from '../../../../scripts/patience.ts';
+import { newApp } from '../../apps/record/testing.ts';
 import { notifySql } from '../../core/invalidation.ts';
 import { credentialTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
-import { setMember } from '../../people/tenants/members.ts';
+import { deactivateMember, setMember } from '../../people/tenants/members.ts';
 import { activateUser, setPassword, suspendUser } from '../../people/users/users.ts';
 
 import { newTenant, newUser, testMutation } from '../../testing.ts';
@@ -171,4 +172,49 @@ test('a removed member is refused by every server within a second, and accepted 
   expect(await msUntilRefused(reads.map((read) => async () => !(await read())))).toBeLessThan(
     patientMs(1_000),
   );
+});
+
+test('a member who is deactivated is signed out by their own tenant, and only of its apps by another one', async () => {
+  const [own, second] = [await newTenant(database.db), await newTenant(database.db)];
+  const person = own.member;
+  const join = (tenantId: string) =>
+    testMutation(database.db, operator, (ctx) =>
+      setMember(ctx, { tenantId, userId: person.userId, role: 'tenant_member' }),
+    );
+  const deactivate = (tenantId: string) =>
+    testMutation(database.db, operator, (ctx) => deactivateMember(ctx, { tenantId, userId: person.userId }));
+  const signInTo = async ({ tenant, admin }: typeof own) => {
+    const { id: clientId } = await newApp(database.db, tenant, admin);
+    const payload = { accountId: person.userId, clientId };
+    const grantId = Bun.randomUUIDv7();
+    await writeModel(database.db, { kind: 'Grant', id: grantId, payload });
+    await writeModel(database.db, { kind: 'AccessToken', id: clientId, payload: { ...payload, grantId } });
+    return async () =>
+      (await sql`select from svc.oauth_models where client_id = ${clientId}`.execute(database.db)).rows
+        .length;
+  };
+  await join(second.tenant.id);
+  const [login, browser] = [await loginHeaders(database, person), await browserHeaders(database, person)];
+  const [ofOwn, ofSecond] = [await signInTo(own), await signInTo(second)];
+
+  await deactivate(second.tenant.id);
+  await deactivate(second.tenant.id);
+  expect([await ofSecond(), await ofOwn()]).toEqual([0, 2]);
+  for (const credential of [login, browser]) await takenEverywhere(credential);
+  expect((await one.call(login, 'GET', `/api/v1/tenants/${second.tenant.slug}`)).status).toBe(404);
+  expect((await one.call(login, 'GET', `/api/v1/tenants/${own.tenant.slug}`)).status).toBe(200);
+
+  // No other tenant knows the person any more.
+  await deactivate(own.tenant.id);
+  expect(await ofOwn()).toBe(0);
+  for (const credential of [login, browser])
+    expect(await refusedEverywhereAfterMs(credential)).toBeLessThan(patientMs(1_000));
+
+  const again = await loginHeaders(database, person);
+  await join((await newTenant(database.db)).tenant.id);
+  await sql`update svc.users set provisioned_by = ${own.tenant.id} where id = ${person.userId}`.execute(
+    database.db,
+  );
+  await deactivate(own.tenant.id);
+  expect(await refusedEverywhereAfterMs(again)).toBeLessThan(patientMs(1_000));
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { sql } from 'kysely';
+import { updateTenant } from '../../people/tenants/tenants.ts';
 import { codeOf, newTenant, testCaller, testMutation, testRequestInfo } from '../../testing.ts';
 import { listSignIns } from '../account/sign-ins.ts';
 import { addTotp, listFactors, removeFactor, resetFactors, startTotp } from '../factors/factors.ts';
@@ -123,6 +124,67 @@ test('a tenant that requires a second factor leads its members to add one before
   const [factor] = await listFactors(database.db, { userId: user.id });
   const remove = asUser(user, (ctx) => removeFactor(ctx, { factor: factor?.id ?? '' }));
   expect(await codeOf(remove)).toBe('factor_required');
+});
+
+test('when a tenant begins to require one, members without one sign in again, unless another tenant knows them', async () => {
+  const { tenant, admin } = await newTenant(database.db);
+  const { user: withApp, secret } = await newUserWithApp();
+  const [without, elsewhere] = [
+    await newUser(database, 'password', tenant.id),
+    await newUser(database, 'password', tenant.id),
+  ];
+  for (const [id, user] of [
+    [tenant.id, withApp],
+    [(await newTenant(database.db)).tenant.id, elsewhere],
+  ] as const)
+    await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
+      values (${id}, ${user.id}, 'tenant_member', now())`.execute(database.db);
+  const sessionsOf = async ({ id }: { id: string }) =>
+    (await sql`select from svc.oauth_models where kind = 'Session' and user_id = ${id}`.execute(database.db))
+      .rows.length;
+  for (const user of [without, elsewhere])
+    expect(isHome(await signIn(provider.browser(), user.email))).toBe(true);
+  const browser = provider.browser();
+  await enter(browser, await signIn(browser, withApp.email), totpCode(secret, step()));
+  const set = (requireSecondFactor: boolean, mode: 'preview' | 'execute' = 'execute') =>
+    testMutation(
+      database.db,
+      admin,
+      (ctx) => updateTenant(ctx, { tenantId: tenant.id, requireSecondFactor }),
+      { mode },
+    );
+  const { result } = await set(true, 'preview');
+  expect(JSON.stringify(result)).toContain(
+    '1 member without a second factor is signed out of their browsers',
+  );
+  expect(await sessionsOf(without)).toBe(1);
+  await set(true);
+  expect(await Promise.all([without, elsewhere, withApp].map(sessionsOf))).toEqual([0, 1, 1]);
+  expect((await signIn(provider.browser(), without.email)).html).toContain('Add a second factor');
+});
+
+test('who began to add a factor with the password alone adds none after the owner, whose key is another', async () => {
+  const { tenant } = await newTenant(database.db);
+  await sql`update svc.tenants set require_second_factor = true where id = ${tenant.id}`.execute(database.db);
+  const user = await newUser(database, 'password', tenant.id);
+  const keyOn = ({ html }: Visit) => /<code>([A-Z2-7 ]+)<\/code>/.exec(html)?.[1]?.replaceAll(' ', '') ?? '';
+  const [attacker, owner] = [provider.browser(), provider.browser()];
+  const [theirs, own] = [await signIn(attacker, user.email), await signIn(owner, user.email)];
+  const [stolen, secret] = [keyOn(theirs), keyOn(own)];
+  expect([stolen.length, secret.length]).toEqual([32, 32]);
+  expect(stolen).not.toBe(secret);
+  const codes = await owner.submit(own, '/totp', { code: totpCode(secret, step()) });
+  await owner.submit(codes, '/continue');
+
+  for (const code of [totpCode(stolen, step()), totpCode(secret, step() + 1)]) {
+    const answer = await attacker.submit(theirs, '/totp', { code });
+    expect(answer.html).toContain('Confirm that it is you');
+    expect(answer.html).not.toContain(secret);
+  }
+  expect(attacker.cookie('svc_session')).toBeUndefined();
+  expect(await listFactors(database.db, { userId: user.id })).toHaveLength(1);
+  const now = await attacker.open(theirs.url);
+  expect(isHome(await enter(attacker, now, totpCode(secret, step() + 1)))).toBe(true);
 });
 
 test('the operator removes all factors of somebody who has lost them', async () => {

@@ -13,6 +13,7 @@ import {
   addPasskey,
   addTotp,
   findTotpSetup,
+  hasSecondFactor,
   listFactors,
   startTotp,
   verifyCode,
@@ -139,7 +140,10 @@ async function findPending(deps: InteractionDeps, interaction: Interaction): Pro
   if (!found) return null;
   const user = await findUser(deps, { ref: String(found.data.userId) });
   if (user?.status !== 'active') return null;
-  return { user, step: found.data.step as Step, method: found.data.method as SignInMethod };
+  const stored = found.data.step as Step;
+  // Somebody else may have begun this sign-in with the password, before the owner added a factor.
+  const isDue = stored === 'add' && (await hasSecondFactor(deps.db, { userId: user.id }));
+  return { user, step: isDue ? 'verify' : stored, method: found.data.method as SignInMethod };
 }
 
 /** False when no second factor is due. */
@@ -161,7 +165,8 @@ export async function showSecondFactor(
     const page = factorPage({ ...view, passkey, hasApp: kinds.includes('totp') });
     showPage(ctx, page, status, retry?.headers);
   } else {
-    const setup = (await findTotpSetup(deps, user)) ?? (await startTotp(deps, user));
+    const setup =
+      (await findTotpSetup(deps, user, interaction.uid)) ?? (await startTotp(deps, user, interaction.uid));
     const passkey = canUsePasskeys(deps.baseUrl) ? await registrationOptions(deps, user) : null;
     const page = addFactorPage({ ...view, passkey, secret: setup.secret, qrSvg: await qrCode(setup.uri) });
     showPage(ctx, page, status, retry?.headers);
@@ -233,7 +238,7 @@ export async function addFactor(
   if (pending?.step !== 'add') return redirect(ctx, interactionPath(interaction));
   const { user } = pending;
   const form = await readForm(ctx);
-  const input = { userId: user.id, baseUrl: deps.baseUrl };
+  const input = { userId: user.id, signIn: interaction.uid, baseUrl: deps.baseUrl };
   const change = { name: 'factors.add', auditTenantId: platformTenantId, ...signInDetails(ctx) };
   const operator: OperatorDeps = { ...deps, outbox: rowsOnlyOutbox };
   let result: AddedFactor;

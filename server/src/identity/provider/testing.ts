@@ -1,9 +1,8 @@
-import { afterAll, beforeAll } from 'bun:test';
+import { useFixture } from '../../../../scripts/use-fixture.ts';
 import { createAppAccess } from '../../apps/record/app-access.ts';
 import { createTaggedCache } from '../../core/cache.ts';
 import type { Caller } from '../../core/context.ts';
 import { listenForChanges } from '../../core/invalidation.ts';
-import { rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { Failure, problemResponse } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { createApi } from '../../http/api.ts';
@@ -14,10 +13,10 @@ import {
   silentLog,
   type TestDatabase,
   testCaller,
-  testDatabase,
-  testEvents,
+  testDeps,
   testMutation,
   testRequestInfo,
+  useTestDatabase,
 } from '../../testing.ts';
 import { type Credential, createAuthenticate } from '../credentials/find-credential.ts';
 import { patRoutes, sessionRoutes } from '../routes.ts';
@@ -52,7 +51,7 @@ export async function startServerCopy(
   const tenantAccess = createTenantAccess({ db, cache: newCache() });
   const appAccess = createAppAccess({ db, cache: newCache() });
   const access = { authenticate, tenantAccess, appAccess };
-  const deps = { db, now, rows, outbox: rowsOnlyOutbox, events: testEvents, checkAnswers: true };
+  const deps = { db, now, rows, ...testDeps, checkAnswers: true };
   const api = createApi({ ...deps, ...access }, routes);
   await changes.start();
   return {
@@ -78,26 +77,21 @@ type Start = (database: TestDatabase) => Promise<ServerCopy>;
 
 /** A database and a server for one test file: opened before its tests, closed after them. */
 export function useServer(start: Start = (database) => startServerCopy(database)) {
-  const [database, server] = [{} as TestDatabase, {} as ServerCopy];
-  beforeAll(async () => {
-    Object.assign(database, await testDatabase());
-    Object.assign(server, await start(database));
-  });
-  afterAll(async () => {
-    await server.stop();
-    await database.close();
-  });
+  const database = useTestDatabase();
+  const server = useFixture(
+    () => start(database),
+    (it) => it.stop(),
+  );
   return { database, server };
 }
 
 /** Like `useServer`, with a second server on the same database. */
 export function useTwoServers(start: Start = (database) => startServerCopy(database)) {
-  const other = {} as ServerCopy;
-  const first = useServer(async (database) => {
-    Object.assign(other, await start(database));
-    const server = await start(database);
-    return { ...server, stop: () => other.stop().then(server.stop) };
-  });
+  const first = useServer(start);
+  const other = useFixture(
+    () => start(first.database),
+    (it) => it.stop(),
+  );
   return { ...first, other };
 }
 
@@ -111,6 +105,20 @@ type User = Pick<Caller, 'userId'>;
 export async function loginHeaders({ db }: Database, { userId }: User, ttlSeconds = 3600) {
   const { value } = await testMutation(db, operator, (ctx) => issueAccessToken(ctx, { userId, ttlSeconds }));
   return { authorization: `Bearer ${value.token}` };
+}
+
+/** Calls as these people; each signs in once. */
+export function callsOf<Who extends string>(
+  database: Database,
+  server: ServerCopy,
+  people: Record<Who, User>,
+) {
+  const logins = new Map<Who, ReturnType<typeof loginHeaders>>();
+  return async (who: Who, method: string, path: string, body?: unknown) => {
+    const login = logins.get(who) ?? loginHeaders(database, people[who]);
+    logins.set(who, login);
+    return server.call(await login, method, path, body);
+  };
 }
 
 export async function browserHeaders({ db }: Database, { userId }: User) {

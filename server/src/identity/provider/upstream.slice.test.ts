@@ -314,11 +314,15 @@ describe('a user whom a directory created', () => {
     const id = Bun.randomUUIDv7();
     await sql`insert into svc.users (id, email, name, created_at, provisioned_by, password_hash)
       values (${id}, ${email}, 'Ada', now(), ${tenant.id}, ${password})`.execute(insideDb.db);
-    await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
-      values (${tenant.id}, ${id}, 'tenant_member', now())`.execute(insideDb.db);
-    await sql`insert into svc.scim_users (tenant_id, user_id, user_name, external_id, attributes, updated_at)
-      values (${tenant.id}, ${id}, ${email}, ${externalId}, '{}', now())`.execute(insideDb.db);
+    await join(tenant.id, id, externalId);
     return id;
+  };
+  const join = async (tenantId: string, id: string, externalId: string | null) => {
+    await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
+      values (${tenantId}, ${id}, 'tenant_member', now())`.execute(insideDb.db);
+    if (externalId === null) return;
+    await sql`insert into svc.scim_users (tenant_id, user_id, user_name, external_id, attributes, updated_at)
+      values (${tenantId}, ${id}, ${id}, ${externalId}, '{}', now())`.execute(insideDb.db);
   };
 
   test('is linked at the first sign-in by the id that directory and provider share', async () => {
@@ -336,5 +340,34 @@ describe('a user whom a directory created', () => {
     const browser = inside.browser();
     expect((await signInOutside(browser, person)).status).toBe(409);
     expect(await sessionUser(browser)).not.toBe(id);
+  });
+
+  test('is not linked by the id that the directory of another tenant has for them', async () => {
+    const [attacker, owner] = [await newUser(outsideDb), await newUser(outsideDb)];
+    const id = await provision(`other-${owner.email}`, owner.id);
+    const { tenant } = await newTenant(insideDb.db);
+    await join(tenant.id, id, attacker.id);
+    const browser = inside.browser();
+    await signInOutside(browser, attacker);
+    expect(await sessionUser(browser)).not.toBe(id);
+    expect((await linksOf(attacker.id)).map(({ user_id }) => user_id)).not.toContain(id);
+  });
+
+  test('is not linked by the id of their directory once another tenant relies on the address', async () => {
+    for (const known of [null, 'the id in the other directory']) {
+      const attacker = await newUser(outsideDb);
+      const id = await provision(`squatted-${attacker.email}`, attacker.id);
+      const { tenant } = await newTenant(insideDb.db);
+      await join(tenant.id, id, known);
+      const browser = inside.browser();
+      await signInOutside(browser, attacker);
+      expect(await sessionUser(browser)).not.toBe(id);
+    }
+    const person = await newUser(outsideDb);
+    const id = await provision(`other-${person.email}`, person.id);
+    await join((await newTenant(insideDb.db)).tenant.id, id, person.id);
+    const browser = inside.browser();
+    await signInOutside(browser, person);
+    expect(await sessionUser(browser)).toBe(id);
   });
 });

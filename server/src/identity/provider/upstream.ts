@@ -51,7 +51,11 @@ async function insertUserLink(
     values (${issuer}, ${subject}, ${userId}, ${now})`.execute(tx);
 }
 
-/** A user whom a directory created and who has no way to sign in yet; null unless there is exactly one. */
+/**
+ * A user whom a directory created and who has no way to sign in yet; null unless there is exactly one. A confirmed
+ * address counts before an id, which any directory may have for anybody: it is that of the directory which created
+ * the account, and of every other tenant that the account gives access to.
+ */
 async function lockUnclaimedUser(
   tx: Tx,
   { subject, email }: { subject: string; email: string | null },
@@ -61,9 +65,15 @@ async function lockUnclaimedUser(
     where u.provisioned_by is not null and u.password_hash is null
       and not exists (select from svc.user_links l where l.user_id = u.id)
       and (lower(u.email) = lower(${email}::text)
-        or exists (select from svc.scim_users s where s.user_id = u.id and s.external_id = ${subject}))
-    limit 2 for no key update`.execute(tx);
-  return rows.length === 1 ? (rows[0] ?? null) : null;
+        or (exists (select from svc.scim_users s
+            where s.user_id = u.id and s.tenant_id = u.provisioned_by and s.external_id = ${subject})
+          and not exists (select from svc.memberships m
+            left join svc.scim_users s on s.tenant_id = m.tenant_id and s.user_id = m.user_id
+            where m.user_id = u.id and s.external_id is distinct from ${subject})))
+    order by (lower(u.email) = lower(${email}::text)) is true desc
+    limit 2 for no key update of u`.execute(tx);
+  const confirmed = rows.find((row) => row.email.toLowerCase() === email?.toLowerCase());
+  return confirmed ?? (rows.length === 1 ? (rows[0] ?? null) : null);
 }
 
 interface UpstreamDeps {

@@ -12,10 +12,12 @@ import { deleteGrants, deleteModel, type OauthPayload } from './models-store.ts'
 import {
   deleteModelsOf,
   deleteSession,
+  deleteSessionsOf,
   findAccessTokenRow,
   findSessionRow,
   findSignInRow,
   listLiveRows,
+  listSignedInApps,
   listSignInNames,
   lockSignInRow,
   type SignInRow,
@@ -113,7 +115,7 @@ export async function endSignIns(
   ctx: MutationCtx,
   { userId, keep }: { userId: string; keep?: string | undefined },
 ): Promise<void> {
-  await deleteModelsOf(ctx.db, 'user_id', userId, keep);
+  await deleteModelsOf(ctx.db, 'user_id', userId, { keep });
   ctx.invalidate(userTag(userId));
 }
 
@@ -127,6 +129,26 @@ export async function endSignInsToApp(ctx: MutationCtx, { appId }: { appId: stri
   // An app's client id is the app's id.
   await deleteModelsOf(ctx.db, 'client_id', appId);
   ctx.invalidate(appTag(appId));
+}
+
+/** The people whose sessions ended. Visits to apps end with them; logins of the command line and tokens go on. */
+export async function endBrowserSessions(
+  ctx: MutationCtx,
+  { userIds }: { userIds: readonly string[] },
+): Promise<string[]> {
+  const ended = await deleteSessionsOf(ctx.db, userIds);
+  for (const userId of ended) ctx.invalidate(userTag(userId));
+  return ended;
+}
+
+/** Sign-ins to the platform go on: what they give access to depends on memberships. */
+export async function endSignInsToAppsOf(
+  ctx: MutationCtx,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<void> {
+  for (const { id } of await listSignedInApps(ctx.db, { tenantId, userId }))
+    await deleteModelsOf(ctx.db, 'user_id', userId, { clientId: id });
+  ctx.invalidate(userTag(userId));
 }
 
 /** `credentialId` is the hash of the session or of the grant behind the token. */

@@ -79,21 +79,41 @@ export async function deleteSession(tx: Tx, userId: string, idHash: string): Pro
     where user_id = ${userId} and kind = 'Session' and id_hash = ${idHash}`.execute(tx);
 }
 
+/** The users who had one. */
+export async function deleteSessionsOf(tx: Tx, userIds: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ user_id: string }>`
+    delete from svc.oauth_models where kind = 'Session' and user_id = any(${userIds}) returning user_id`.execute(
+    tx,
+  );
+  return [...new Set(rows.map((row) => row.user_id))];
+}
+
 /** In the order of `deleteGrants`. `keep`: the hash of a session or grant, which remains with its tokens. */
 export async function deleteModelsOf(
   tx: Tx,
   column: 'user_id' | 'client_id',
   id: string,
-  keep = '',
+  { keep = '', clientId }: { keep?: string | undefined; clientId?: string } = {},
 ): Promise<void> {
   const models = tx
     .withTables<Tables>()
     .deleteFrom('oauth_models')
     .where(column, '=', id)
     .where('id_hash', '<>', keep)
+    .$if(clientId !== undefined, (of) => of.where('client_id', '=', clientId ?? ''))
     .where(sql<boolean>`encode(sha256(convert_to(coalesce(grant_id, ''), 'UTF8')), 'hex') <> ${keep}`);
   await models.where('kind', '=', 'Grant').execute();
   await models.execute();
+}
+
+export async function listSignedInApps(
+  db: Db,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<{ id: string }[]> {
+  const { rows } = await sql<{ id: string }>`
+    select a.id from svc.apps a where a.tenant_id = ${tenantId}
+      and a.id::text in (select client_id from svc.oauth_models where user_id = ${userId})`.execute(db);
+  return rows;
 }
 
 export async function insertModelRows(tx: Tx, rows: OauthModelRow[]): Promise<void> {

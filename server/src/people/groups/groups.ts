@@ -27,7 +27,7 @@ import {
   updateGroupRow,
 } from './store.ts';
 
-export type GroupRecord = z.output<typeof Group>;
+type GroupRecord = z.output<typeof Group>;
 
 export function groupRecord(row: CountedGroupRow): GroupRecord {
   return {
@@ -45,7 +45,7 @@ export function requireLocal({ name, source }: Pick<GroupRow, 'name' | 'source'>
 }
 
 /** Names to try for a group that is named elsewhere: its own name as a slug, then with a number. */
-export function* candidateNames(displayName: string): Generator<string> {
+function* candidateNames(displayName: string): Generator<string> {
   const base = slugFromName(displayName) ?? slugFromName(`group ${displayName}`) ?? 'group';
   yield base;
   for (let number = 2; ; number++) yield `${base.slice(0, 57).replace(/-+$/, '')}-${number}`;

@@ -21,6 +21,7 @@ import {
   lockGroupRow,
   lockMembersForShare,
   lockTenantGroups,
+  updateGroupRow,
 } from './store.ts';
 
 function groupMemberRecord({ since, ...row }: GroupMemberRow): z.output<typeof GroupMember> {
@@ -88,6 +89,8 @@ export async function changeGroupMembers(
   if (added.length === 0 && removed.length === 0) return false;
   await insertGroupMembers(ctx.db, group, { userIds: ids(added), now: ctx.now });
   await deleteGroupMembers(ctx.db, group, ids(removed));
+  // For a directory, members are part of the group (`meta.lastModified`).
+  if (group.source === 'scim') await updateGroupRow(ctx.db, group, { updated_at: ctx.now });
   for (const id of [...ids(added), ...ids(removed)]) ctx.invalidate(userTag(id));
   return true;
 }

@@ -15,10 +15,7 @@ export interface GroupRow extends Omit<z.output<typeof Group>, Derived> {
 }
 export type CountedGroupRow = GroupRow & { member_count: number };
 
-/**
- * The groups that a user is in now, as ids. Every decision that a group takes part in uses this query: a
- * deactivated membership counts for nothing.
- */
+/** For every decision that a group takes part in: a deactivated membership counts for nothing. */
 export function currentGroupIds(tenantId: string | RawBuilder<unknown>, userId: string): RawBuilder<unknown> {
   return sql`(select gm.group_id from svc.group_members gm
     join svc.memberships mine on mine.tenant_id = gm.tenant_id and mine.user_id = gm.user_id
@@ -39,7 +36,7 @@ const columns = sql`g.id, g.tenant_id, g.name, g.display_name, g.description, g.
   g.updated_at, (select count(*) from svc.group_members gm where gm.group_id = g.id)::int as member_count`;
 const refColumn = (ref: string) => (isUuid(ref) ? sql`g.id` : sql`g.name`);
 
-export interface GroupFilter {
+interface GroupFilter {
   where: RawBuilder<unknown>;
   order?: RawBuilder<unknown>;
 }
@@ -82,7 +79,6 @@ export async function findGroupRows(
   return rows;
 }
 
-/** Serializes changes of the group and its members. */
 export async function lockGroupRow(
   tx: Tx,
   tenantId: string,
@@ -94,7 +90,6 @@ export async function lockGroupRow(
   return rows[0] && findGroupRow(tx, tenantId, rows[0].id);
 }
 
-/** The group cannot be deleted before the transaction ends. */
 export async function lockGroupForShare(
   tx: Tx,
   tenantId: string,

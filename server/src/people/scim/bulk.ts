@@ -1,5 +1,6 @@
+import { isObject } from '@svc/contract/json.ts';
 import { errorBody, invalidValueError, ScimError } from './errors.ts';
-import { attributeOf, isObject } from './patch.ts';
+import { attributeOf } from './patch.ts';
 
 /** RFC 7644 §3.7. */
 export const bulkLimits = { maxOperations: 1_000, maxPayloadSize: 1024 * 1024 };
@@ -8,7 +9,7 @@ const responseSchema = 'urn:ietf:params:scim:api:messages:2.0:BulkResponse';
 const methods = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const reference = /^bulkId:(.+)$/;
 
-export interface BulkOperation {
+interface BulkOperation {
   method: string;
   bulkId: string | null;
   path: string;
@@ -17,7 +18,7 @@ export interface BulkOperation {
 }
 
 /** Carries out one operation as if it were a request of its own. */
-export type Perform = (operation: Omit<BulkOperation, 'bulkId'>) => Promise<Response>;
+type Perform = (operation: Omit<BulkOperation, 'bulkId'>) => Promise<Response>;
 
 interface Result {
   method: string;
@@ -29,7 +30,7 @@ interface Result {
 }
 
 /** Operations that name others by `bulkId:…` run after those, wherever they stand; each has a transaction of its own. */
-export async function runBulk(body: unknown, perform: Perform): Promise<object> {
+export async function runBulk(body: unknown, baseUrl: string, perform: Perform): Promise<object> {
   const { operations, failOnErrors } = parseBulk(body);
   const ids = new Map<string, string | null>();
   const named = new Set(operations.flatMap(({ bulkId }) => bulkId ?? []));
@@ -44,6 +45,8 @@ export async function runBulk(body: unknown, perform: Perform): Promise<object> 
     if (!next) break;
     left.delete(next);
     const result = await runOne(next, ids, perform);
+    // Every result has it, except that of a POST that failed (RFC 7644 §3.7).
+    if (next.method !== 'POST') result.location ??= baseUrl + next.path;
     if (Number(result.status) >= 400) errors++;
     results.set(next, result);
   }
@@ -71,7 +74,7 @@ async function runOne(
     return {
       ...start,
       location: resource?.meta?.location ?? response.headers.get('location') ?? undefined,
-      version: resource?.meta?.version,
+      version: resource?.meta?.version ?? response.headers.get('etag') ?? undefined,
       status: String(response.status),
     };
   } catch (error) {

@@ -88,7 +88,12 @@ export const schemas = (baseUrl: string) =>
         attribute('displayName'),
         complex(
           'emails',
-          [attribute('value'), attribute('type'), attribute('primary', { type: 'boolean' })],
+          [
+            attribute('value'),
+            attribute('display'),
+            attribute('type'),
+            attribute('primary', { type: 'boolean' }),
+          ],
           { multiValued: true },
         ),
         ...otherTexts.map((name) => attribute(name)),

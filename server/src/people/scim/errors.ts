@@ -2,7 +2,7 @@ import { errorCodes } from '@svc/contract/error-codes.ts';
 import type { Failure } from '../../core/problem.ts';
 
 /** RFC 7644 §3.12. */
-export type ScimType =
+type ScimType =
   | 'invalidFilter'
   | 'tooMany'
   | 'uniqueness'
@@ -44,12 +44,12 @@ export const errorBody = ({ status, scimType, message }: ScimError) => ({
   status: String(status),
 });
 
-export function errorResponse(error: ScimError): Response {
+export function errorResponse(error: ScimError, more: Record<string, string> = {}): Response {
   const { status } = error;
   const headers: Record<string, string> = { 'content-type': scimMediaType, 'cache-control': 'no-store' };
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (status === 429 || status === 503) headers['retry-after'] = '1';
-  return new Response(JSON.stringify(errorBody(error)), { status, headers });
+  return new Response(JSON.stringify(errorBody(error)), { status, headers: { ...headers, ...more } });
 }
 
 export const scimMediaType = 'application/scim+json';

@@ -154,7 +154,7 @@ export const addressParts = [
   'postalCode',
   'country',
 ] as const;
-/** Of a value of an attribute with several values. */
+/** Sub-attributes of an attribute with several values. */
 export const valueParts = ['value', 'display', 'type', 'primary', '$ref', ...addressParts] as const;
 
 /** The value itself is an object or a text. */

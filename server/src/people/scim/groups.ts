@@ -1,3 +1,4 @@
+import { isObject } from '@svc/contract/json.ts';
 import { sql } from 'kysely';
 import type { Ctx, MutationCtx } from '../../core/context.ts';
 import type { PageWindow } from '../../core/paging.ts';
@@ -17,7 +18,7 @@ import {
 import { changeGroupMembers } from '../groups/members.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { type Filter, type FilterColumns, filterSql, type Sort, sortSql } from './filter.ts';
-import { attributeOf, isObject, matches, type Operation, parsePatch } from './patch.ts';
+import { attributeOf, matches, type Operation, parsePatch } from './patch.ts';
 import { parseText } from './user-resource.ts';
 
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
@@ -183,8 +184,8 @@ function patchMembers(current: ReadonlySet<string>, { op, path, value }: Operati
       [...current].filter((id) => !(named.has(id) || (filter && matches({ value: id }, filter)))),
     );
   }
-  const given = memberIds(value);
-  return new Set(op === 'replace' && !filter ? given : [...current, ...given]);
+  const named = memberIds(value);
+  return new Set(op === 'replace' && !filter ? named : [...current, ...named]);
 }
 
 function memberIds(value: unknown): string[] {

@@ -82,9 +82,9 @@ const lockedGroup = async (ctx: MutationCtx, call: Call) =>
 
 const handlers: Record<string, Handler> = {
   'GET ServiceProviderConfig': async ({ deps }) => json(200, serviceProviderConfig(deps.config.baseUrl)),
-  'GET ResourceTypes': async ({ deps }) => fixedList(resourceTypes(deps.config.baseUrl)),
+  'GET ResourceTypes': async ({ deps, query }) => fixedList(resourceTypes(deps.config.baseUrl), query),
   'GET ResourceTypes/{id}': async ({ deps, id }) => oneOf(resourceTypes(deps.config.baseUrl), id),
-  'GET Schemas': async ({ deps }) => fixedList(schemas(deps.config.baseUrl)),
+  'GET Schemas': async ({ deps, query }) => fixedList(schemas(deps.config.baseUrl), query),
   'GET Schemas/{id}': async ({ deps, id }) => oneOf(schemas(deps.config.baseUrl), id),
 
   'GET Users': async (call) => {
@@ -138,8 +138,9 @@ const handlers: Record<string, Handler> = {
       await lockedGroup(ctx, call);
       return group(await replaceScimGroup(ctx, { ...found(call), body }), call);
     }),
+  // Without the members, unless attributes are requested: directories do not use them, and there may be thousands.
   'PATCH Groups/{id}': (call) =>
-    change(call, 200, async (ctx, body) => {
+    change(call, call.query.has('attributes') ? 200 : 204, async (ctx, body) => {
       await lockedGroup(ctx, call);
       return group(await modifyScimGroup(ctx, { ...found(call), body }), call);
     }),
@@ -187,7 +188,8 @@ export function createScimHandler(deps: Deps): RequestHandler {
     const { request, info } = call;
     info.setRoute('scim POST Bulk');
     const body = await readScimJson(request, bulkLimits.maxPayloadSize);
-    const answer = await runBulk(body, ({ method, path, version, data }) => {
+    const baseUrl = deps.config.baseUrl + scimPrefix.slice(0, -1);
+    const answer = await runBulk(body, baseUrl, ({ method, path, version, data }) => {
       const headers = new Headers({ 'content-type': scimMediaType });
       if (version !== null) headers.set('if-match', version);
       const sent = { method, headers, ...(data === undefined ? {} : { body: JSON.stringify(data) }) };
@@ -201,11 +203,16 @@ export function createScimHandler(deps: Deps): RequestHandler {
   return async (request, url, info) => {
     try {
       const directory = await findDirectory(deps.db, request);
+      info.responseHeaders = deps.callerLimit?.(
+        directory?.caller ?? null,
+        () => info.clientAddress,
+        'when_low',
+      );
       if (!directory) throw new ScimError(401, null, 'Send a valid token: Authorization: Bearer svcscim_….');
       await markTokenUsed(deps.db, directory.tokenId);
       const call = { deps, directory, info, request, query: url.searchParams };
       const isBulk = url.pathname === `${scimPrefix}Bulk` && request.method === 'POST';
-      return await (isBulk ? bulk(call) : dispatch(call, url.pathname));
+      return await (isBulk ? bulk(call) : dispatch(call, url.pathname.replace(/\/$/, '')));
     } catch (error) {
       return toResponse(error);
     }
@@ -213,7 +220,7 @@ export function createScimHandler(deps: Deps): RequestHandler {
 }
 
 function toResponse(error: unknown): Response {
-  if (error instanceof Failure) return errorResponse(toScimError(error));
+  if (error instanceof Failure) return errorResponse(toScimError(error), error.headers);
   if (error instanceof ScimError) return errorResponse(error);
   throw error;
 }
@@ -225,7 +232,7 @@ async function change(
   useCase: (ctx: MutationCtx, body: unknown) => Promise<Versioned | undefined>,
 ): Promise<Response> {
   const { deps, directory, info, request } = call;
-  const body = status === 204 ? undefined : await readScimJson(request);
+  const body = request.method === 'DELETE' ? undefined : await readScimJson(request);
   let resource: Versioned | undefined;
   await runMutation(
     { ...deps, caller: directory.caller, requestId: info.requestId, log: info.log },
@@ -269,6 +276,7 @@ function one({ query, request }: Call, resource: Versioned, status = 200): Respo
   const headers = { location, etag: version };
   if (request.method === 'GET' && isUnchanged(request, resource))
     return new Response(null, { status: 304, headers });
+  if (status === 204) return new Response(null, { status, headers });
   return json(status, select(resource, query), headers);
 }
 
@@ -286,7 +294,11 @@ function list(
   return json(200, listMessage(resources, total, startIndex));
 }
 
-const fixedList = (resources: object[]) => json(200, listMessage(resources, resources.length, 1));
+function fixedList(resources: object[], query: URLSearchParams): Response {
+  // RFC 7644 §4: a client must not take all of them for those that match.
+  if (query.has('filter')) throw new ScimError(403, null, 'These resources cannot be filtered.');
+  return json(200, listMessage(resources, resources.length, 1));
+}
 
 const listMessage = (resources: object[], totalResults: number, startIndex: number) => ({
   schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '@svc/contract/json.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { valueParts } from './filter.ts';
-import { attributeOf, isObject, type Json, matches, type Operation, parseBoolean } from './patch.ts';
+import { attributeOf, type Json, matches, type Operation, parseBoolean } from './patch.ts';
 
 export const enterpriseSchema = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 
@@ -49,18 +50,22 @@ const others = new Map<string, Other>([
   ]),
 ]);
 
+/** Entra leaves out the schema: `manager`. No attribute of the core schema has the name of one of the extension. */
+const findOther = (path: string) =>
+  others.get(path) ?? others.get(`${enterpriseSchema}:${path}`.toLowerCase());
+
 const textCharsMax = 8_000;
 const valuesMax = 50;
 const charsMax = 32_000;
 
-/** Of a whole resource (POST, PUT). */
+/** Parses a whole resource (POST, PUT). */
 export function parseOthers(body: Json): Json {
   const result = [...others.values()].reduce((all, other) => {
-    const given = other.names.reduce<unknown>(
+    const input = other.names.reduce<unknown>(
       (value, name) => (isObject(value) ? attributeOf(value, name) : undefined),
       body,
     );
-    return setOther(all, other, given);
+    return setOther(all, other, input);
   }, {});
   return withinLimit(result);
 }
@@ -75,7 +80,7 @@ export function patchOthers(all: Json, operation: Operation): Json {
           const part = { attribute: `${path.attribute}:${name.toLowerCase()}`, filter: null, part: null };
           return patchOthers(rest, { op, path: part, value: each });
         }, all);
-  const other = others.get(path.attribute);
+  const other = findOther(path.attribute);
   if (!other) return all;
   const before = other.names.reduce<unknown>(
     (found, name) => (isObject(found) ? found[name] : undefined),
@@ -93,9 +98,9 @@ function patchedValue(before: unknown, { kind }: Other, operation: Operation): u
   return op === 'remove' ? null : value;
 }
 
-function setOther(all: Json, { names, kind }: Other, given: unknown): Json {
+function setOther(all: Json, { names, kind }: Other, input: unknown): Json {
   const [first = '', second] = names;
-  const value = parseOther(given, names.at(-1) ?? '', kind);
+  const value = parseOther(input, names.at(-1) ?? '', kind);
   if (second === undefined) return value === null ? without(all, first) : { ...all, [first]: value };
   const inner = isObject(all[first]) ? all[first] : {};
   const changed = value === null ? without(inner, second) : { ...inner, [second]: value };
@@ -124,8 +129,8 @@ const parseValues = (values: unknown[]): Json[] =>
   });
 
 /** Null where none of the parts has a value. Some directories send a text in place of an object. */
-function parseParts(given: unknown, name: string, parts: readonly string[]): Json | null {
-  const object = isObject(given) ? given : { value: given };
+function parseParts(input: unknown, name: string, parts: readonly string[]): Json | null {
+  const object = isObject(input) ? input : { value: input };
   const entries = parts.flatMap((part): [string, unknown][] => {
     const value = attributeOf(object, part);
     if (value === undefined || value === null || value === '') return [];
@@ -156,11 +161,11 @@ export function patchList<T extends object>(
 ): T[] {
   if (filter === null && part === null) {
     if (op === 'remove') return [];
-    const given = parse(Array.isArray(value) ? value : [value]);
-    if (op === 'replace') return given;
-    const kept = list.map((each) => given.find((added) => isSameValue(added, each)) ?? each);
-    const added = given.filter((each) => !list.some((present) => isSameValue(each, present)));
-    return onePrimary([...kept, ...added], given);
+    const input = parse(Array.isArray(value) ? value : [value]);
+    if (op === 'replace') return input;
+    const updated = list.map((each) => input.find((added) => isSameValue(added, each)) ?? each);
+    const added = input.filter((each) => !list.some((present) => isSameValue(each, present)));
+    return onePrimary([...updated, ...added], input);
   }
   const isMatch = (each: T) => filter === null || matches(each, filter);
   if (op === 'remove' && part === null) return list.filter((each) => !isMatch(each));
@@ -201,7 +206,7 @@ function isSameValue(one: object, other: object): boolean {
 const isPrimary = (value: object) => 'primary' in value && value.primary === true;
 
 /** A new primary value takes the place of the earlier one. */
-const onePrimary = <T extends object>(all: T[], given: readonly T[]): T[] =>
-  given.some(isPrimary)
-    ? all.map((each) => (isPrimary(each) && !given.includes(each) ? { ...each, primary: false } : each))
+const onePrimary = <T extends object>(all: T[], input: readonly T[]): T[] =>
+  input.some(isPrimary)
+    ? all.map((each) => (isPrimary(each) && !input.includes(each) ? { ...each, primary: false } : each))
     : all;

@@ -1,10 +1,11 @@
+import { isObject } from '@svc/contract/json.ts';
 import { ScimError } from './errors.ts';
 import { type Filter, normalizePath, parseFilter } from './filter.ts';
 
 export type Json = Record<string, unknown>;
 
 /** `emails[type eq "work"].value`: attribute, filter of its values, part of each value. Names are in lower case. */
-export interface PatchPath {
+interface PatchPath {
   attribute: string;
   filter: Filter | null;
   part: string | null;
@@ -20,12 +21,10 @@ const operationsMax = 1_000;
 /** Okta repeats them in a value without a path. */
 const readOnly = ['id', 'meta', 'groups', 'schemas'];
 
-/**
- * RFC 7644 §3.5.2, and what directories send beside it: operations in capitals, values without a path, whose
- * keys may be paths themselves.
- */
+/** RFC 7644 §3.5.2, and as directories send it: operations in capitals, values without a path, paths as keys. */
 export function parsePatch(body: unknown): Operation[] {
-  const operations = isObject(body) ? attributeOf(body, 'operations') : undefined;
+  // The example of RFC 7644 §3.7.3 has a list alone.
+  const operations = isObject(body) ? attributeOf(body, 'operations') : body;
   if (!Array.isArray(operations) || operations.length === 0 || operations.length > operationsMax)
     throw new ScimError(
       400,
@@ -99,10 +98,6 @@ export function matches(value: unknown, filter: Filter): boolean {
     case 'le':
       return left <= right;
   }
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** By name in any case. */

@@ -1,7 +1,8 @@
+import { isObject } from '@svc/contract/json.ts';
 import { countMax } from './discovery.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { normalizePath, parseFilter, type Sort } from './filter.ts';
-import { attributeOf, isObject } from './patch.ts';
+import { attributeOf } from './patch.ts';
 
 const countDefault = 100;
 

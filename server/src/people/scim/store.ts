@@ -39,6 +39,14 @@ const columnsOf = (names: readonly string[], prefix: string, column: (name: stri
 const other = sql`s.attributes -> 'other'`;
 const extension = sql`${other} -> ${sql.lit(enterpriseSchema)}`;
 
+const extensionColumns = (prefix: string): FilterColumns => ({
+  ...columnsOf(enterpriseTexts, prefix, (name) => text(sql`${extension} ->> ${sql.lit(name)}`)),
+  ...columnsOf(['manager'], prefix, () => text(sql`${extension} -> 'manager' ->> 'value'`)),
+  ...columnsOf(managerParts, `${prefix}manager.`, (name) =>
+    text(sql`${extension} -> 'manager' ->> ${sql.lit(name)}`),
+  ),
+});
+
 export const userColumns: FilterColumns = {
   id: text(sql`u.id`),
   schemas: {
@@ -64,13 +72,9 @@ export const userColumns: FilterColumns = {
     sql: sql`jsonb_array_elements(${other} -> ${sql.lit(name)})`,
     type: 'list',
   })),
-  ...columnsOf(enterpriseTexts, `${enterpriseSchema}:`, (name) =>
-    text(sql`${extension} ->> ${sql.lit(name)}`),
-  ),
-  [`${enterpriseSchema}:manager`.toLowerCase()]: text(sql`${extension} -> 'manager' ->> 'value'`),
-  ...columnsOf(managerParts, `${enterpriseSchema}:manager.`, (name) =>
-    text(sql`${extension} -> 'manager' ->> ${sql.lit(name)}`),
-  ),
+  // Entra leaves out the schema.
+  ...extensionColumns(''),
+  ...extensionColumns(`${enterpriseSchema}:`),
 };
 
 export async function listScimUsers(

@@ -1,7 +1,8 @@
+import { isObject } from '@svc/contract/json.ts';
 import { isSafeName, safeNameExpected } from '@svc/contract/safe-names.ts';
 import { invalidValueError, ScimError } from './errors.ts';
 import { parseOthers, patchList, patchOthers } from './other-attributes.ts';
-import { attributeOf, isObject, type Json, type Operation, parseBoolean } from './patch.ts';
+import { attributeOf, type Json, type Operation, parseBoolean } from './patch.ts';
 
 export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
@@ -21,6 +22,7 @@ interface Email {
   value: string;
   type: string | null;
   primary: boolean;
+  display?: string;
 }
 
 export const nameParts = [
@@ -36,19 +38,19 @@ type NamePart = (typeof nameParts)[number];
 const textCharsMax = 320;
 const emailsMax = 20;
 
-/** Of a whole resource (POST, PUT). `active` keeps its value when absent: an omission must not give access back. */
+/** Parses a whole resource (POST, PUT). `active` keeps its value when absent: an omission must not give access back. */
 export function parseUser(body: unknown, before: Pick<UserAttributes, 'active'>): UserAttributes {
   if (!isObject(body)) throw invalidValueError('The body must be an object.');
-  const given = (name: string) => attributeOf(body, name);
-  const userName = parseText(given('userName'), 'userName');
+  const sent = (name: string) => attributeOf(body, name);
+  const userName = parseText(sent('userName'), 'userName');
   if (userName === null) throw invalidValueError('userName is required.');
   return {
     userName,
-    externalId: parseText(given('externalId'), 'externalId'),
-    active: given('active') == null ? before.active : parseBoolean(given('active'), 'active'),
-    displayName: parseText(given('displayName'), 'displayName'),
-    name: parseName(given('name')),
-    emails: parseEmails(given('emails')),
+    externalId: parseText(sent('externalId'), 'externalId'),
+    active: sent('active') == null ? before.active : parseBoolean(sent('active'), 'active'),
+    displayName: parseText(sent('displayName'), 'displayName'),
+    name: parseName(sent('name')),
+    emails: parseEmails(sent('emails')),
     other: parseOthers(body),
   };
 }
@@ -125,10 +127,12 @@ function parseEmails(value: unknown): Email[] {
     const address = parseText(attributeOf(email, 'value'), 'emails.value');
     if (address === null) return [];
     const primary = attributeOf(email, 'primary');
+    const display = parseText(attributeOf(email, 'display'), 'emails.display');
     return {
       value: address,
       type: parseText(attributeOf(email, 'type'), 'emails.type'),
       primary: primary == null ? false : parseBoolean(primary, 'emails.primary'),
+      ...(display === null ? {} : { display }),
     };
   });
 }

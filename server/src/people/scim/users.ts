@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Ctx, MutationCtx } from '../../core/context.ts';
 import type { PageWindow } from '../../core/paging.ts';
@@ -18,7 +19,7 @@ import {
 } from './store.ts';
 import { emailOf, nameOf, parseUser, patchUser, type UserAttributes, userSchema } from './user-resource.ts';
 
-/** Of the addresses, the one that mail is sent to counts. */
+/** Only the address that mail is sent to counts. */
 const mail: FilterColumn = { sql: sql`u.email`, type: 'text' };
 const sortColumns = { ...userColumns, emails: mail, 'emails.value': mail };
 
@@ -98,7 +99,9 @@ async function changeUser(
   const { id } = row;
   if (await isUserNameTaken(ctx.db, tenantId, { name: after.userName, userId: id }))
     throw new ScimError(409, 'uniqueness', 'Another user has this userName.');
-  await saveUser(ctx, { tenantId, id, before: attributesOf(row), after });
+  const before = attributesOf(row);
+  // RFC 7644 §3.5.2.1: a change to what is there already does not change meta.lastModified.
+  if (!isDeepStrictEqual(before, after)) await saveUser(ctx, { tenantId, id, before, after });
   // A person who is in other tenants too, or had an account before, keeps their own name and address.
   if (row.provisioned_by === tenantId && !(await isMemberElsewhere(ctx.db, tenantId, id)))
     await updateProfile(ctx, { userId: id, email: emailOf(after), name: nameOf(after) || row.name });
@@ -154,7 +157,7 @@ export function userResource(row: ScimUserRow, baseUrl: string) {
     userName,
     name: { ...name, formatted: name.formatted ?? row.name },
     displayName: displayName ?? row.name,
-    emails: emails.map(({ value, type, primary }) => ({ value, type: type ?? undefined, primary })),
+    emails: emails.map((email) => ({ ...email, type: email.type ?? undefined })),
     ...other,
     active,
     groups: row.groups.map((group) => ({ ...group, $ref: `${baseUrl}/scim/v2/Groups/${group.value}` })),

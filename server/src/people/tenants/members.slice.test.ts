@@ -13,7 +13,7 @@ import {
   requestWith,
   useServer,
 } from '../../identity/provider/testing.ts';
-import { codeOf, newTenant, newUser, testMutation } from '../../testing.ts';
+import { codeOf, newTenant, newUser, testMutation, untilBlocked } from '../../testing.ts';
 import { suspendUser } from '../users/users.ts';
 import { loadMemberAttributes } from './member-attributes.ts';
 import { setMember } from './members.ts';
@@ -296,7 +296,7 @@ test('a token created during the removal of its owner does not outlast the membe
     async (ctx) => {
       await createPat(ctx, body);
       made.resolve();
-      await Promise.race([removed, Bun.sleep(200)]);
+      await Promise.race([removed, untilBlocked(database.db)]);
     },
     asMember,
   );

@@ -10,6 +10,7 @@ import { publishPersonEvent } from '../person-events.ts';
 import { findUser } from '../users/users.ts';
 import { leavesNoAdmin, type MemberRecord, memberRecord } from './rules.ts';
 import {
+  belongsElsewhere,
   deleteMembership,
   findMemberRow,
   findSoleAdmin,
@@ -28,10 +29,7 @@ export async function listMembers(ctx: TenantCtx, query: z.output<typeof shape.q
   return toPage(query, rows.map(memberRecord), total);
 }
 
-/**
- * Adds a user, changes a role or, with `none`, removes the user with all grants and co-ownerships. Only the
- * operator may leave a tenant without an admin; admins use `setMemberAsAdmin`.
- */
+/** Only the operator may leave a tenant without an admin; admins use `setMemberAsAdmin`. */
 export async function setMember(ctx: MutationCtx, input: SetMemberInput<TenantRole>): Promise<MemberRecord>;
 export async function setMember(
   ctx: MutationCtx,
@@ -141,9 +139,8 @@ export async function authorizeApprover(
 }
 
 /**
- * Ends everything the member has in the tenant, and every sign-in. The membership stays: its role returns with
- * an activation, grants and tokens do not. Unlike admins, a directory may deactivate the last admin: a person
- * who has left the organisation must not keep access because of a role.
+ * The membership stays. Sign-ins end, unless the person belongs to another tenant, which must not suffer from this one.
+ * A directory may deactivate the last admin: who has left must not keep access by a role.
  */
 export async function deactivateMember(
   ctx: MutationCtx,
@@ -153,7 +150,8 @@ export async function deactivateMember(
   const { email, deactivated_at } = member;
   if (!deactivated_at) await setDeactivated(ctx.db, { tenantId, userId, at: ctx.now });
   // Also for a deactivated member: a sign-in that was in progress may have completed since.
-  await publishPersonEvent(ctx, 'deactivated', { tenantId, user: { id: userId, email } });
+  const isElsewhere = await belongsElsewhere(ctx.db, tenantId, userId);
+  await publishPersonEvent(ctx, 'deactivated', { tenantId, user: { id: userId, email }, isElsewhere });
   auditActive(ctx, member, { active: false });
   ctx.invalidate(userTag(userId));
 }

@@ -1,5 +1,5 @@
 import type { memberStatuses, tenantRoles, userStatuses } from '@svc/contract/identity.ts';
-import type { resourceTiers } from '@svc/contract/limits.ts';
+import type { ResourceTier } from '@svc/contract/limits.ts';
 import type { deploymentReviews } from '@svc/contract/tenants.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../core/db.ts';
@@ -12,7 +12,7 @@ export interface TenantRow {
   id: string;
   slug: string;
   name: string;
-  max_resource_tier: (typeof resourceTiers)[number];
+  max_resource_tier: ResourceTier;
   review_deployments: (typeof deploymentReviews)[number];
   invite_only_people_max: number;
   access_requests: boolean;
@@ -66,7 +66,6 @@ export function findMemberTenantRow(
     .executeTakeFirst();
 }
 
-/** Returns false when the slug is in use. */
 export async function insertTenantRow(tx: Tx, row: TenantRow): Promise<boolean> {
   const inserted = await tx
     .withTables<Tables>()
@@ -113,7 +112,6 @@ export function findMemberRow(db: Db, tenantId: string, userId: string): Promise
   return selectMembers(db, tenantId).where('users.id', '=', userId).executeTakeFirst();
 }
 
-/** Finds a member by user id or e-mail address. */
 export async function findMember(
   db: Db,
   tenantId: string,
@@ -127,7 +125,6 @@ export async function findMember(
   return row ? { userId: row.user_id, email: row.email, status: row.status, role: row.role } : null;
 }
 
-/** Former members are left out. */
 export async function describeMembers(db: Db, tenantId: string, userIds: readonly string[]) {
   // The operator's id is not a UUID.
   const ids = userIds.filter(isUuid);
@@ -210,6 +207,25 @@ export async function setDeactivated(
 ): Promise<void> {
   await sql`update svc.memberships set deactivated_at = ${at}
     where tenant_id = ${tenantId} and user_id = ${userId}`.execute(tx);
+}
+
+/** The person's account was not created by this tenant, and gives access to another one. */
+export async function belongsElsewhere(db: Db, tenantId: string, userId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from svc.memberships m join svc.users u on u.id = m.user_id
+    where m.user_id = ${userId} and m.tenant_id <> ${tenantId} and m.deactivated_at is null
+      and u.provisioned_by is distinct from ${tenantId} limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** Active members for whom `belongsElsewhere` is false. */
+export async function listMembersOfThisAlone(db: Db, tenantId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select u.id from svc.memberships own join svc.users u on u.id = own.user_id
+    where own.tenant_id = ${tenantId} and own.deactivated_at is null
+      and (u.provisioned_by = ${tenantId} or not exists (select from svc.memberships m
+        where m.user_id = u.id and m.tenant_id <> ${tenantId} and m.deactivated_at is null))`.execute(db);
+  return rows.map(({ id }) => id);
 }
 
 export async function saveAttributes(

@@ -124,6 +124,8 @@ export async function updateTenant(
   await updateTenantRow(ctx.db, row.id, set);
   if (set.max_resource_tier !== row.max_resource_tier)
     await publishPersonEvent(ctx, 'maxTierChanged', { tenantId: row.id, tier: set.max_resource_tier });
+  if (set.require_second_factor && !row.require_second_factor)
+    await publishPersonEvent(ctx, 'secondFactorRequired', { tenantId: row.id });
   return tenantRecord({ ...row, ...set });
 }
 
@@ -153,7 +155,7 @@ async function findTenantForApp(db: Db, ref: string, { tenantId }: AppRef) {
   return row?.id === tenantId ? { ...row, role: 'tenant_member' as const } : null;
 }
 
-export { requiresSecondFactor } from './store.ts';
+export { listMembersOfThisAlone, requiresSecondFactor } from './store.ts';
 
 type AuditAnswer = z.output<typeof shape.answer>;
 
@@ -187,3 +189,5 @@ function auditEntryRecord(entry: AuditEntriesTable): AuditAnswer['items'][number
     hash: entry.hash,
   };
 }
+
+export { hasTenants } from './store.ts';

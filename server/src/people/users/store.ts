@@ -41,7 +41,6 @@ export function listUserRows(db: Db): Promise<UserRow[]> {
   return db.withTables<Tables>().selectFrom('users').selectAll().orderBy('email').execute();
 }
 
-/** Returns false when the address is in use. */
 export async function insertUserRow(tx: Tx, row: UserRow): Promise<boolean> {
   const inserted = await tx
     .withTables<Tables>()

@@ -58,6 +58,15 @@ test('an invalid address, name or password is refused', async () => {
       password,
       'validation_failed',
     ]);
+  const anna = { email: 'anna.bergmann@acme.test', name: 'Anna Bergmann' };
+  for (const password of [
+    'anna.bergmann',
+    'bergmann.acme',
+    'annabergmann1',
+    'Anna@acme.test!',
+    'acme-anna-acme',
+  ])
+    expect([password, await create({ ...anna, password })]).toEqual([password, 'validation_failed']);
   expect(await create({ email: 'ada.lovelace@example.test', password: 'ada.lovelace' })).toBe(
     'validation_failed',
   );

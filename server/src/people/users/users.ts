@@ -45,8 +45,10 @@ function userRecord({ id, email, name, status }: UserRow): UserRecord {
 
 /** Bounds the work of the slow password hash. */
 const passwordBytesMax = 1024;
-/** Of 4. A password below needs fewer than 10^8 guesses. */
+/** On a scale of 0 to 4. A password below needs fewer than 10^6 guesses. */
 const scoreMin = 2;
+/** Letters and digits besides the words of the user's name and address. */
+const ownCharsMin = 5;
 
 /** `about`: words that the password must not consist of, such as the user's name. */
 async function checkNewPassword(password: string, about: readonly string[]): Promise<string> {
@@ -54,6 +56,8 @@ async function checkNewPassword(password: string, about: readonly string[]): Pro
     throw validationError('password', `must be at least ${passwordCharsMin} characters`);
   if (Buffer.byteLength(password) > passwordBytesMax)
     throw validationError('password', `must be at most ${passwordBytesMax} bytes`);
+  if (consistsOf(password, about.flatMap(words)))
+    throw validationError('password', 'is made of the name or the address', 'too_common');
   const { score, feedback } = await estimateGuesses(password, about);
   if (score < scoreMin)
     throw validationError(
@@ -66,6 +70,12 @@ async function checkNewPassword(password: string, about: readonly string[]): Pro
 
 export async function estimateGuesses(password: string, about: readonly string[]): Promise<ZxcvbnResult> {
   return (await loadEstimate())(password, [...about, ...about.flatMap(words)]);
+}
+
+function consistsOf(password: string, names: readonly string[]): boolean {
+  const longestFirst = names.map((name) => name.toLowerCase()).sort((a, b) => b.length - a.length);
+  const rest = longestFirst.reduce((text, name) => text.replaceAll(name, ' '), password.toLowerCase());
+  return rest !== password.toLowerCase() && rest.replace(/[^\p{L}\p{N}]+/gu, '').length < ownCharsMin;
 }
 
 const words = (text: string) => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2);

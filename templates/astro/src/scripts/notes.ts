@@ -5,12 +5,15 @@ const element = <T extends HTMLElement = HTMLElement>(id: string) => document.ge
 
 let lists = 0;
 
-async function show(): Promise<void> {
+function showUser(): void {
   const user = signIn.getUser();
   element('sign-in').hidden = user !== null;
-  element('hint').textContent = user ? `Signed in as ${user.email}.` : element('hint').textContent;
   element('add').hidden = user === null;
-  if (!user) return;
+  if (user) element('hint').textContent = `Signed in as ${user.email}.`;
+}
+
+async function showNotes(): Promise<void> {
+  if (!signIn.getUser()) return;
   const own = ++lists;
   const { data } = await notes.sort('-pinned', '-created_at').perPage(50).list();
   // Answers can arrive out of order: an older list would hide a note that was added since.
@@ -31,7 +34,8 @@ function attempt(work: () => Promise<unknown>): void {
   const problem = element('problem');
   problem.hidden = true;
   work()
-    .then(show)
+    .finally(showUser)
+    .then(showNotes)
     .catch((error: unknown) => {
       problem.textContent = error instanceof Error ? error.message : String(error);
       problem.hidden = false;

@@ -12,7 +12,6 @@ import {
 } from '@mantine/core';
 import { checkAccess } from '@svc/contract/grants.ts';
 import { IconCheck, IconX } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useTenant } from '../../../api/me.ts';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
@@ -20,6 +19,7 @@ import { ActionButton } from '../../../components/buttons.tsx';
 import { LinkTo } from '../../../components/page-layout.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
 import { Heading, Hint } from '../../../components/text.tsx';
+import { useFields } from '../../../components/use-form.ts';
 import { MemberSelect, shortId, useTenantNames } from '../fields.tsx';
 import { adminPath } from '../form-page.tsx';
 
@@ -41,8 +41,7 @@ export function AccessCheck() {
     action: search.get('action') ?? 'read',
     path: search.get('path') ?? '',
   };
-  const [draft, setDraft] = useState(checked);
-  const set = (part: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...part }));
+  const { values: draft, field, select, set } = useFields(checked);
   const isReady = draft.subject !== '' && draft.connector !== '' && draft.action !== '';
   const answer = useEndpoint(
     checkAccess,
@@ -73,26 +72,22 @@ export function AccessCheck() {
             involved.
           </Hint>
           <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }}>
-            <MemberSelect label="Member" value={draft.subject} onChange={(subject) => set({ subject })} />
+            <MemberSelect {...field('subject')} label="Member" />
             <Select
-              label="Connector"
+              {...select('connector')}
               placeholder="Choose one"
               data={names.connectors.map(({ id, name }) => ({ value: id, label: name }))}
-              value={draft.connector || null}
-              onChange={(connector) => set({ connector: connector ?? '' })}
               searchable
             />
             <Autocomplete
-              label="Action"
+              {...field('action')}
               data={['read', 'export', 'insert', 'update', 'delete']}
-              value={draft.action}
-              onChange={(action) => set({ action })}
               maxLength={64}
             />
             <TextInput
+              {...field('path')}
               label="Resource path"
               placeholder="whole connector"
-              value={draft.path}
               onChange={(event) => set({ path: event.currentTarget.value.trim() })}
               classNames={{ input: 'mono' }}
             />

@@ -16,7 +16,15 @@ import { IconPlus, IconX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { ActionButton } from '../../../components/buttons.tsx';
 import { Hint } from '../../../components/text.tsx';
-import { type Mask, type MaskKind, maskTexts, otherArgs, withMaskKind } from './policy-draft.ts';
+import { type Fields, type Form, itemFields } from '../../../components/use-form.ts';
+import {
+  type Mask,
+  type MaskKind,
+  maskTexts,
+  otherArgs,
+  type PolicyDraft,
+  withMaskKind,
+} from './policy-draft.ts';
 
 export interface PolicyColumns {
   mode: (typeof columnModes)[number];
@@ -67,27 +75,21 @@ export function ColumnsField({
   );
 }
 
-export function MasksField({
-  masks,
-  onChange,
-  error,
-}: {
-  masks: Mask[];
-  onChange: (masks: Mask[]) => void;
-  error?: string | undefined;
-}) {
+export function MasksField({ form }: { form: Form<PolicyDraft> }) {
+  const { masks } = form.values;
+  const error = form.error('masks');
+  const setMasks = (next: Mask[]) => form.set({ masks: next });
   return (
     <Fieldset legend="Column masks">
       <Stack gap="sm">
         <Hint>Columns whose values are masked.</Hint>
-        {masks.map((mask, at) => (
+        {masks.map((_, at) => (
           <MaskRow
             // biome-ignore lint/suspicious/noArrayIndexKey: a mask has no id; its position identifies it.
             key={at}
-            mask={mask}
+            mask={itemFields<'masks', Mask>(form, 'masks', at)}
             position={`mask ${at + 1}`}
-            onChange={(next) => onChange(masks.with(at, next))}
-            onRemove={() => onChange(masks.toSpliced(at, 1))}
+            onRemove={() => setMasks(masks.toSpliced(at, 1))}
           />
         ))}
         {error && (
@@ -100,7 +102,7 @@ export function MasksField({
             size="compact-sm"
             icon={IconPlus}
             why={masks.length < policyMasksMax ? null : `A policy has at most ${policyMasksMax} masks.`}
-            onClick={() => onChange([...masks, { column: '', kind: 'redact', args: {} }])}
+            onClick={() => setMasks([...masks, { column: '', kind: 'redact', args: {} }])}
           >
             Add mask
           </ActionButton>
@@ -121,35 +123,33 @@ const numberArgs: Partial<
 };
 
 function MaskRow({
-  mask,
+  mask: { values: mask, field, set },
   position,
-  onChange,
   onRemove,
 }: {
-  mask: Mask;
+  mask: Fields<Mask>;
   position: string;
-  onChange: (mask: Mask) => void;
   onRemove: () => void;
 }) {
   const others = otherArgs(mask);
-  const setArg = (name: string, value: string | number) =>
-    onChange({ ...mask, args: { ...mask.args, [name]: value } });
+  const setArg = (name: string, value: string | number) => set({ args: { ...mask.args, [name]: value } });
   return (
     <RemovableRow position={position} onRemove={onRemove}>
       <TextInput
+        {...field('column')}
+        label={null}
         aria-label={`Column of ${position}`}
         placeholder="column"
-        value={mask.column}
-        onChange={(event) => onChange({ ...mask, column: event.currentTarget.value })}
         classNames={{ input: 'mono' }}
         flex="1 1 140px"
         maxLength={128}
       />
       <Select
+        {...field('kind')}
+        label={null}
         aria-label={`Kind of ${position}`}
         data={maskKinds.map((value) => ({ value, label: maskTexts[value] }))}
-        value={mask.kind}
-        onChange={(kind) => kind && onChange(withMaskKind(mask, kind as MaskKind))}
+        onChange={(kind) => kind && set(withMaskKind(mask, kind as MaskKind))}
         allowDeselect={false}
         flex="2 1 220px"
       />

@@ -55,8 +55,8 @@ export function FilterGroupBox({
             aria-label={`How the conditions of ${name} join`}
             size="xs"
             data={[
-              { value: 'and', label: 'All hold' },
-              { value: 'or', label: 'Any holds' },
+              { value: 'and', label: 'All match' },
+              { value: 'or', label: 'Any matches' },
             ]}
             value={group.kind}
             onChange={(kind) => onChange({ ...group, kind: kind === 'or' ? 'or' : 'and' })}

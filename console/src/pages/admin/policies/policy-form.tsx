@@ -61,11 +61,7 @@ export function PolicyForm({
         onChange={(columns) => form.set({ columns })}
         error={form.error('columns')}
       />
-      <MasksField
-        masks={form.values.masks}
-        onChange={(masks) => form.set({ masks })}
-        error={form.error('masks')}
-      />
+      <MasksField form={form} />
     </FormPage>
   );
 }

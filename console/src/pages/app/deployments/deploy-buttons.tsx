@@ -44,7 +44,7 @@ export function DeploymentActions({ deployment }: { deployment: Deployment }) {
   const restart = useChange(restartApp, {
     title: `Restart ${app.name}`,
     verb: 'Restart',
-    done: 'Restart began.',
+    done: 'Restart started.',
     onDone,
   });
   const again = useChange(createDeployment, {

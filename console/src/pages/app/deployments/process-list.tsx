@@ -48,8 +48,8 @@ export function ProcessList() {
 }
 
 function isSettled({ processes, items }: Instances): boolean {
-  const wanted = processes.reduce((sum, { instances }) => sum + instances, 0);
-  return items.length === wanted && items.every(({ state }) => state === 'ready' || state === 'asleep');
+  const requested = processes.reduce((sum, { instances }) => sum + instances, 0);
+  return items.length === requested && items.every(({ state }) => state === 'ready' || state === 'asleep');
 }
 
 const sourceTexts: Record<Process['set_by'], string> = {

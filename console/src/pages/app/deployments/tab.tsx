@@ -1,20 +1,13 @@
 import { Alert, Group, Loader, Paper, SimpleGrid, Stack, Text, ThemeIcon } from '@mantine/core';
 import { getDeployment, listDeployments, readBuildLog } from '@svc/contract/deployments.ts';
-import {
-  IconAlertCircle,
-  IconArrowLeft,
-  IconCheck,
-  IconMinus,
-  IconPlayerStop,
-  IconX,
-} from '@tabler/icons-react';
+import { IconAlertCircle, IconCheck, IconMinus, IconPlayerStop, IconX } from '@tabler/icons-react';
 import { useParams } from 'wouter';
 import { client, isMissing } from '../../../api/client.ts';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { CopyText } from '../../../components/buttons.tsx';
 import { DetailGrid } from '../../../components/data-table.tsx';
-import { StateBadge, TimeText } from '../../../components/display.tsx';
-import { LinkTo, Restricted, SmallLink } from '../../../components/page-layout.tsx';
+import { TimeText } from '../../../components/display.tsx';
+import { BackLink, ItemHead, LinkTo, Restricted } from '../../../components/page-layout.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
 import { Heading, Hint } from '../../../components/text.tsx';
 import { NotFound } from '../../../layout/not-found.tsx';
@@ -51,23 +44,13 @@ function DeploymentView({ id }: { id: string }) {
   if (isMissing(answer.error)) return <NotFound error={answer.error} />;
   return (
     <Stack gap="md">
-      <SmallLink to={paths.app('deployments')}>
-        <Group gap={4} component="span">
-          <IconArrowLeft size={14} aria-hidden /> All deployments
-        </Group>
-      </SmallLink>
+      <BackLink to={paths.app('deployments')}>All deployments</BackLink>
       <QueryView answer={answer} lines={8}>
         {(deployment) => (
           <>
-            <Group justify="space-between" align="flex-start">
-              <Group gap="sm">
-                <Heading size="h3">Deployment #{deployment.seq}</Heading>
-                <span role="status">
-                  <StateBadge state={deployment.state} />
-                </span>
-              </Group>
+            <ItemHead title={`Deployment #${deployment.seq}`} state={deployment.state}>
               <DeploymentActions deployment={deployment} />
-            </Group>
+            </ItemHead>
             {deployment.failure && (
               <Alert
                 color="red"

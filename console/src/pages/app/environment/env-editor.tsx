@@ -4,15 +4,8 @@ import { IconClipboardText, IconPlus, IconX } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
 import { ActionButton } from '../../../components/buttons.tsx';
 import { Hint, SecondaryButton } from '../../../components/text.tsx';
-import {
-  addRow,
-  type EnvDraft,
-  parseEnv,
-  removeRow,
-  rowProblem,
-  setVariables,
-  updateRow,
-} from './env-draft.ts';
+import { itemFields, useFields } from '../../../components/use-form.ts';
+import { addRow, type EnvDraft, parseEnv, removeRow, rowProblem, setVariables } from './env-draft.ts';
 
 export function EnvEditor({
   draft,
@@ -25,6 +18,11 @@ export function EnvEditor({
 }) {
   const box = useRef<HTMLFieldSetElement>(null);
   const isAdding = useRef(false);
+  const form = {
+    values: draft,
+    set: (part: Partial<EnvDraft>) => setDraft({ ...draft, ...part }),
+    error: () => undefined,
+  };
   useEffect(() => {
     if (!isAdding.current || draft.rows.length === 0) return;
     isAdding.current = false;
@@ -39,44 +37,43 @@ export function EnvEditor({
             apply.
           </Hint>
         )}
-        {draft.rows.map((row, at) => (
-          <Group key={row.key} gap="sm" align="flex-start" wrap="nowrap">
-            <Group gap="sm" align="flex-start" style={{ flex: 1 }}>
-              <TextInput
-                label={`Name ${at + 1}`}
-                value={row.name}
-                error={row.name === '' ? null : rowProblem(draft, row)}
-                onChange={(event) => setDraft(updateRow(draft, row.key, { name: event.currentTarget.value }))}
-                style={{ flex: '1 1 12rem' }}
-                classNames={{ input: 'mono' }}
-                autoComplete="off"
-                spellCheck={false}
-              />
-              <Textarea
-                label={`Value ${at + 1}`}
-                value={row.value}
-                minRows={1}
-                maxRows={8}
-                onChange={(event) =>
-                  setDraft(updateRow(draft, row.key, { value: event.currentTarget.value }))
-                }
-                style={{ flex: '2 1 14rem' }}
-                classNames={{ input: 'mono' }}
-                autoComplete="off"
-                spellCheck={false}
-              />
+        {draft.rows.map((row, at) => {
+          const { field } = itemFields<'rows', EnvDraft['rows'][number]>(form, 'rows', at);
+          return (
+            <Group key={row.key} gap="sm" align="flex-start" wrap="nowrap">
+              <Group gap="sm" align="flex-start" style={{ flex: 1 }}>
+                <TextInput
+                  {...field('name')}
+                  label={`Name ${at + 1}`}
+                  error={row.name === '' ? null : rowProblem(draft, row)}
+                  style={{ flex: '1 1 12rem' }}
+                  classNames={{ input: 'mono' }}
+                  autoComplete="off"
+                  spellCheck={false}
+                />
+                <Textarea
+                  {...field('value')}
+                  label={`Value ${at + 1}`}
+                  minRows={1}
+                  maxRows={8}
+                  style={{ flex: '2 1 14rem' }}
+                  classNames={{ input: 'mono' }}
+                  autoComplete="off"
+                  spellCheck={false}
+                />
+              </Group>
+              <ActionIcon
+                mt={28}
+                variant="subtle"
+                color="gray"
+                aria-label={`Remove ${row.name || `variable ${at + 1}`}`}
+                onClick={() => setDraft(removeRow(draft, row.key))}
+              >
+                <IconX size={16} aria-hidden />
+              </ActionIcon>
             </Group>
-            <ActionIcon
-              mt={28}
-              variant="subtle"
-              color="gray"
-              aria-label={`Remove ${row.name || `variable ${at + 1}`}`}
-              onClick={() => setDraft(removeRow(draft, row.key))}
-            >
-              <IconX size={16} aria-hidden />
-            </ActionIcon>
-          </Group>
-        ))}
+          );
+        })}
         <Group gap="sm">
           <ActionButton
             why={cannot}
@@ -97,15 +94,15 @@ export function EnvEditor({
 
 function EnvPaste({ cannot, take }: { cannot: string | null; take: (set: Record<string, string>) => void }) {
   const [isOpen, setOpen] = useState(false);
-  const [text, setText] = useState('');
-  const { set, invalidLines } = parseEnv(text);
+  const { values, set: setValues, field } = useFields({ text: '' });
+  const { set, invalidLines } = parseEnv(values.text);
   // Env files often contain reserved names, which cannot be set.
   const passedOver = Object.keys(set).filter((name) => envNamesReserved.test(name));
   const accepted = Object.entries(set).filter(([name]) => !envNamesReserved.test(name));
 
   function close() {
     setOpen(false);
-    setText('');
+    setValues({ text: '' });
   }
 
   return (
@@ -116,10 +113,9 @@ function EnvPaste({ cannot, take }: { cannot: string | null; take: (set: Record<
       <Modal opened={isOpen} onClose={close} title="Paste .env text" size="lg">
         <Stack>
           <Textarea
+            {...field('text')}
             label="Lines of NAME=value"
             description="Comments, export and quotes are supported, as in svc env set --from-file."
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
             minRows={8}
             maxRows={20}
             data-autofocus

@@ -3,7 +3,7 @@ import { listInstances } from '@svc/contract/deployments.ts';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { useApp } from '../use-app.tsx';
 
-/** Not for an app with a single process. */
+/** Renders nothing for an app with a single process. */
 export function ProcessSelect({ value, onChange }: { value: string; onChange: (process: string) => void }) {
   const { params } = useApp();
   const { data } = useEndpoint(listInstances, { params, query: {} });

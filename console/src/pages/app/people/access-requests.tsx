@@ -23,7 +23,7 @@ export function AccessRequestsCard() {
     { enabled: why(listAccessRequests) === null, refetchMs: 30_000 },
   );
   const accept = useChange(acceptAccessRequest, {
-    title: 'Let the person in',
+    title: 'Accept the request',
     verb: 'Accept',
     done: 'The person is invited and notified.',
   });
@@ -34,7 +34,7 @@ export function AccessRequestsCard() {
   });
   if (!data || data.items.length === 0) return null;
   return (
-    <Section title="Requests for access" lead="Whoever you accept becomes an invited member of the app.">
+    <Section title="Requests for access" lead="Accepted people become invited members of the app.">
       <Stack gap="sm">
         <DataTable
           label="Requests for access"

@@ -25,7 +25,7 @@ export function RolesCard() {
   return (
     <Section
       title="Roles"
-      lead="The rules of a table can give rights to a role, such as role:manager. A role has effect at once, inside the app."
+      lead="The rules of a table can give rights to a role, such as role:manager. A role takes effect at once, inside the app."
     >
       <QueryView answer={answer} lines={2}>
         {({ items }) =>
@@ -83,7 +83,7 @@ function GiveRole() {
     {
       title: 'Give a role',
       verb: 'Give role',
-      done: 'Role given.',
+      done: 'Role assigned.',
       whyNot: ({ role, user }) =>
         why(setAppRole) ??
         (role.trim() === '' || user.trim() === '' ? 'Enter a role and an e-mail address first.' : null),

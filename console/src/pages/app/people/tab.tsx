@@ -163,7 +163,7 @@ function PersonTable({ people }: { people: readonly Person[] }) {
   );
 }
 
-/** By e-mail address: only admins may list the members of the tenant. */
+/** People are added by e-mail address: only admins may list the members of the tenant. */
 function AddPerson() {
   const { params, why } = useApp();
   const [role, setRole] = useState<'co_owner' | 'member' | 'group'>('member');

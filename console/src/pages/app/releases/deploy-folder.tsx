@@ -1,12 +1,12 @@
 import { Alert, Group, List, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { createRelease, releaseVersionCharsMax } from '@svc/contract/static-sites.ts';
 import { IconFolderUp } from '@tabler/icons-react';
-import { useState } from 'react';
 import { BusyButton } from '../../../components/buttons.tsx';
 import { formatBytes, percent } from '../../../components/format.ts';
 import { ExternalLink, SmallLink } from '../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../components/problem-alert.tsx';
 import { Heading, SecondaryButton, SmallButton } from '../../../components/text.tsx';
+import { useFields } from '../../../components/use-form.ts';
 import { DropArea, SelectFiles } from '../files/select-files.tsx';
 import { whyNotActive } from '../rules.ts';
 import { useApp } from '../use-app.tsx';
@@ -15,7 +15,7 @@ import { type DeployStage, useFolderDeploy } from './use-folder-deploy.ts';
 
 export function DeployFolder() {
   const { app, why } = useApp();
-  const [version, setVersion] = useState('');
+  const { values, field } = useFields({ version: '' });
   const { siteFiles, stage, problem, isBusy, choose, deploy, end, cancel, reset } = useFolderDeploy();
   const reason = why(createRelease) ?? whyNotActive(app);
   const isUnderWay = stage.at === 'reading' || stage.at === 'sending';
@@ -40,14 +40,12 @@ export function DeployFolder() {
               {!isUnderWay && stage.at !== 'sent' && siteFiles.faults.length === 0 && (
                 <Group align="flex-end">
                   <TextInput
-                    label="Version"
+                    {...field('version')}
                     description="Optional label"
                     placeholder="1.2.0"
-                    value={version}
                     maxLength={releaseVersionCharsMax}
-                    onChange={(event) => setVersion(event.currentTarget.value)}
                   />
-                  <BusyButton loading={isBusy} onClick={() => void deploy(version)}>
+                  <BusyButton loading={isBusy} onClick={() => void deploy(values.version)}>
                     Deploy
                   </BusyButton>
                   <SecondaryButton onClick={reset}>Choose another</SecondaryButton>

@@ -69,11 +69,11 @@ function editsBetween(one: readonly string[], other: readonly string[]): DiffLin
   const kinds: DiffLine['kind'][] = [];
   let [x, y] = [one.length, other.length];
   for (let edits = trace.length - 1; edits >= 0; edits -= 1) {
-    const reached = trace[edits] ?? new Map();
+    const furthest = trace[edits] ?? new Map();
     const diagonal = x - y;
-    const isDown = goesDown(reached, diagonal, edits);
+    const isDown = goesDown(furthest, diagonal, edits);
     const from = isDown ? diagonal + 1 : diagonal - 1;
-    const fromX = edits === 0 ? 0 : (reached.get(from) ?? 0);
+    const fromX = edits === 0 ? 0 : (furthest.get(from) ?? 0);
     const fromY = edits === 0 ? 0 : fromX - from;
     while (x > fromX && y > fromY && one[x - 1] === other[y - 1]) {
       kinds.push('same');
@@ -87,24 +87,24 @@ function editsBetween(one: readonly string[], other: readonly string[]): DiffLin
 }
 
 function pathsThrough(one: readonly string[], other: readonly string[]): Map<number, number>[] | null {
-  const reached = new Map<number, number>([[1, 0]]);
+  const furthest = new Map<number, number>([[1, 0]]);
   const trace: Map<number, number>[] = [];
   for (let edits = 0; edits <= one.length + other.length; edits += 1) {
     if (edits > editsMax) return null;
-    trace.push(new Map(reached));
+    trace.push(new Map(furthest));
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
-      let x = goesDown(reached, diagonal, edits)
-        ? (reached.get(diagonal + 1) ?? 0)
-        : (reached.get(diagonal - 1) ?? 0) + 1;
+      let x = goesDown(furthest, diagonal, edits)
+        ? (furthest.get(diagonal + 1) ?? 0)
+        : (furthest.get(diagonal - 1) ?? 0) + 1;
       while (x < one.length && x - diagonal < other.length && one[x] === other[x - diagonal]) x += 1;
-      reached.set(diagonal, x);
+      furthest.set(diagonal, x);
       if (x >= one.length && x - diagonal >= other.length) return trace;
     }
   }
   return trace;
 }
 
-function goesDown(reached: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
+function goesDown(furthest: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
   if (diagonal === -edits) return true;
-  return diagonal !== edits && (reached.get(diagonal - 1) ?? -1) < (reached.get(diagonal + 1) ?? -1);
+  return diagonal !== edits && (furthest.get(diagonal - 1) ?? -1) < (furthest.get(diagonal + 1) ?? -1);
 }

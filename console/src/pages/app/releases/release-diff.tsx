@@ -7,6 +7,7 @@ import {
   getRelease,
   getReleaseFile,
   listReleases,
+  releaseName,
   releaseTextBytesMax,
 } from '@svc/contract/static-sites.ts';
 import { Link } from 'wouter';
@@ -21,7 +22,7 @@ import { Loading, QueryView } from '../../../components/query-view.tsx';
 import { Heading, Hint } from '../../../components/text.tsx';
 import { usePage, useUrlChoice, useUrlDialog } from '../../../components/url-state.ts';
 import { type AppView, useApp } from '../use-app.tsx';
-import { type Release, releaseName, type Site } from './release.tsx';
+import type { Release, Site } from './release.tsx';
 import { TextDiff } from './text-diff.tsx';
 
 const perPage = 100;

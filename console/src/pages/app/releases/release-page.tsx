@@ -1,5 +1,5 @@
 import { Alert, Group, Paper, Stack, Text } from '@mantine/core';
-import { getRelease, getSite } from '@svc/contract/static-sites.ts';
+import { getRelease, getSite, releaseName } from '@svc/contract/static-sites.ts';
 import { isMissing } from '../../../api/client.ts';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { CopyText } from '../../../components/buttons.tsx';
@@ -16,7 +16,7 @@ import {
 import { QueryView } from '../../../components/query-view.tsx';
 import { Heading } from '../../../components/text.tsx';
 import { useApp, usePersonNames } from '../use-app.tsx';
-import { type Release, ReleaseBadges, releaseName, type Site } from './release.tsx';
+import { type Release, ReleaseBadges, type Site } from './release.tsx';
 import { ReleaseActions } from './release-actions.tsx';
 import { ReleaseDiff } from './release-diff.tsx';
 

@@ -7,6 +7,7 @@ import {
   type ReleaseSituation,
 } from '@svc/contract/release-moves.ts';
 import type { getRelease, getSite } from '@svc/contract/static-sites.ts';
+import { releaseName } from '@svc/contract/static-sites.ts';
 import { StateBadge } from '../../../components/display.tsx';
 import { BoldLink } from '../../../components/page-layout.tsx';
 import { whyNotActive } from '../rules.ts';
@@ -14,10 +15,6 @@ import { useApp } from '../use-app.tsx';
 
 export type Release = Answer<NonNullable<typeof getRelease.shape>>;
 export type Site = Answer<NonNullable<typeof getSite.shape>>;
-
-export function releaseName({ number, version }: Pick<Release, 'number' | 'version'>): string {
-  return version === '' ? `#${number}` : `#${number} ${version}`;
-}
 
 export function ReleaseLink({ release }: { release: Release }) {
   const { paths } = useApp();

@@ -1,4 +1,5 @@
 import { Accordion, Anchor, Code, Group, JsonInput, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
+import { isObject } from '@svc/contract/json.ts';
 import { siteConfigSchemaPath } from '@svc/contract/site-config.ts';
 import {
   activateRelease,
@@ -216,9 +217,7 @@ function ConfigEditor({ site }: { site: Site }) {
 function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text === '' ? '{}' : text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import { Alert, Stack } from '@mantine/core';
-import { getSite, listReleases, releasesKeptMax } from '@svc/contract/static-sites.ts';
+import { getSite, listReleases, retainedReleasesMax } from '@svc/contract/static-sites.ts';
 import { useParams } from 'wouter';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { DataTable } from '../../../components/data-table.tsx';
@@ -84,7 +84,8 @@ function ReleaseList() {
               ]}
             />
             <Hint>
-              In addition to the live and staged releases, the last {releasesKeptMax} are stored for rollback.
+              In addition to the live and staged releases, the last {retainedReleasesMax} are stored for
+              rollback.
             </Hint>
           </>
         )}

@@ -164,29 +164,29 @@ interface UploadJob {
 const uploadConcurrency = 4;
 
 async function uploadMissing({ params, draft, files, signal, onProgress }: UploadJob): Promise<void> {
-  const bySum = new Map(files.map((file) => [file.sha256, file]));
+  const byDigest = new Map(files.map((file) => [file.sha256, file]));
   const sent = new Map<string, number>();
-  const report = (sum: string, bytes: number) => {
-    sent.set(sum, bytes);
+  const report = (digest: string, bytes: number) => {
+    sent.set(digest, bytes);
     onProgress([...sent.values()].reduce((total, each) => total + each, 0));
   };
-  let address = Promise.resolve(draft.upload_url);
+  let uploadUrl = Promise.resolve(draft.upload_url);
 
-  async function send(sum: string): Promise<void> {
-    const file = bySum.get(sum)?.file;
+  async function send(digest: string): Promise<void> {
+    const file = byDigest.get(digest)?.file;
     if (!file) throw new Error('The server requested a file that is not part of this release.');
-    const options = { signal, onProgress: (bytes: number) => report(sum, bytes) };
-    const used = address;
+    const options = { signal, onProgress: (bytes: number) => report(digest, bytes) };
+    const usedUrl = uploadUrl;
     try {
-      await putFileWithRetries((await used) + sum, file, options);
+      await putFileWithRetries((await usedUrl) + digest, file, options);
     } catch (error) {
       if (!(error instanceof ProblemError) || error.problem.code !== 'url_expired') throw error;
       // Only the first worker that finds the URL expired requests a new one; the confirmation covers it.
-      if (address === used)
-        address = client.call(grantUpload, { params }, { signal }).then(({ upload_url }) => upload_url);
-      await putFileWithRetries((await address) + sum, file, options);
+      if (uploadUrl === usedUrl)
+        uploadUrl = client.call(grantUpload, { params }, { signal }).then(({ upload_url }) => upload_url);
+      await putFileWithRetries((await uploadUrl) + digest, file, options);
     }
-    report(sum, file.size);
+    report(digest, file.size);
   }
 
   await mapConcurrently([...new Set(draft.missing)], uploadConcurrency, send);

@@ -156,7 +156,7 @@ function ScheduleRuns({ name }: { name: string }) {
       <Heading>Runs of {name}</Heading>
       <PagedList
         answer={answer}
-        empty={<EmptyState title="It has not run yet">Its first time is still to come.</EmptyState>}
+        empty={<EmptyState title="It has not run yet">Its first scheduled time is in the future.</EmptyState>}
       >
         {(items) => <RunTable runs={items} label={`Runs of ${name}`} />}
       </PagedList>

@@ -1,14 +1,14 @@
-import { Alert, Group, Stack, Text } from '@mantine/core';
+import { Alert, Stack, Text } from '@mantine/core';
 import { cancelRun, getRun, listRuns, readRunLog } from '@svc/contract/runs.ts';
-import { IconAlertCircle, IconArrowLeft } from '@tabler/icons-react';
+import { IconAlertCircle } from '@tabler/icons-react';
 import { useParams } from 'wouter';
 import { client, isMissing } from '../../../api/client.ts';
 import { useEndpoint } from '../../../api/use-endpoint.ts';
 import { useChange } from '../../../change/use-change.ts';
 import { ChangeButton, CopyText } from '../../../components/buttons.tsx';
 import { DetailGrid } from '../../../components/data-table.tsx';
-import { StateBadge, TimeText } from '../../../components/display.tsx';
-import { LinkTo, Restricted, SmallLink } from '../../../components/page-layout.tsx';
+import { TimeText } from '../../../components/display.tsx';
+import { BackLink, ItemHead, LinkTo, Restricted } from '../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../components/problem-alert.tsx';
 import { QueryView } from '../../../components/query-view.tsx';
 import { Heading } from '../../../components/text.tsx';
@@ -43,25 +43,15 @@ function RunView({ id }: { id: string }) {
   if (isMissing(answer.error)) return <NotFound error={answer.error} />;
   return (
     <Stack gap="md">
-      <SmallLink to={paths.app('runs')}>
-        <Group gap={4} component="span">
-          <IconArrowLeft size={14} aria-hidden /> All runs
-        </Group>
-      </SmallLink>
+      <BackLink to={paths.app('runs')}>All runs</BackLink>
       <QueryView answer={answer} lines={8}>
         {(run) => (
           <>
-            <Group justify="space-between" align="flex-start">
-              <Group gap="sm">
-                <Heading size="h3">{run.schedule ?? 'Command'}</Heading>
-                <span role="status">
-                  <StateBadge state={run.state} />
-                </span>
-              </Group>
+            <ItemHead title={run.schedule ?? 'Command'} state={run.state}>
               <ChangeButton why={why(cancelRun) ?? whyNotCancel(run)} change={cancel} input={{ params: one }}>
                 Cancel
               </ChangeButton>
-            </Group>
+            </ItemHead>
             <ProblemAlert error={cancel.problem} />
             {run.failure && (
               <Alert color={run.state === 'failed' ? 'red' : 'gray'} icon={<IconAlertCircle aria-hidden />}>
@@ -118,7 +108,9 @@ function RunLog({ run }: { run: Run }) {
         log={log}
         label="Output of the run"
         fileName={`${app.slug}-run.log`}
-        empty={log.isEnded ? 'It has printed nothing, or its output is no longer stored.' : 'No output yet.'}
+        empty={
+          log.isEnded ? 'The command printed nothing, or its output is no longer stored.' : 'No output yet.'
+        }
       />
     </Stack>
   );

@@ -48,7 +48,7 @@ export function AboutForm() {
         <TextInput
           {...field('cost_center')}
           label="Cost centre"
-          description="Who pays for the app; empty for nobody."
+          description="Label for accounting; may be empty."
           maxLength={costCenterCharsMax}
         />
       </SimpleGrid>

@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import {
   archiveApp,
   deleteApp,
-  deletedAppsKeptDays,
+  deletedAppRetentionDays,
   purgeApp,
   reactivateApp,
   restoreApp,
@@ -27,9 +27,9 @@ export function DangerZone() {
     <Section tone="danger" title="Danger zone">
       <Stack gap="md">
         <LifecycleAction key="running" move={availableMove(['suspend', 'resume'], app)} />
-        <LifecycleAction key="putting away" move={availableMove(['archive', 'reactivate'], app)} />
-        <LifecycleAction key="taking away" move={availableMove(['delete', 'restore'], app)} />
-        <LifecycleAction key="for good" move="purge" />
+        <LifecycleAction key="archive or reactivate" move={availableMove(['archive', 'reactivate'], app)} />
+        <LifecycleAction key="delete or restore" move={availableMove(['delete', 'restore'], app)} />
+        <LifecycleAction key="purge" move="purge" />
       </Stack>
     </Section>
   );
@@ -73,7 +73,7 @@ export const moveTexts: Readonly<Record<AppMove, MoveText>> = {
   delete: {
     endpoint: deleteApp,
     verb: 'Delete',
-    text: `Removes the app for everybody. It can be restored for ${deletedAppsKeptDays} days.`,
+    text: `Removes the app for everybody. It can be restored for ${deletedAppRetentionDays} days.`,
     done: 'App deleted. It can be restored.',
     color: 'red',
   },

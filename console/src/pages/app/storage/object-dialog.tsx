@@ -111,15 +111,15 @@ function ObjectPreview({
     case 'image':
       return <Image src={object.url} alt={`Preview of ${object.key}`} mah="50vh" fit="contain" w="auto" />;
     case 'text':
-      return <TextPreview url={object.url} sum={object.sha256} />;
+      return <TextPreview url={object.url} digest={object.sha256} />;
     case null:
       return <Hint>No preview for files of this type or size. Download the file to view it.</Hint>;
   }
 }
 
-function TextPreview({ url, sum }: { url: string; sum: string }) {
+function TextPreview({ url, digest }: { url: string; digest: string }) {
   const answer = useQuery({
-    queryKey: ['text of an object', sum],
+    queryKey: ['text of an object', digest],
     queryFn: async ({ signal }) => {
       const response = await fetch(url, { signal });
       if (!response.ok) throw new TypeError('The file could not be read.');

@@ -5,10 +5,10 @@ import type { Fields } from '../../../components/use-form.ts';
 import type { ChecksDraft } from './column-draft.ts';
 
 const labels: Record<CheckName, string> = {
-  min: 'Least value',
-  max: 'Greatest value',
-  min_length: 'Least length',
-  max_length: 'Greatest length',
+  min: 'Minimum',
+  max: 'Maximum',
+  min_length: 'Minimum length',
+  max_length: 'Maximum length',
   pattern: 'Pattern',
 };
 

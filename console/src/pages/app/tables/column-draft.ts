@@ -33,13 +33,13 @@ export const noChecks: ChecksDraft = { min: '', max: '', min_length: '', max_len
 export interface ColumnDraft extends ChecksDraft {
   key: string;
   name: string;
-  /** Without what is in brackets, which is `args`. */
+  /** Type without its brackets, whose content is `args`. */
   type: (typeof typeChoices)[number];
   args: string;
   nullable: boolean;
   hasDefault: boolean;
   default: string;
-  /** Of a reference. */
+  /** Used for references only. */
   on_delete: DeleteAction;
 }
 

@@ -27,7 +27,7 @@ export function ColumnFields({
       {hasArgs(values.type) && (
         <TextInput
           {...field('args')}
-          label={values.type === 'enum' ? 'Values' : 'Digits, after the point'}
+          label={values.type === 'enum' ? 'Values' : 'Digits, decimal places'}
           placeholder={values.type === 'enum' ? 'open,paid' : '12,2'}
           autoComplete="off"
           spellCheck={false}

@@ -139,7 +139,7 @@ export function NewTable() {
           label="Rules"
           description="Who of the app's users may do what with rows. The view Access of the table changes it later."
           data={[
-            { value: '', label: 'usual: own rows with an owner column, otherwise everybody reads' },
+            { value: '', label: 'default: own rows with an owner column, otherwise everybody reads' },
             ...accessPresets.map((value) => ({ value, label: presetLabels[value] })),
           ]}
           maw={640}

@@ -63,7 +63,7 @@ export function OptionsPart() {
         <TextInput
           {...form.field('soft_delete')}
           label="Trash"
-          description="How long deleted rows can be restored, such as 30d. Empty: deleted rows are gone."
+          description="How long deleted rows can be restored, such as 30d. Empty: deleted rows cannot be restored."
           error={live.soft_delete ?? form.error('soft_delete')}
           placeholder="none"
         />

@@ -2,7 +2,7 @@ import { alternativeText, parseAlternativeText } from '@svc/contract/access-matr
 import { FilterError } from '@svc/contract/filter.ts';
 import { parseAlternative, ruleActions, type TableRules } from '@svc/contract/table-rules.ts';
 
-/** As texts, one for each alternative. */
+/** Each rule is a list of texts, one for each alternative. */
 export type RulesDraft = Record<(typeof ruleActions)[number], string[]> & { columns: ColumnDraft };
 export type ColumnDraft = Record<string, { read?: string[]; write?: string[] }>;
 

@@ -1,5 +1,5 @@
 import { Alert, Badge, Group, NativeSelect, Stack, TagsInput, Text } from '@mantine/core';
-import { accessMatrix, type Reach } from '@svc/contract/access-matrix.ts';
+import { type Access, accessMatrix } from '@svc/contract/access-matrix.ts';
 import { listAppRoles } from '@svc/contract/app-roles.ts';
 import type { Answer } from '@svc/contract/endpoint.ts';
 import {
@@ -89,8 +89,8 @@ function RulesForm({ access }: { access: AccessRecord }) {
       )}
       <FormCard title="Rules" form={form} submit="Preview rules">
         <Hint>
-          For people who come through the app, and for the app itself. Each rule is a list of alternatives:
-          any, own, role:name, app, none, a filter such as region=eq.@me.region, or both: role:manager where
+          For people who use the app, and for the app itself. Each rule is a list of alternatives: any, own,
+          role:name, app, none, a filter such as region=eq.@me.region, or both: role:manager where
           region=eq.@me.region.
         </Hint>
         <NativeSelect
@@ -160,7 +160,7 @@ function ColumnRules({
             <TagsInput
               key={kind}
               label={`${name}: ${kind}`}
-              description={kind === 'read' ? 'Who sees the column' : 'Who writes it; empty: as read'}
+              description={kind === 'read' ? 'Who sees the column' : 'Who writes it; empty: same as read'}
               value={rules[kind] ?? []}
               onChange={(list) => set(withColumnRule(columns, name, kind, list))}
               error={error(`columns.${name}.${kind}`)}
@@ -213,7 +213,7 @@ export function AccessPreview({ rules }: { rules: TableRules }) {
           { head: 'Who', cell: ({ who }) => <BoldText>{who}</BoldText> },
           ...ruleActions.map((action) => ({
             head: action,
-            cell: ({ actions }: (typeof rows)[number]) => <ReachText reach={actions[action]} />,
+            cell: ({ actions }: (typeof rows)[number]) => <AccessText access={actions[action]} />,
           })),
           {
             head: 'Columns',
@@ -232,13 +232,13 @@ export function AccessPreview({ rules }: { rules: TableRules }) {
   );
 }
 
-function ReachText({ reach }: { reach: Reach }) {
-  if (reach === 'yes')
+function AccessText({ access }: { access: Access }) {
+  if (access === 'yes')
     return (
       <Badge variant="light" color="green" tt="none">
         yes
       </Badge>
     );
-  if (reach.length === 0) return <Text size="sm">no</Text>;
-  return <Text size="sm">where {reach.join(' or ')}</Text>;
+  if (access.length === 0) return <Text size="sm">no</Text>;
+  return <Text size="sm">where {access.join(' or ')}</Text>;
 }

@@ -25,7 +25,7 @@ export function SchemaSteps({ steps }: { steps: readonly Step[] }) {
   );
 }
 
-/** Shown only where the tables are not as svc.yaml of the live build says. */
+/** Shown only if the tables differ from the svc.yaml of the live build. */
 export function SchemaDrift() {
   const { app, params } = useApp();
   const { data } = useEndpoint(getTableDrift, { params });

@@ -10,13 +10,13 @@ import { useApp } from '../use-app.tsx';
 type TableRecord = Answer<NonNullable<typeof getTable.shape>>;
 /** `ref`: the table that the column refers to, where `type` is that of its values. */
 export type ColumnView = TableRecord['columns'][number] & { ref?: string };
-/** With the mask that applies to the reader. */
+/** `mask` is the mask that applies to the reader. */
 export type SeenColumn = ColumnView & { mask?: string | null };
 type TableView = Omit<TableRecord, 'columns'> & { columns: ColumnView[] };
 
 const withValues = new WeakMap<TableView, TableView>();
 
-/** For the rows of a table: references have the type of their values. */
+/** Gives references the type of their values, which cells are edited by. */
 export function withValueTypes(table: TableView): TableView {
   const found = withValues.get(table);
   if (found) return found;

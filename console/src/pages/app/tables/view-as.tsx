@@ -36,7 +36,7 @@ export function ViewAs() {
           />
           <SegmentedControl
             transitionDuration={0}
-            aria-label="How the person comes to the table"
+            aria-label="How the person accesses the table"
             value={via}
             onChange={(next) => setVia(next === 'console' ? 'console' : 'app')}
             data={previewVia.map((value) => ({ value, label: labels[value] }))}

@@ -40,7 +40,7 @@ const isInherited = (table: string) =>
 /** A child of a table that is not partitioned declares only what its parents lack. */
 const isChild = `not c.relispartition and exists (select from pg_inherits ih where ih.inhrelid = c.oid)`;
 /** Partitions must have the checks of their table before they are attached; other checks are cheaper after the rows. */
-export const isInlineCheck = `k.contype = 'c' and k.convalidated and ${isInherited('k.conrelid')}`;
+const isInlineCheck = `k.contype = 'c' and k.convalidated and ${isInherited('k.conrelid')}`;
 
 const named = (from: string, namespace: string) =>
   `from ${from} join pg_namespace n on n.oid = ${namespace} and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
@@ -251,7 +251,6 @@ export const partitionIndexesSql = attached(
   `format('alter index %s attach partition %s', i.inhparent::regclass, c.oid::regclass)`,
 );
 
-/** What an object stands for (`owner`) and what it needs. */
 export const dependenciesSql = `
   select classid::int8 as class, objid::int8 as id, refclassid::int8 as ref_class, refobjid::int8 as ref_id, deptype in ('i', 'e') as is_part
   from pg_depend where refobjid >= 16384 and classid <> 0 and (classid, objid) <> (refclassid, refobjid)

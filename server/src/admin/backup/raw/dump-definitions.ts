@@ -34,7 +34,6 @@ interface Item {
   isBeforeRows: boolean;
 }
 
-/** Statements that recreate everything in the database, and what they do not recreate. */
 export async function dumpDefinitions(
   client: ClientBase,
   { role, reviewRole }: { role: string; reviewRole: string },
@@ -180,9 +179,9 @@ function createGraph(
       for (const key of items.keys()) visit(key);
       return ordered;
     },
-    withNeeds: (wanted: readonly Item[]): Set<string> => {
+    withNeeds: (items: readonly Item[]): Set<string> => {
       const found = new Set<string>();
-      const open = wanted.map(({ key }) => key);
+      const open = items.map(({ key }) => key);
       for (let key = open.pop(); key !== undefined; key = open.pop()) {
         if (found.has(key)) continue;
         found.add(key);

@@ -62,7 +62,7 @@ describe.if(hasPostgres15)('with PostgreSQL 15', () => {
   test('pg_dump writes the same before and after; a dump of PostgreSQL 18 can be loaded, and one of 15 there', async () => {
     const cluster = join(folder.path, 'fifteen');
     mkdirSync(cluster);
-    await startPostgres15(cluster, 'secret');
+    await startPostgres15(cluster);
     const url = (user: string, database: string) =>
       `postgresql://${user}:secret@localhost/${database}?host=${encodeURIComponent(cluster)}`;
     await query(

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { lstatSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
-import { runtimeConformance } from '../conformance.ts';
+import { dirname, join } from 'node:path';
+import { runtimeConformance, type SampleName } from '../conformance.ts';
 import { portsConformance } from '../ports-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { agentWorld } from './testing.ts';
 
 runtimeConformance('apps in the agent', async () => agentWorld());
 portsConformance('apps in the agent', async () => agentWorld());
+
+const ownerOf = (path: string) => lstatSync(path).uid;
 
 describe('the agent', () => {
   const world = agentWorld();
@@ -35,6 +39,54 @@ describe('the agent', () => {
     expect(ticks.map(Number)).toEqual(ticks.map((_, at) => at + 1));
     await instance.stop();
   });
+
+  test.if(process.getuid?.() === 0)(
+    'gives a server that was taken over no other folder than the source, also if that is replaced by a link',
+    async () => {
+      const serverUser = { uid: 64_324, gid: 64_324 };
+      const own = agentWorld({ serverUser });
+      const attacked = openBench(own, await own.open());
+      const outside = join(dirname(own.dataDir), 'outside');
+      mkdirSync(join(outside, 'etc'), { recursive: true });
+      writeFileSync(join(outside, 'etc', 'passwd'), 'root');
+      const owners = () => [outside, join(outside, 'etc'), join(outside, 'etc', 'passwd')].map(ownerOf);
+      const app = (name: SampleName, folder: string) => {
+        const made = attacked.app(name);
+        made.sourceDir = join(own.workDir, folder, 'etc');
+        return made;
+      };
+      // In time, and too late for the first look at the path.
+      for (const [name, folder] of [
+        ['site', 'd'],
+        ['hanging', 'e'],
+      ] as const) {
+        const late = app(name, folder);
+        late.sample.plan.buildCommand = 'echo begun; sleep 100';
+        const building = late.build().catch(() => {});
+        await attacked.until(() => late.lines('stdout').includes('begun'));
+        renameSync(join(own.workDir, folder), join(own.workDir, `${folder}-before`));
+        symlinkSync(outside, join(own.workDir, folder));
+        late.abort(new Error('too late'));
+        await building;
+        expect([owners(), readdirSync(outside)]).toEqual([[0, 0, 0], ['etc']]);
+      }
+      await expect(app('site', 'd').build()).rejects.toThrow('is not below');
+      symlinkSync(join(outside, 'etc'), join(own.workDir, 'etc'));
+      const link = attacked.app('site');
+      link.sourceDir = join(own.workDir, 'etc');
+      await expect(link.build()).rejects.toThrow('is not a folder');
+      expect([owners(), readdirSync(join(outside, 'etc')).includes('passwd')]).toEqual([[0, 0, 0], true]);
+
+      const site = attacked.app('site');
+      const { filesDir } = await site.build();
+      expect(filesDir).toBe(join(site.sourceDir, 'out'));
+      expect([site.sourceDir, filesDir ?? '', join(filesDir ?? '', 'index.html')].map(ownerOf)).toEqual(
+        Array(3).fill(serverUser.uid),
+      );
+      await attacked.runtime.close();
+      await own.close();
+    },
+  );
 
   test('accepts only its own verbs, with checked arguments', async () => {
     const answer = (text: string) =>

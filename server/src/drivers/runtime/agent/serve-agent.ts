@@ -1,10 +1,10 @@
-import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import type { Logger } from 'pino';
-import { runProgram } from '../../os/processes.ts';
 import type { ProcessRuntime } from '../process/process-runtime.ts';
+import { takeFolder } from '../process/trees.ts';
 import { BuildError, type LogSink } from '../runtime.ts';
 import {
   type Hello,
@@ -38,6 +38,7 @@ export async function serveAgent(options: {
   log: Logger;
 }): Promise<Agent> {
   const { runtime, socketPath, workFolder, serverUser, log } = options;
+  const takenFolder = join(dirname(workFolder), 'sources');
   const clients = new Set<Client>();
   const buffers = new Map<string, LogBuffer>();
   const send = (client: Client, message: Message) => client.lines.send(message);
@@ -126,15 +127,22 @@ export async function serveAgent(options: {
   }
 
   async function build(client: Client, request: number, job: ReturnType<typeof verbs.build.parse>) {
-    if (!isBelow(await realpath(job.sourceDir), await realpath(workFolder)))
+    const { sourceDir } = job;
+    if (!serverUser && !isBelow(await realpath(sourceDir), await realpath(workFolder)))
       throw new Error(`The source is not below ${workFolder}.`);
+    const taken =
+      serverUser &&
+      (await takeFolder(sourceDir, { below: workFolder, into: takenFolder, owner: serverUser }));
+    const path = taken?.path ?? sourceDir;
     try {
-      return await abortable(client, request, job.buildId, (log, signal) =>
-        runtime.build({ ...job, log, signal }),
+      const built = await abortable(client, request, job.buildId, (log, signal) =>
+        runtime.build({ ...job, sourceDir: path, log, signal }),
       );
+      const { filesDir } = built;
+      return { ...built, filesDir: filesDir && join(sourceDir, relative(await realpath(path), filesDir)) };
     } finally {
       // The server reads the files of a site, and removes the folder.
-      if (serverUser) await giveTo(serverUser, job.sourceDir);
+      await taken?.giveBack();
     }
   }
 
@@ -184,6 +192,10 @@ export async function serveAgent(options: {
     clients.add(client);
   });
   rmSync(socketPath, { force: true });
+  // Of an agent that was killed.
+  rmSync(takenFolder, { recursive: true, force: true });
+  mkdirSync(takenFolder);
+  chmodSync(takenFolder, 0o711);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(socketPath, () => resolve());
@@ -204,11 +216,6 @@ export async function serveAgent(options: {
 
 function isBelow(path: string, folder: string): boolean {
   return path.startsWith(folder + sep);
-}
-
-async function giveTo({ uid, gid }: { uid: number; gid: number }, folder: string): Promise<void> {
-  const { status, output } = await runProgram('chown', ['-RhP', `${uid}:${gid}`, '--', folder], {});
-  if (status !== 0) throw new Error(`chown failed: ${output}`);
 }
 
 interface LogBuffer {

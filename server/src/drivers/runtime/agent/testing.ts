@@ -6,7 +6,10 @@ import { connectAgent } from './connect-agent.ts';
 import { type Agent, serveAgent } from './serve-agent.ts';
 
 /** The runtime is opened once, in the agent; `open` connects to it. */
-export function agentWorld(overrides: Partial<ProcessRuntimeOptions> = {}) {
+export function agentWorld({
+  serverUser = null,
+  ...overrides
+}: Partial<ProcessRuntimeOptions> & { serverUser?: { uid: number; gid: number } | null } = {}) {
   const world = processWorld(overrides);
   const socketPath = join(world.dataDir, 'agent.sock');
   let agent: Agent | null = null;
@@ -19,8 +22,8 @@ export function agentWorld(overrides: Partial<ProcessRuntimeOptions> = {}) {
       agent ??= await serveAgent({
         runtime: (await world.open()) as ProcessRuntime,
         socketPath,
-        workFolder: world.dataDir,
-        serverUser: null,
+        workFolder: world.workDir,
+        serverUser,
         log: silentLog,
       });
       return connectAgent(socketPath, null);

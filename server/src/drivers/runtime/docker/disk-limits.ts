@@ -21,7 +21,7 @@ export function createDiskLimits({ engine, disk }: Pick<DockerDeps, 'engine' | '
     watched.set(
       instanceId,
       disk.add({
-        measure: () => measureInstance(engine, instanceId),
+        measure: async () => ({ bytes: await measureInstance(engine, instanceId) }),
         mbMax: diskMb,
         onTooMuch(reason) {
           reasons.set(instanceId, reason);
@@ -92,7 +92,7 @@ export function watchBuildDisk(
   const steps = new Map<string, number>();
   const exceeded = new AbortController();
   const query = filters({ network: [network] });
-  async function measure(): Promise<number> {
+  async function measure() {
     const all = await engine
       .json<ContainerSummary[]>('GET', '/containers/json', { query })
       .catch((): ContainerSummary[] => []);
@@ -103,7 +103,7 @@ export function watchBuildDisk(
       ).catch(() => null);
       if (found && isOwn(found)) steps.set(Id, found.SizeRw ?? 0);
     }
-    return [...steps.values()].reduce((sum, bytes) => sum + bytes, 0);
+    return { bytes: [...steps.values()].reduce((sum, bytes) => sum + bytes, 0) };
   }
   const { stop } = disk.add({ measure, mbMax, onTooMuch: (reason) => exceeded.abort(reason) });
   return { signal: exceeded.signal, stop };

@@ -248,7 +248,7 @@ const swarmRefusedMessage =
 export async function checkEngine(
   { host, baseImage, swarm, network, registry }: DockerOptions,
   { use }: Pick<IsolationOptions, 'use'>,
-): Promise<{ ok: boolean; detail: string }> {
+): Promise<{ ok: boolean; isOpen?: boolean; detail: string }> {
   const engine = createEngine(host);
   try {
     const info = await engine.json<EngineInfo>('GET', '/info');
@@ -271,6 +271,7 @@ export async function checkEngine(
     if (use === 'none')
       return {
         ok: false,
+        isOpen: true,
         detail: 'Apps can connect to this machine and its networks (SVC_RUNTIME_ISOLATION=none is set).',
       };
     if (network !== null)

@@ -64,38 +64,16 @@ export function followLog(deps: DockerDeps, options: FollowOptions): LogFollower
 
   async function readLog(id: string, how: 'rest' | 'follow'): Promise<void> {
     const before = cursor?.container === id ? cursor : null;
-    let seenBefore = before?.seen ?? 0;
-    const answer = await ignoreMissing(
-      engine.stream('GET', `/containers/${id}/logs`, {
-        query: {
-          stdout: 1,
-          stderr: 1,
-          timestamps: 1,
-          follow: how === 'follow' ? 1 : 0,
-          since: before ? toSince(before.at) : undefined,
-        },
-        signal: stopping.signal,
-      }),
-    );
-    if (!answer) return;
-    const lines = {
-      stdout: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stdout', line) }),
-      stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stderr', line) }),
-    };
-    try {
-      for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
-        const space = bytes.indexOf(0x20);
-        const at = Buffer.from(bytes.subarray(0, space)).toString('latin1');
-        if (before && (at < before.at || (at === before.at && seenBefore-- > 0))) continue;
-        lines[stream].take(bytes.subarray(space + 1));
-        const sameTime = cursor?.container === id && cursor.at === at;
-        cursor = { container: id, at, seen: sameTime ? (cursor?.seen ?? 0) + 1 : 1 };
-        options.onCursor(cursor);
-      }
-    } finally {
-      lines.stdout.end();
-      lines.stderr.end();
-    }
+    await passLines(engine, options, {
+      path: `/containers/${id}/logs`,
+      container: id,
+      before,
+      how,
+      signal: stopping.signal,
+      onCursor: (next) => {
+        cursor = next;
+      },
+    });
   }
 
   async function logEnd(id: string): Promise<void> {
@@ -141,6 +119,47 @@ export interface LogCursor {
   seen: number;
 }
 
+interface LogReading {
+  path: string;
+  container: string;
+  before: LogCursor | null;
+  how: 'follow' | 'rest';
+  signal: AbortSignal;
+  onCursor: (cursor: LogCursor) => void;
+}
+
+/** The engine counts `since` in times that several lines may have: those that were logged before are skipped. */
+async function passLines(
+  engine: DockerDeps['engine'],
+  options: FollowOptions,
+  { path, container, before, how, signal, onCursor }: LogReading,
+): Promise<void> {
+  let seenBefore = before?.seen ?? 0;
+  let cursor = before;
+  const since = before ? toSince(before.at) : undefined;
+  const query = { stdout: 1, stderr: 1, timestamps: 1, follow: how === 'follow' ? 1 : 0, since };
+  const answer = await ignoreMissing(engine.stream('GET', path, { query, signal }));
+  if (!answer) return;
+  const lines = {
+    stdout: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stdout', line) }),
+    stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stderr', line) }),
+  };
+  try {
+    for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
+      const space = bytes.indexOf(0x20);
+      const at = Buffer.from(bytes.subarray(0, space)).toString('latin1');
+      if (before && (at < before.at || (at === before.at && seenBefore-- > 0))) continue;
+      lines[stream].take(bytes.subarray(space + 1));
+      cursor = { container, at, seen: cursor?.at === at ? cursor.seen + 1 : 1 };
+      onCursor(cursor);
+      options.onCursor(cursor);
+    }
+  } finally {
+    lines.stdout.end();
+    lines.stderr.end();
+  }
+}
+
 function toSince(at: string): string {
   const [whole = '', part = '0'] = at.replace(/Z$/, '').split('.');
   return `${Date.parse(`${whole}Z`) / 1_000}.${part.padEnd(9, '0')}`;
@@ -160,39 +179,17 @@ export function followServiceLog(deps: DockerDeps, options: FollowOptions): LogF
   const finishing = Promise.withResolvers<void>();
 
   async function read(how: 'follow' | 'rest'): Promise<void> {
-    const before = cursor;
-    let seenBefore = before?.seen ?? 0;
     reading = new AbortController();
-    const answer = await ignoreMissing(
-      deps.engine.stream('GET', `/services/${name}/logs`, {
-        query: {
-          stdout: 1,
-          stderr: 1,
-          timestamps: 1,
-          follow: how === 'follow' ? 1 : 0,
-          since: before ? toSince(before.at) : undefined,
-        },
-        signal: AbortSignal.any([stopping.signal, reading.signal]),
-      }),
-    );
-    if (!answer) return;
-    const lines = {
-      stdout: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stdout', line) }),
-      stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => options.log('stderr', line) }),
-    };
-    try {
-      for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
-        const space = bytes.indexOf(0x20);
-        const at = Buffer.from(bytes.subarray(0, space)).toString('latin1');
-        if (before && (at < before.at || (at === before.at && seenBefore-- > 0))) continue;
-        lines[stream].take(bytes.subarray(space + 1));
-        cursor = { container: name, at, seen: cursor?.at === at ? cursor.seen + 1 : 1 };
-        options.onCursor(cursor);
-      }
-    } finally {
-      lines.stdout.end();
-      lines.stderr.end();
-    }
+    await passLines(deps.engine, options, {
+      path: `/services/${name}/logs`,
+      container: name,
+      before: cursor,
+      how,
+      signal: AbortSignal.any([stopping.signal, reading.signal]),
+      onCursor: (next) => {
+        cursor = next;
+      },
+    });
   }
 
   async function run(): Promise<void> {

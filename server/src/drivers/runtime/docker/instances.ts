@@ -157,14 +157,14 @@ const graceSeconds = 10;
 
 /**
  * Two databases would corrupt a shared volume, so the previous deployment stops; it resumes if its successor
- * is removed.
+ * is removed. The returned function is called once there is a successor: until then it does not count as failed.
  */
-export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Promise<void> {
+export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Promise<() => void> {
   const others = (await listAppContainers(deps, job.appId)).filter(
     ({ Labels, State }) =>
       Labels[labelNames.instance] !== job.instanceId && State === 'running' && !(labelNames.review in Labels),
   );
-  if (others.length === 0) return;
+  if (others.length === 0) return () => {};
   job.log(
     'platform',
     'The app has volumes, which only one deployment can use: stopping the previous deployment first.',
@@ -174,20 +174,19 @@ export async function stopOtherDeployments(deps: DockerDeps, job: StartJob): Pro
     ...new Set(others.filter(isInstance).map(({ Labels }) => Labels[labelNames.instance] ?? '')),
   ];
   const left = await Promise.all(instances.map((id) => deps.departures.leave(id)));
-  try {
-    await Promise.all(
-      others.map(({ Id }) =>
-        ignoreMissing(
-          deps.engine.send('POST', `/containers/${Id}/stop`, {
-            query: { t: graceSeconds },
-            timeoutMs: 60_000,
-          }),
-        ),
-      ),
-    );
-  } finally {
-    for (const over of left) over();
-  }
+  const over = () => {
+    for (const end of left) end();
+  };
+  const stopped = others.map(({ Id }) =>
+    ignoreMissing(
+      deps.engine.send('POST', `/containers/${Id}/stop`, { query: { t: graceSeconds }, timeoutMs: 60_000 }),
+    ),
+  );
+  await Promise.all(stopped).catch((error: unknown) => {
+    over();
+    throw error;
+  });
+  return over;
 }
 
 async function isWaitingForVolumes(deps: DockerDeps, { Labels }: ContainerSummary): Promise<boolean> {

@@ -17,6 +17,9 @@ const bridgeName = 'com.docker.network.bridge.name';
 
 const icc = 'com.docker.network.bridge.enable_icc';
 type Purpose = 'apps' | 'builds';
+/** An existing name, or the bridge of another network. */
+const conflicts = [403, 409];
+const readyMsMax = 10_000;
 
 /** Builds have a network of their own: a Dockerfile's commands may run as root, with more rights than instances. */
 export async function ensureNetwork(
@@ -47,10 +50,13 @@ export async function ensureNetwork(
     });
     return created.Id;
   } catch (error) {
-    // Another server may have created it; the engine allows each bridge name once.
-    const other = error instanceof EngineError ? await find() : undefined;
-    if (other === undefined) throw error;
-    return other;
+    if (!(error instanceof EngineError) || !conflicts.includes(error.status)) throw error;
+    // Somebody else creates it: the engine allows each bridge name once, but lists a network only when it is ready.
+    for (const deadline = Date.now() + readyMsMax; ; await Bun.sleep(50)) {
+      const other = await find();
+      if (other !== undefined) return other;
+      if (Date.now() > deadline) throw error;
+    }
   }
 }
 

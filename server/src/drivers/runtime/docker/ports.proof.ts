@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { hasDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { portsConformance } from '../ports-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
 
-describe.skipIf(!hasDockerEngine && !needsDockerEngine)('containers', () => {
+describe.if(hasDockerEngine)('containers', () => {
   let world: DockerWorld;
   let bench: Bench;
   beforeAll(async () => {

@@ -1,9 +1,11 @@
 import { describe } from 'bun:test';
-import { needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { hasSwarm } from '../../../../../scripts/docker-swarm.ts';
 import { runtimeConformance } from '../conformance.ts';
-import { dockerWorld } from './testing.ts';
+import { isolationConformance } from '../isolation-testing.ts';
+import { useDockerWorld } from './testing.ts';
 
-describe.skipIf(!hasSwarm && !needsDockerEngine)('with a Swarm and a registry', () => {
-  runtimeConformance('apps on all nodes', () => dockerWorld('spread'));
+describe.if(hasSwarm)('with a Swarm and a registry', () => {
+  const world = useDockerWorld('spread');
+  runtimeConformance('apps on all nodes', world);
+  isolationConformance('apps on all nodes, isolated', world);
 });

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { hasDockerEngine, needsDockerEngine } from '../../../../../scripts/docker-engine.ts';
+import { hasDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { checkEngine, createDockerRuntime } from './docker-runtime.ts';
-import { installationHash } from './networks.ts';
-
+import { createEngine } from './engine.ts';
+import { ensureNetwork, installationHash } from './networks.ts';
 import { type DockerWorld, dockerWorld } from './testing.ts';
 
-describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () => {
+describe.if(hasDockerEngine)('with a real Swarm', () => {
   let world: DockerWorld;
   let bench: Bench;
   beforeAll(async () => {
@@ -28,6 +28,20 @@ describe.skipIf(!hasDockerEngine && !needsDockerEngine)('with a real Swarm', () 
       ok: false,
       detail: expect.stringContaining('firewall'),
     });
+  });
+
+  test('the first builds and apps share their networks when they start at the same time', async () => {
+    const engine = createEngine(world.engine.host);
+    for (let round = 0; round < 8; round++) {
+      const deps = { engine, network: null, installation: crypto.randomUUID() };
+      const both = () => (['apps', 'builds'] as const).map((purpose) => ensureNetwork(deps, purpose));
+      const used = new Set(await Promise.all(Array.from({ length: 8 }, both).flat()));
+      const label = ['--filter', `label=svc.installation=${deps.installation}`];
+      const existing = await world.engine.docker('network', 'ls', '--no-trunc', '--quiet', ...label);
+      expect(existing.trim().split('\n').sort()).toEqual([...used].sort());
+      expect(used.size).toBe(2);
+      for (const id of used) await world.engine.docker('network', 'rm', id);
+    }
   });
 
   test('a service has limits, no capabilities and start-first updates', async () => {

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
@@ -5,7 +6,7 @@ import { engineAddresses, startRegistry } from '../../../../../scripts/docker-sw
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
 import type { IsolationWorld } from '../attacks-testing.ts';
-import { peerAddresses, startPeer } from '../network-testing.ts';
+import { closedPeers, startPeer } from '../network-testing.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import type { Runtime } from '../runtime.ts';
@@ -28,6 +29,7 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
   });
   const registry =
     kind === 'spread' ? await startRegistry(join(folder.path, 'registry'), engine.gateway.address) : null;
+  if (registry) await pushBaseImage(engine, registry.name);
   const peer = await startPeer(engine.ip);
   const dataDir = join(folder.path, 'data');
   mkdirSync(dataDir);
@@ -62,7 +64,7 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
       );
       return [`/proc/${pid.trim()}/root/app/private.txt`];
     },
-    peers: Object.values(peerAddresses).filter((address) => address !== peerAddresses.public),
+    peers: closedPeers,
     targets: async (victim) => ({
       hosts: [engine.address, ...(await addressesOf(engine, victim.id))],
       ports: [await serveOnMachine(engine)],
@@ -80,6 +82,27 @@ export async function dockerWorld(kind: 'single' | 'swarm' | 'spread'): Promise<
       await engine.stop();
       await folder.remove();
     },
+  };
+}
+
+/** The engine compresses its large layer once instead of in each of the first builds, which run at the same time. */
+async function pushBaseImage({ docker, baseImage }: DockerEngine, registry: string): Promise<void> {
+  const name = `${registry}/base:1`;
+  await docker('tag', baseImage, name);
+  await docker('push', name);
+  await docker('rmi', name);
+}
+
+/** One engine for several groups of tests. */
+export function useDockerWorld(kind: Parameters<typeof dockerWorld>[0]): () => Promise<DockerWorld> {
+  let world: DockerWorld | undefined;
+  beforeAll(async () => {
+    world = await dockerWorld(kind);
+  });
+  afterAll(async () => await world?.close());
+  return async () => {
+    if (!world) throw new Error('The engine has not started.');
+    return { ...world, close: async () => {} };
   };
 }
 

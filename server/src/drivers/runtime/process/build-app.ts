@@ -11,7 +11,6 @@ import { findServices } from './isolation.ts';
 import { type LaunchOptions, launch, startGuard } from './launch.ts';
 import {
   createGroup,
-  measureFolders,
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
@@ -24,6 +23,7 @@ import {
   findForeignEntry,
   giveTreeToUser,
   makeOwnFolder,
+  measureFolders,
   moveTree,
   removeTree,
   resolveFolder,
@@ -245,8 +245,8 @@ async function runCommand(
     onUse: () => {},
   });
   const disk = deps.disk.add({
-    measure: (bytesMax) =>
-      measureFolders([step.tree, sandbox.folders.home, join(sandbox.folder, 'tmp')], bytesMax),
+    measure: (mbMax) => measureFolders([step.tree, sandbox.folders.home, join(sandbox.folder, 'tmp')], mbMax),
+    leader: identity.pid,
     mbMax: sandbox.limits.diskMb,
     onTooMuch: (reason) => stopped.resolve({ disk: reason }),
   });

@@ -10,12 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { runProgram } from '../../os/processes.ts';
 import type { SampleName } from '../conformance.ts';
 import { BuildError } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { chooseAppUsers } from './app-users.ts';
 import type { ProcessRuntime } from './process-runtime.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
+import { measureFolders } from './trees.ts';
 
 const isRoot = process.getuid?.() === 0;
 let world: ProcessWorld;
@@ -39,6 +41,26 @@ const failureOf = (app: SampleApp) =>
     () => 'built',
     (error: unknown) => (error instanceof BuildError ? error.message : Promise.reject(error)),
   );
+
+async function changesPrivateCopy({ dataDir }: ProcessWorld, { app: newApp, until }: Bench): Promise<void> {
+  const app = newApp('web');
+  app.sample.plan.startCommand =
+    '(touch new && echo more >> app.js && echo copied; echo y > ~/a && echo z > $TMPDIR/b && echo wrote); node app.js';
+  app.sample.files['app.js'] = `const more = 1; ${app.sample.files['app.js']}\n`;
+  const built = await app.build();
+  const artifact = join(dataDir, 'runtime', 'artifacts', String(built.artifact.buildId));
+  const before = readFileSync(join(artifact, 'app.js'), 'utf8');
+  const instance = await app.start(built);
+  await until(() => app.lines('stdout').includes('wrote'));
+  expect(app.lines('stdout')).toContain('copied');
+  const command = 'touch new && echo more >> app.js && cat app.js';
+  expect(await app.command(built, command)).toMatchObject({ exitCode: 0 });
+  expect(app.lines('stdout').filter((line) => line === 'more')).toHaveLength(1);
+  const now = [existsSync(join(artifact, 'new')), readFileSync(join(artifact, 'app.js'), 'utf8')];
+  expect(now).toEqual([false, before]);
+  await instance.stop();
+  expect(readdirSync(join(dataDir, 'runtime', 'run'))).toEqual([]);
+}
 
 describe.if(isRoot)('as root, an app', () => {
   test('builds and runs as its own user without groups and capabilities', async () => {
@@ -101,22 +123,33 @@ describe.if(isRoot)('as root, an app', () => {
   });
 
   test('changes a private copy of its artifact, and its home and temporary folder', async () => {
-    const app = bench.app('web');
-    app.sample.plan.startCommand =
-      '(touch new && echo more >> app.js && echo copied; echo y > ~/a && echo z > $TMPDIR/b && echo wrote); node app.js';
-    app.sample.files['app.js'] = `const more = 1; ${app.sample.files['app.js']}\n`;
-    const built = await app.build();
-    const artifact = join(world.dataDir, 'runtime', 'artifacts', String(built.artifact.buildId));
-    const before = readFileSync(join(artifact, 'app.js'), 'utf8');
-    const instance = await app.start(built);
-    await bench.until(() => app.lines('stdout').includes('wrote'));
-    expect(app.lines('stdout')).toContain('copied');
-    expect([existsSync(join(artifact, 'new')), readFileSync(join(artifact, 'app.js'), 'utf8')]).toEqual([
-      false,
-      before,
-    ]);
-    await instance.stop();
-    expect(readdirSync(join(world.dataDir, 'runtime', 'run'))).not.toContain(instance.id);
+    await changesPrivateCopy(world, bench);
+  });
+
+  test('changes a private copy without a sandbox, too, and below a closed folder where an overlay is impossible', async () => {
+    const open = processWorld({ isolation: { use: 'none', egress: 'public', gatewayPort: null } });
+    const unprotected = openBench(open, await open.open());
+    await changesPrivateCopy(open, unprotected);
+    await unprotected.runtime.close();
+    await open.close();
+
+    const closed = processWorld();
+    chmodSync(dirname(closed.dataDir), 0o700);
+    // The changes of an overlay cannot be in another one.
+    const [lower, upper, work] = ['lower', 'upper', 'work'].map((name) => `${closed.dataDir}-${name}`);
+    for (const folder of [lower, upper, work]) mkdirSync(folder!);
+    const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+    const mounted = await runProgram('mount', ['-t', 'overlay', 'svc', '-o', options, closed.dataDir], {});
+    expect(mounted.status, mounted.output).toBe(0);
+    try {
+      chmodSync(closed.dataDir, 0o711);
+      const own = openBench(closed, await closed.open());
+      await changesPrivateCopy(closed, own);
+      await own.runtime.close();
+    } finally {
+      await runProgram('umount', [closed.dataDir], {});
+      await closed.close();
+    }
   });
 
   test('cannot influence root by variables or by a folder replaced with a link', async () => {
@@ -191,6 +224,15 @@ describe.if(isRoot)('as root, an app', () => {
     expect(obstacle(world.dataDir, ['/nowhere/setpriv'])).toContain('util-linux');
     expect(obstacle(world.dataDir)).toBeNull();
   });
+});
+
+test('too many files are too much, however small they are', async () => {
+  const folder = join(world.dataDir, 'many');
+  mkdirSync(join(folder, 'empty'), { recursive: true });
+  for (let at = 0; at < 99; at++) writeFileSync(join(folder, 'empty', String(at)), '');
+  expect(await measureFolders([folder], 1, 100)).toEqual({ bytes: expect.any(Number) });
+  writeFileSync(join(folder, 'one-more'), '');
+  expect(await measureFolders([folder], 1, 100)).toMatchObject({ problem: 'has more than 100 files' });
 });
 
 describe('a build', () => {

@@ -1,14 +1,15 @@
-import { expect, test } from 'bun:test';
-import { existsSync, rmdirSync, utimesSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { expect, spyOn, test } from 'bun:test';
+import { existsSync, mkdirSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { temporaryFolder } from '../../database/testing.ts';
 import { findHierarchies, openControlGroups } from './control-groups.ts';
 
 const found = findHierarchies('auto', 'look').flatMap(({ holds }) => holds);
 
 /** In a group, for a while; whatever it does is ended with it. */
 async function busyIn(folders: readonly string[], forMs: number): Promise<void> {
-  const join = 'for f in "$@"; do echo $$ >"$f/cgroup.procs" || exit 1; done; while :; do :; done';
-  const child = Bun.spawn(['/bin/sh', '-c', join, 'busy', ...folders]);
+  const enter = 'for f in "$@"; do echo $$ >"$f/cgroup.procs" || exit 1; done; while :; do :; done';
+  const child = Bun.spawn(['/bin/sh', '-c', enter, 'busy', ...folders]);
   await Promise.race([child.exited, Bun.sleep(forMs)]);
   expect(child.exitCode).toBeNull();
   child.kill('SIGKILL');
@@ -58,6 +59,30 @@ test.if(found.includes('cpu'))('abandoned groups are removed unless processes ru
   await child.exited;
   await busy.remove();
   for (const folder of busy.folders) rmdirSync(dirname(folder));
+});
+
+test('with SVC_CGROUP=own an ordinary user manages the group that systemd gave it', async () => {
+  const folder = temporaryFolder();
+  const at = join(folder.path, 'groups');
+  const own = join(at, 'system.slice', 'svc.service');
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(at, 'cgroup.controllers'), 'cpuset cpu memory pids\n');
+  const options = '25 1 0:22 / PATH rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n';
+  writeFileSync(join(folder.path, 'mountinfo'), options.replace('PATH', at));
+  const user = spyOn(process, 'getuid').mockReturnValue(64_325);
+  try {
+    // The agent moves to the group inside, where it starts again.
+    for (const inside of ['', '/svc-server']) {
+      writeFileSync(join(folder.path, 'cgroup'), `0::/system.slice/svc.service${inside}\n`);
+      expect(findHierarchies('auto', 'look', folder.path)).toEqual([]);
+      expect(findHierarchies('own', 'look', folder.path)).toMatchObject([
+        { version: 2, own, holds: ['memory', 'cpu', 'pids'] },
+      ]);
+    }
+  } finally {
+    user.mockRestore();
+    await folder.remove();
+  }
 });
 
 test('without control groups nothing is limited or created', () => {

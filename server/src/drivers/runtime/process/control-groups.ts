@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Limits } from '../runtime.ts';
 
 export type ControlGroupsUse = 'auto' | 'own' | 'none';
@@ -216,13 +216,18 @@ interface Mount {
 
 /**
  * `auto` uses only hierarchies where the server's group is the visible root, as in a container: other groups
- * are managed by systemd or others. `own`: the operator lets the server manage its group.
+ * are managed by systemd or others. `own`: the operator lets the server manage its group, which systemd gives to an ordinary
+ * user too (`Delegate=yes`, cgroup v2).
  */
-export function findHierarchies(use: 'auto' | 'own', mode: 'take' | 'look'): Hierarchy[] {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return [];
-  const text = readText('/proc/self/cgroup');
+export function findHierarchies(
+  use: 'auto' | 'own',
+  mode: 'take' | 'look',
+  processFolder = '/proc/self',
+): Hierarchy[] {
+  if (process.platform !== 'linux' || (use === 'auto' && process.getuid?.() !== 0)) return [];
+  const text = readText(join(processFolder, 'cgroup'));
   const used = new Set<Controller>();
-  return listMounts().flatMap((mount) => {
+  return listMounts(join(processFolder, 'mountinfo')).flatMap((mount) => {
     const own = ownGroup(text, mount);
     if (own === null || (use === 'auto' && own !== mount.at)) return [];
     const holds = mount.holds.filter((name) => !used.has(name));
@@ -238,8 +243,8 @@ export function findHierarchies(use: 'auto' | 'own', mode: 'take' | 'look'): Hie
   });
 }
 
-function listMounts(): Mount[] {
-  return readText('/proc/self/mountinfo')
+function listMounts(mountinfo: string): Mount[] {
+  return readText(mountinfo)
     .split('\n')
     .flatMap((line): Mount[] => {
       const [before = '', after = ''] = line.split(' - ');
@@ -265,22 +270,37 @@ function ownGroup(text: string, mount: Mount): string | null {
   const path = line?.[2];
   if (path === undefined) return null;
   const inside = relative(mount.root, path);
-  return inside.startsWith('..') ? null : join(mount.at, inside);
+  if (inside.startsWith('..')) return null;
+  const own = join(mount.at, inside);
+  return basename(own) === serverGroupName ? dirname(own) : own;
 }
+
+const serverGroupName = 'svc-server';
+const moveAttemptsMax = 10;
 
 /** In cgroup v2 a group has either processes or limited subgroups, so the server moves into a subgroup. */
 function canLimitBelow(own: string, requested: string): boolean {
   try {
     if (existsSync(join(own, 'cgroup.type'))) {
-      const serverGroup = join(own, 'svc-server');
+      const serverGroup = join(own, serverGroupName);
       mkdirSync(serverGroup, { recursive: true });
-      for (const pid of readText(join(own, 'cgroup.procs')).split('\n').filter(Boolean))
-        writeFileSync(join(serverGroup, 'cgroup.procs'), pid);
+      // Processes may start and end meanwhile.
+      for (let attempt = 0; attempt < moveAttemptsMax; attempt++)
+        for (const pid of readText(join(own, 'cgroup.procs')).split('\n').filter(Boolean))
+          writeUnlessGone(join(serverGroup, 'cgroup.procs'), pid);
     }
     writeFileSync(join(own, 'cgroup.subtree_control'), requested);
     return true;
   } catch {
     return false;
+  }
+}
+
+function writeUnlessGone(path: string, pid: string): void {
+  try {
+    writeFileSync(path, pid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

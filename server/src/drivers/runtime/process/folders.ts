@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -8,15 +9,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { projectRoot } from '../../../core/project-root.ts';
-import { type Lock, tryLock } from '../../os/files.ts';
+import { findLivingWriter, type Lock, tryLock } from '../../os/files.ts';
 import { isRunning, type ProcessIdentity } from '../../os/processes.ts';
 import type { AppUser, AppUsers } from './app-users.ts';
 import type { ControlGroups } from './control-groups.ts';
+import type { Isolation } from './isolation.ts';
 import { endTree, type Neighbour } from './process-trees.ts';
-import { writeSandboxFiles } from './sandbox.ts';
-import { removeTree } from './trees.ts';
+import { type Box, writeSandboxFiles } from './sandbox.ts';
+import { copyTree, type Measured, makeOwnFolder, measureFolders, removeTree } from './trees.ts';
 
 export interface Layout {
   work: string;
@@ -104,6 +106,14 @@ export function claimNode(folder: string): ClaimedNodes {
   };
 }
 
+/** The process that runs apps of this data dir. */
+export function findRunningNode(dataDir: string): ProcessIdentity | null {
+  const folder = join(dataDir, 'runtime', 'nodes');
+  if (!existsSync(folder)) return null;
+  const running = readdirSync(folder).flatMap((name) => findLivingWriter(join(folder, name)) ?? []);
+  return running[0] ?? null;
+}
+
 function createNode(folder: string): { name: string; lock: Lock } {
   const name = crypto.randomUUID();
   const lock = tryLock(join(folder, name));
@@ -125,6 +135,59 @@ interface RunOwner {
 export function makeRunFolder(folder: string, owner: RunOwner): void {
   mkdirSync(folder, { mode: 0o711 });
   writeProcessFile(folder, { ...owner, identity: { pid: 0, started: '' } });
+}
+
+interface RunFilesOptions {
+  /** Of the instance or command. */
+  folder: string;
+  user: AppUser | null;
+  /** The artifact, and its path and that of the app's folder in the sandbox. */
+  tree: string;
+  treeInside: string;
+  dir: string;
+}
+
+/** Home, temporary folder and a private copy of the artifact: an overlay, or copied files where there is none. */
+export function planRunFiles(
+  { isolation: { sandbox, hasOverlay }, users }: { isolation: Isolation; users: AppUsers },
+  { folder, user, tree, treeInside, dir }: RunFilesOptions,
+) {
+  const [home, tmp, copy] = [join(folder, 'home'), join(folder, 'tmp'), join(folder, 'changes')];
+  const isOverlay = sandbox !== null && hasOverlay;
+  const overlay = isOverlay ? ['upper', 'work', 'merged'].map((name) => join(copy, name)) : [];
+  const written = [home, tmp, isOverlay ? join(copy, 'upper') : copy];
+  let copiedBytes = 0;
+  const mounted: Box['folders'][number] = isOverlay
+    ? { path: tree, inside: treeInside, isWritable: false, changes: copy }
+    : { path: copy, inside: treeInside, isWritable: true };
+
+  return {
+    home,
+    tmp,
+    /** In the sandbox. */
+    mounted: [mounted, { path: home, isWritable: true }],
+    dir: sandbox ? dir : join(copy, relative(treeInside, dir)),
+    async create(): Promise<void> {
+      for (const each of [home, tmp, copy, ...overlay]) await makeOwnFolder(each, user);
+      if (isOverlay) return;
+      try {
+        await copyTree(tree, copy, { users, user });
+      } catch (error) {
+        // The disk may be full.
+        await removeTree(copy);
+        throw error;
+      }
+      copiedBytes = (await measureFolders([copy], Number.POSITIVE_INFINITY)).bytes;
+    },
+    async remove(): Promise<void> {
+      for (const each of [home, tmp, copy]) await removeTree(each);
+    },
+    /** What was written since. */
+    async measure(mbMax: number): Promise<Measured> {
+      const measured = await measureFolders(written, mbMax + Math.ceil(copiedBytes / 1024 ** 2));
+      return { ...measured, bytes: Math.max(0, measured.bytes - copiedBytes) };
+    },
+  };
 }
 
 export function writeProcessFile(

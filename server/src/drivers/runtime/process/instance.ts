@@ -3,13 +3,12 @@ import type { PortFinder } from '../look-for-port.ts';
 import type { InstanceState, StartJob } from '../runtime.ts';
 import { runEnvironment } from './environment.ts';
 import { findPort } from './find-port.ts';
-import { checkId, listNeighbours, makeRunFolder, writeProcessFile } from './folders.ts';
+import { checkId, listNeighbours, makeRunFolder, planRunFiles, writeProcessFile } from './folders.ts';
 import { findServices } from './isolation.ts';
 import { type ExitResult, type LaunchedProcess, launch, startGuard } from './launch.ts';
 import { isPortFree, listensPublicly, listListeningUsers } from './network.ts';
 import {
   createGroup,
-  measureFolders,
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
@@ -27,7 +26,7 @@ import {
   requestEnd,
   signalGroup,
 } from './process-trees.ts';
-import { makeOwnFolder, removeTree } from './trees.ts';
+import { removeTree } from './trees.ts';
 
 export interface Instance {
   job: StartJob;
@@ -50,7 +49,7 @@ export interface InstanceOptions {
 }
 
 export async function startInstance(deps: ProcessDeps, options: InstanceOptions): Promise<Instance> {
-  const { job, tree, treeInside, dir, command, tools } = options;
+  const { job, command, tools } = options;
   const { times, users, node } = deps;
   const id = checkId(job.instanceId);
   const user = users.ofInstance(job.number);
@@ -58,16 +57,11 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   const { sandbox, egress } = deps.isolation;
   const hasPort = job.command === undefined;
   const services = await findServices(job.services ?? []);
-  const home = join(folder, 'home');
-  const tmp = join(folder, 'tmp');
+  const files = planRunFiles(deps, { ...options, folder, user });
+  const { home, tmp, dir } = files;
   const folders = { home, tmp: sandbox ? '/tmp' : tmp };
   makeRunFolder(folder, { node, user });
-  const changes = join(folder, 'changes');
-  const own = [home, tmp, changes, ...['upper', 'work', 'merged'].map((name) => join(changes, name))];
-  const makeOwnFolders = async () => {
-    for (const each of own) await makeOwnFolder(each, user);
-  };
-  await makeOwnFolders();
+  await files.create();
   const group = createGroup(deps, id, job.limits);
   const guard = await startGuard(users, { mark: id, user });
 
@@ -103,8 +97,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     const preload = sandbox ? null : deps.layout.preload;
     const env = runEnvironment(visibleEnvironment(deps, tools), { job: job.env, folders, port, preload });
     const mounted = [
-      { path: tree, inside: treeInside, isWritable: false, changes },
-      { path: home, isWritable: true },
+      ...files.mounted,
       ...toolFolders(deps.toolchainDir, tools).map((path) => ({ path, isWritable: false })),
     ];
     createGroup(deps, id, job.limits);
@@ -162,7 +155,8 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
       },
     });
     const disk = deps.disk.add({
-      measure: (bytesMax) => measureFolders([home, tmp, changes], bytesMax),
+      measure: files.measure,
+      leader,
       mbMax: job.limits.diskMb,
       onTooMuch(reason) {
         overDisk = reason;
@@ -230,8 +224,8 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   /** Without what the app has written it can start again. */
   async function emptyFolders(): Promise<void> {
     overDisk = null;
-    for (const each of [home, tmp, changes]) await removeTree(each);
-    await makeOwnFolders();
+    await files.remove();
+    await files.create();
   }
 
   async function stop(graceMs: number): Promise<void> {

@@ -1,12 +1,13 @@
 import { lookup } from 'node:dns/promises';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../os/processes.ts';
 import { type AppUsers, chooseAppUsers } from './app-users.ts';
 import { type ControlGroupsUse, type Controller, findHierarchies } from './control-groups.ts';
 import type { BaseEnvironment } from './environment.ts';
+import { findRunningNode } from './folders.ts';
 import type { Egress } from './network.ts';
 import {
   type Box,
@@ -16,13 +17,15 @@ import {
   type Sandbox,
   writeSandboxFiles,
 } from './sandbox.ts';
-import { makeOwnFolder } from './trees.ts';
+import { makeOwnFolder, removeTree } from './trees.ts';
 
 /** `preferred`: on the developer's own machine apps run without isolation where it is impossible. */
 export type IsolationUse = 'required' | 'preferred' | 'none';
 
 export interface Isolation {
   sandbox: Sandbox | null;
+  /** Whether apps in the sandbox can change an overlay of their files. */
+  hasOverlay: boolean;
   /** Why apps are refused. */
   findProblem(): string | null;
   /** Why apps run without isolation. */
@@ -39,42 +42,107 @@ export interface IsolationOptions {
 
 export async function openIsolation(
   { use, egress }: IsolationOptions,
-  { filesFolder, users, path }: { filesFolder: string; users: AppUsers; path: string },
+  { filesFolder, users, path, dir }: SandboxOptions & { filesFolder: string },
 ): Promise<Isolation> {
-  const without = { sandbox: null, findProblem: users.findProblem, warning: null, egress };
+  const without = {
+    sandbox: null,
+    hasOverlay: false,
+    findProblem: users.findProblem,
+    warning: null,
+    egress,
+  };
   if (use === 'none') return { ...without, warning: 'SVC_RUNTIME_ISOLATION=none is set.' };
-  const problem = await findIsolationProblem({ users, path });
+  const { problem, hasOverlay } = await tryIsolation({ users, path, dir });
   if (problem === null) {
-    return { ...without, sandbox: openSandbox({ filesFolder, path }), findProblem: () => null };
+    const sandbox = openSandbox({ filesFolder, path });
+    return { ...without, sandbox, hasOverlay, findProblem: () => null };
   }
   return use === 'required' ? { ...without, findProblem: () => problem } : { ...without, warning: problem };
 }
 
-async function findIsolationProblem(options: SandboxOptions): Promise<string | null> {
+async function tryIsolation(
+  options: SandboxOptions,
+): Promise<{ problem: string | null; hasOverlay: boolean }> {
   const missing = findMissingTools();
-  if (missing !== null) return missing;
-  const { status, output } = await tryInSandbox(options, 'true');
-  return status === 0 ? null : `Apps cannot be isolated on this machine: ${output.slice(0, 300)}`;
+  if (missing !== null) return { problem: missing, hasOverlay: false };
+  const write = `touch ${overlayInside}/written 2>/dev/null || exit ${readOnlyExit}`;
+  const { status, output } = await tryInSandbox(options, 'sh', '-c', write);
+  const isIsolated = status === 0 || status === readOnlyExit;
+  return {
+    problem: isIsolated
+      ? null
+      : `Apps cannot be isolated on this machine: ${explainRefusal(output) ?? output.slice(0, 300)}`,
+    hasOverlay: status === 0,
+  };
 }
+
+/** What kernels and containers forbid, with how to allow it. */
+export function explainRefusal(output: string, readSetting = readKernelSetting): string | null {
+  if (/tun socket/.test(output))
+    return existsSync(tunDevice)
+      ? `only root can open ${tunDevice}. Run chmod 666 ${tunDevice}.`
+      : `${tunDevice} is missing. Run modprobe tun; a container needs --device ${tunDevice}.`;
+  if (/routable interface|default route/.test(output))
+    return 'it has no default route for IPv4, which the network of a sandbox starts from. Add one with ip route add default.';
+  const refusing = refusingSettings.find(({ name, value }) => readSetting(name) === value);
+  return refusing ? `${refusing.text} Run sysctl -w ${refusing.name}=${refusing.allows}.` : null;
+}
+
+const tunDevice = '/dev/net/tun';
+const refusingSettings = [
+  {
+    name: 'user.max_user_namespaces',
+    value: '0',
+    allows: 10_000,
+    text: 'its kernel allows no user namespaces.',
+  },
+  {
+    name: 'kernel.unprivileged_userns_clone',
+    value: '0',
+    allows: 1,
+    text: 'its kernel allows user namespaces for root alone.',
+  },
+  {
+    name: 'kernel.apparmor_restrict_unprivileged_userns',
+    value: '1',
+    allows: 0,
+    text: 'AppArmor takes their rights from user namespaces.',
+  },
+];
+
+function readKernelSetting(name: string): string | null {
+  try {
+    return readFileSync(join('/proc/sys', ...name.split('.')), 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+const overlayInside = '/overlay';
+const readOnlyExit = 79;
 
 interface SandboxOptions {
   users: AppUsers;
   path: string;
+  /** For the trial: the file system decides whether it can hold the changes of an overlay. */
+  dir?: string;
 }
 
 /** Runs a program as apps run, because only that shows whether the kernel allows it. */
-async function tryInSandbox({ users, path }: SandboxOptions, ...program: string[]) {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-sandbox-'));
+async function tryInSandbox({ users, path, dir = tmpdir() }: SandboxOptions, ...program: string[]) {
+  const folder = await mkdtemp(join(dir, 'svc-sandbox-'));
   const user = users.ofBuilds(1);
-  const tmp = join(folder, 'tmp');
+  const [tmp, tree, changes] = [join(folder, 'tmp'), join(folder, 'tree'), join(folder, 'changes')];
+  const overlay = ['upper', 'work', 'merged'].map((name) => join(changes, name));
   try {
-    await makeOwnFolder(tmp, user);
+    for (const each of [tmp, tree, changes, ...overlay]) await makeOwnFolder(each, user);
     writeSandboxFiles(folder);
     const sandbox = openSandbox({ filesFolder: folder, path });
-    const box: Box = { user, folders: [], tmp, port: null, hostPorts: [], egress: 'none', allowed: [] };
+    const folders = [{ path: tree, inside: overlayInside, isWritable: false, changes }];
+    const box: Box = { user, folders, tmp, port: null, hostPorts: [], egress: 'none', allowed: [] };
     return await runInSandbox(sandbox, box, ['/bin/sh', '-c', 'PATH=$0; "$@"', sandbox.path, ...program]);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder);
   }
 }
 
@@ -102,7 +170,7 @@ export async function findServices(texts: readonly string[]): Promise<Pick<Box, 
   return {
     // pasta refuses a port that is named twice.
     hostPorts: [...new Set(services.filter(isLoopback).map(({ port }) => port))],
-    allowed: services.filter((it) => !isLoopback(it)).map(({ address }) => address),
+    allowed: services.filter((it) => !isLoopback(it)),
   };
 }
 
@@ -110,6 +178,7 @@ interface Facts {
   users: AppUsers;
   isolation: Pick<Isolation, 'findProblem' | 'warning' | 'sandbox'>;
   holds: ReadonlySet<Controller>;
+  controlGroups: ControlGroupsUse;
   baseEnvironment: BaseEnvironment;
 }
 
@@ -118,6 +187,8 @@ interface Check {
   detail: string;
   /** No app is built or started. */
   isRefused?: boolean;
+  /** Apps run without isolation. */
+  isOpen?: boolean;
 }
 
 export async function checkProcessRuntime(options: {
@@ -126,9 +197,14 @@ export async function checkProcessRuntime(options: {
   controlGroups: ControlGroupsUse;
   isolation: IsolationOptions;
 }): Promise<Check> {
-  const { dataDir, baseEnvironment, controlGroups: use } = options;
+  const { dataDir, baseEnvironment, controlGroups } = options;
   const users = chooseAppUsers({ folder: dataDir, isRoot: process.getuid?.() === 0 });
-  const found = use === 'none' ? [] : findHierarchies(use, 'look');
+  // A command of the operator is in another group than the server.
+  const server = findRunningNode(dataDir);
+  const found =
+    controlGroups === 'none'
+      ? []
+      : findHierarchies(controlGroups, 'look', server === null ? undefined : `/proc/${server.pid}`);
   const isolation = await openIsolation(options.isolation, {
     filesFolder: dataDir,
     users,
@@ -138,11 +214,13 @@ export async function checkProcessRuntime(options: {
     users,
     isolation,
     baseEnvironment,
+    controlGroups,
     holds: new Set(found.flatMap(({ holds }) => holds)),
   });
 }
 
-export async function checkRuntime({ users, isolation, holds, baseEnvironment }: Facts): Promise<Check> {
+export async function checkRuntime(facts: Facts): Promise<Check> {
+  const { users, isolation, holds, controlGroups, baseEnvironment } = facts;
   const problem = isolation.findProblem();
   if (problem !== null) return { ok: false, isRefused: true, detail: problem };
   const who =
@@ -160,8 +238,14 @@ export async function checkRuntime({ users, isolation, holds, baseEnvironment }:
     sentences.push('Set fs.protected_hardlinks=1, so that builds cannot link to files of other users.');
   if (!(await hasNode(users, isolation, baseEnvironment)))
     sentences.push(`No node that apps can run was found in ${baseEnvironment.path}: Node.js apps will fail.`);
-  return { ok: isolation.warning === null, detail: sentences.join(' ') };
+  const isOpen = isolation.warning !== null;
+  const lacksGroup = controlGroups === 'own' && holds.size === 0;
+  if (lacksGroup) sentences.push(noControlGroup);
+  return { ok: !isOpen && !lacksGroup, isOpen, detail: sentences.join(' ') };
 }
+
+export const noControlGroup =
+  'SVC_CGROUP=own is set, but the server owns no control group: start it by a systemd unit with Delegate=yes on a machine with cgroup v2, or unset it.';
 
 async function hasNode(
   users: AppUsers,
@@ -177,9 +261,5 @@ async function hasNode(
 }
 
 function areHardLinksProtected(): boolean {
-  try {
-    return readFileSync('/proc/sys/fs/protected_hardlinks', 'utf8').trim() === '1';
-  } catch {
-    return true;
-  }
+  return (readKernelSetting('fs.protected_hardlinks') ?? '1') === '1';
 }

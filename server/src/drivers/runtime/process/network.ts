@@ -10,8 +10,8 @@ export interface BoxNetwork {
   /** Services on the loopback address of this machine that have the same address inside. */
   hostPorts: readonly number[];
   egress: Egress;
-  /** Addresses that are open whatever `egress` says. */
-  allowed: readonly string[];
+  /** Ports that are open whatever `egress` says. */
+  allowed: readonly { address: string; port: number }[];
 }
 
 /** A port inside, at its loopback address. */
@@ -84,15 +84,20 @@ export function closedRanges(egress: Egress): string[] {
   return [...neverOpen, ...closed, ...own];
 }
 
-/** Routes need no firewall, and the app has no right to change them. */
+const servicesTable = 100;
+
+/** Routes and rules for them need no firewall, and the app has no right to change them. */
 export function routes({ egress, allowed }: BoxNetwork): string {
-  if (egress === 'none' && allowed.length === 0) return 'route del default\n';
   const closed = closedRanges(egress);
+  const open = allowed.filter(({ address }) => !closed.includes(`${address}/32`));
+  if (egress === 'none' && open.length === 0) return 'route del default\n';
+  const rules = open.map(
+    ({ address, port }) => `rule add to ${address}/32 ipproto tcp dport ${port} table ${servicesTable}`,
+  );
   return [
     ...closed.map((range) => `route add unreachable ${range}`),
-    ...allowed
-      .filter((address) => !closed.includes(`${address}/32`))
-      .map((address) => `route replace ${address}/32 via ${gateway}`),
+    ...(open.length === 0 ? [] : [`route add default via ${gateway} table ${servicesTable}`]),
+    ...new Set(rules),
     '',
   ].join('\n');
 }
@@ -175,6 +180,7 @@ export function loopbackFamily({ address }: Listener): 4 | 6 | null {
   return address === '::1' ? 6 : null;
 }
 
+/** This file is part of the helper in a container (`docker/port-helper.ts`), whose text has to be short. */
 function readLines(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n');

@@ -1,5 +1,5 @@
 import { existsSync, statfsSync } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { isToolchainName, type Limits } from '../runtime.ts';
 import type { AppUsers } from './app-users.ts';
@@ -8,6 +8,7 @@ import type { BaseEnvironment } from './environment.ts';
 import type { Layout } from './folders.ts';
 import type { Isolation } from './isolation.ts';
 import { listTree, type ProcessRow, proportionalBytes, readProcessTable } from './process-trees.ts';
+import { bytesOnDisk, type Measured } from './trees.ts';
 
 export interface ProcessDeps {
   node: string;
@@ -133,7 +134,9 @@ function exceedsMemory(bytesMax: number, use: Usage, tree: readonly ProcessRow[]
 /** The files of one app or build, and what they may hold. */
 interface WatchedFiles {
   /** May stop counting above the limit. */
-  measure: (bytesMax: number) => Promise<number>;
+  measure: (mbMax: number) => Promise<Measured>;
+  /** Its processes may have files open that no folder lists any more. */
+  leader?: number;
   mbMax: number;
   onTooMuch: (reason: string) => void;
 }
@@ -147,8 +150,25 @@ const diskIntervalMs = 1_000;
 const mb = 1024 * 1024;
 /** Measuring the folders of a large build takes a second: at most this share of the time goes to it … */
 const measuredShare = 0.05;
-/** … unless the disk gets fuller by more than this. */
+/** … unless the disk got fuller by so much that a limit may be exceeded, and by more than this. */
 const fullerMb = 64;
+
+interface DiskMeasurement {
+  tookMs: number;
+  /** Of the disk, afterwards. */
+  freeBytes: number;
+  /** What can be written before one of the watched exceeds its limit, or the disk its reserve. */
+  roomBytes: number;
+}
+
+export function isMeasurementDue(
+  { tookMs, freeBytes, roomBytes }: DiskMeasurement,
+  now: { idleMs: number; freeBytes: number },
+): boolean {
+  return (
+    now.idleMs * measuredShare >= tookMs || freeBytes - now.freeBytes > Math.max(fullerMb * mb, roomBytes)
+  );
+}
 
 /** PostgreSQL needs it to go on. */
 const standardReserveMb = 1_024;
@@ -166,19 +186,27 @@ export function createDiskWatch({
 }): DiskWatch {
   const all = new Set<WatchedFiles>();
   let isWatching = false;
-  let last = { endedAt: 0, tookMs: 0, free: 0 };
+  let last: DiskMeasurement = { tookMs: 0, freeBytes: 0, roomBytes: 0 };
+  let endedAt = 0;
 
-  async function check(): Promise<void> {
+  async function check(): Promise<number> {
     const used = new Map<WatchedFiles, number>();
+    const processes = readProcessTable();
     for (const watched of [...all]) {
-      const bytes = await watched.measure(watched.mbMax * mb);
+      const { mbMax, leader } = watched;
+      const listed = await watched.measure(mbMax);
+      const unlisted = leader === undefined ? 0 : await measureUnlisted(listTree(leader, processes));
       if (!all.has(watched)) continue;
+      const bytes = listed.bytes + unlisted;
       used.set(watched, bytes);
-      if (bytes > watched.mbMax * mb) stop(watched, `used more than ${watched.mbMax} MiB of disk space`);
+      if (bytes > mbMax * mb) stop(watched, `used more than ${mbMax} MiB of disk space`);
+      else if (listed.problem !== undefined) stop(watched, listed.problem);
     }
     const [largest] = [...used].sort(([, a], [, b]) => b - a);
     if (largest && largest[1] > mb && free() < reserveMb * mb)
       stop(largest[0], 'was stopped because the disk of the machine is almost full');
+    const left = [...all].map((it) => it.mbMax * mb - (used.get(it) ?? it.mbMax * mb));
+    return Math.min(...left, free() - reserveMb * mb);
   }
 
   function stop(watched: WatchedFiles, reason: string): void {
@@ -187,19 +215,15 @@ export function createDiskWatch({
 
   const free = () => Math.min(...folders.map(freeBytes));
 
-  function isDue(): boolean {
-    const idleMs = performance.now() - last.endedAt;
-    return idleMs * measuredShare >= last.tookMs || last.free - free() > fullerMb * mb;
-  }
-
   async function watch(): Promise<void> {
     if (isWatching) return;
     isWatching = true;
     for (; all.size > 0; await Bun.sleep(diskIntervalMs)) {
-      if (!isDue()) continue;
       const startedAt = performance.now();
-      await check().catch(() => {});
-      last = { endedAt: performance.now(), tookMs: performance.now() - startedAt, free: free() };
+      if (!isMeasurementDue(last, { idleMs: startedAt - endedAt, freeBytes: free() })) continue;
+      const roomBytes = await check().catch(() => 0);
+      endedAt = performance.now();
+      last = { tookMs: endedAt - startedAt, freeBytes: free(), roomBytes };
     }
     isWatching = false;
   }
@@ -207,6 +231,8 @@ export function createDiskWatch({
   return {
     add(watched) {
       all.add(watched);
+      // Not measured yet.
+      last.roomBytes = 0;
       void watch();
       return { stop: () => void all.delete(watched) };
     },
@@ -221,16 +247,15 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Up to a little more than the limit. Entries that vanish meanwhile count nothing. */
-export async function measureFolders(folders: readonly string[], bytesMax: number): Promise<number> {
-  let bytes = 0;
-  const left = [...folders];
-  for (let folder = left.pop(); folder !== undefined && bytes <= bytesMax; folder = left.pop())
-    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) left.push(path);
-      bytes += ((await lstat(path).catch(() => null))?.blocks ?? 0) * 512;
-      if (bytes > bytesMax) break;
+/** Removed files take space as long as a process has them open. Those in memory have no other limit. */
+async function measureUnlisted(processes: readonly ProcessRow[]): Promise<number> {
+  const found = new Map<string, number>();
+  for (const { pid } of processes) {
+    const folder = `/proc/${pid}/fd`;
+    for (const name of await readdir(folder).catch(() => [])) {
+      const file = await stat(join(folder, name)).catch(() => null);
+      if (file?.isFile() && file.nlink === 0) found.set(`${file.dev}:${file.ino}`, bytesOnDisk(file));
     }
-  return bytes;
+  }
+  return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -26,11 +26,11 @@ import { type ControlGroupsUse, openControlGroups } from './control-groups.ts';
 import type { BaseEnvironment } from './environment.ts';
 import { claimNode, endRemains, makeLayout } from './folders.ts';
 import { type Instance, startInstance } from './instance.ts';
-import { checkRuntime, type IsolationOptions, openIsolation } from './isolation.ts';
+import { checkRuntime, type IsolationOptions, noControlGroup, openIsolation } from './isolation.ts';
 import { findFreePort } from './network.ts';
 import { createDiskWatch, createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
 import { runCommand } from './run-command.ts';
-import { resolveFolder } from './trees.ts';
+import { resolveFolder, restoreReaders } from './trees.ts';
 
 export interface ProcessRuntimeOptions {
   dataDir: string;
@@ -68,6 +68,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     filesFolder: layout.sandbox,
     users,
     path: options.baseEnvironment.path,
+    dir: layout.run,
   });
   const deps: ProcessDeps = {
     node: nodes.own,
@@ -92,6 +93,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       { reason: isolation.warning },
       'apps run without isolation from this machine and from each other',
     );
+  if (options.controlGroups === 'own' && deps.groups.holds.size === 0)
+    log.warn({ reason: noControlGroup }, 'apps have no control groups');
   const problem = isolation.findProblem();
   if (problem !== null) log.error({ problem }, 'apps cannot run');
 
@@ -100,7 +103,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const isTaken = (port: number) => [...ports.values()].includes(port);
   const listeners = new Set<(instanceId: string) => void>();
 
-  async function findBuild(job: Pick<StartJob, 'method' | 'artifact'>) {
+  async function findBuild(job: Pick<StartJob, 'method' | 'artifact' | 'number'>) {
     const artifact = job.method === 'static' ? null : parseArtifact(job.artifact);
     if (!artifact) throw new Error('This artifact cannot be started.');
     const reason = isolation.findProblem();
@@ -108,6 +111,8 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     const tree = await resolveFolder(layout.artifacts, artifact.buildId);
     const folder = tree && (await resolveFolder(tree, artifact.dir));
     if (!tree || !folder) throw new Error(`The artifact of build ${artifact.buildId} does not exist.`);
+    const readers = users.ofInstance(job.number)?.gid;
+    if (readers !== undefined) await restoreReaders(tree, { readers, isCopied: isolation.sandbox !== null });
     const { startCommand: command, tools, builtAt } = artifact;
     // Output of builds often contains the path.
     const treeInside = isolation.sandbox === null ? tree : (builtAt ?? tree);
@@ -229,7 +234,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       unpacking.set(buildId, under);
       return under;
     },
-    check: () => checkRuntime({ ...deps, holds: deps.groups.holds }),
+    check: () => checkRuntime({ ...deps, holds: deps.groups.holds, controlGroups: options.controlGroups }),
     async close() {
       await Promise.all([...runs.keys()].map(stopRun));
       const all = await Promise.all([...instances.keys()].map(found));

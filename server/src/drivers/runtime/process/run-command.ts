@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import type { RunJob, RunResult } from '../runtime.ts';
 import { runEnvironment } from './environment.ts';
-import { checkId, listNeighbours, makeRunFolder, writeProcessFile } from './folders.ts';
+import { checkId, listNeighbours, makeRunFolder, planRunFiles, writeProcessFile } from './folders.ts';
 import { findServices } from './isolation.ts';
 import { type ExitResult, launch, startGuard } from './launch.ts';
 import {
   createGroup,
-  measureFolders,
   memoryLimitToWatch,
   type ProcessDeps,
   processLimit,
@@ -14,7 +13,7 @@ import {
   visibleEnvironment,
 } from './process-deps.ts';
 import { endTree, listLiving, type ProcessTree, requestEnd } from './process-trees.ts';
-import { makeOwnFolder, removeTree } from './trees.ts';
+import { type Measured, removeTree } from './trees.ts';
 
 export interface CommandOptions {
   job: RunJob;
@@ -30,11 +29,12 @@ export interface CommandOptions {
 type Ending = ExitResult | { stopped: string | null };
 
 const stopGraceMs = 10_000;
-const outputMsMax = 2_000;
+/** Output waits to be stored while there is much of it. */
+const outputMsMax = 30_000;
 
 /** As an instance runs: its own user, a private copy of the files, the same limits; gone when it ends. */
 export async function runCommand(deps: ProcessDeps, options: CommandOptions): Promise<RunResult> {
-  const { job, tree, treeInside, dir, tools } = options;
+  const { job, tools } = options;
   const { users, node } = deps;
   job.signal.throwIfAborted();
   const mark = checkId(job.runId);
@@ -43,11 +43,9 @@ export async function runCommand(deps: ProcessDeps, options: CommandOptions): Pr
   const { sandbox, egress } = deps.isolation;
   const services = await findServices(job.services ?? []);
   makeRunFolder(folder, { node, user });
-  const home = join(folder, 'home');
-  const tmp = join(folder, 'tmp');
-  const changes = join(folder, 'changes');
-  const overlay = ['upper', 'work', 'merged'].map((name) => join(changes, name));
-  for (const each of [home, tmp, changes, ...overlay]) await makeOwnFolder(each, user);
+  const files = planRunFiles(deps, { ...options, folder, user });
+  const { home, tmp, dir } = files;
+  await files.create();
   const group = createGroup(deps, mark, job.limits);
   const guard = await startGuard(users, { mark, user });
   const neighbours = () => listNeighbours(deps.layout.run, { mark, user });
@@ -81,8 +79,7 @@ export async function runCommand(deps: ProcessDeps, options: CommandOptions): Pr
         box: {
           user,
           folders: [
-            { path: tree, inside: treeInside, isWritable: false, changes },
-            { path: home, isWritable: true },
+            ...files.mounted,
             ...toolFolders(deps.toolchainDir, tools).map((path) => ({ path, isWritable: false })),
           ],
           tmp,
@@ -99,11 +96,16 @@ export async function runCommand(deps: ProcessDeps, options: CommandOptions): Pr
       job,
       leader,
       ended: launched.ended,
-      written: [home, tmp, changes],
+      measure: files.measure,
     });
     if ('stopped' in ending) await stopGracefully(treeWith(leader), launched.ended);
     await endTree(treeWith(leader));
-    await Promise.race([launched.outputEnded, Bun.sleep(outputMsMax)]);
+    const isWhole = await Promise.race([
+      launched.outputEnded.then(() => true),
+      Bun.sleep(outputMsMax).then(() => false),
+    ]);
+    if (!isWhole)
+      job.log('platform', 'The end of the output is missing: it came faster than it could be stored.');
     job.signal.throwIfAborted();
     if ('stopped' in ending) return { exitCode: null, how: ending.stopped ?? 'was stopped' };
     if (!ending.ok && (group?.memoryKills() ?? 0) > 0) return { exitCode: null, how: outOfMemory(job) };
@@ -122,8 +124,13 @@ async function waitForEnd(
     job,
     leader,
     ended,
-    written,
-  }: { job: RunJob; leader: number; ended: Promise<ExitResult>; written: readonly string[] },
+    measure,
+  }: {
+    job: RunJob;
+    leader: number;
+    ended: Promise<ExitResult>;
+    measure: (mbMax: number) => Promise<Measured>;
+  },
 ): Promise<Ending> {
   const stopped = Promise.withResolvers<Ending>();
   const onAbort = () => stopped.resolve({ stopped: null });
@@ -137,7 +144,8 @@ async function waitForEnd(
     onUse: () => {},
   });
   const disk = deps.disk.add({
-    measure: (bytesMax) => measureFolders([...written], bytesMax),
+    measure,
+    leader,
     mbMax: job.limits.diskMb,
     onTooMuch: (reason) => stopped.resolve({ stopped: reason }),
   });

@@ -1,22 +1,28 @@
-import { accessSync, chmodSync, constants, existsSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants as constantsOfSystem } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { runProgram } from '../../os/processes.ts';
 import type { AppUser } from './app-users.ts';
 import { type BoxNetwork, forwardCommand, nameServer, pastaCommand, routes, type Target } from './network.ts';
 
 /** The start of each sandbox: namespaces of its own, no rights, no way to get any. */
-export const bwrapBase = [
-  'bwrap',
-  ...['--unshare-user', '--disable-userns', '--uid', '1000', '--gid', '1000'],
-  ...['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-  ...['--die-with-parent', '--cap-drop', 'ALL', '--proc', '/proc', '--dev', '/dev'],
-];
+export const bwrapBase = `bwrap --unshare-user --disable-userns --uid 1000 --gid 1000
+--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try
+--die-with-parent --cap-drop ALL --proc /proc --dev /dev`.split(/\s/);
 
-/** Of the system: programs, libraries and certificates. */
-export const systemFolders = [
-  ...['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'],
-  ...['/etc/ssl', '/etc/pki'],
-];
+/** After the mounts: what bwrap makes in memory would count for no limit. */
+export const bwrapEnd = ['--remount-ro', '/dev', '--remount-ro', '/', '--'];
+
+/** Programs, libraries and certificates of the system. */
+export const systemFolders = '/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc/ssl /etc/pki'.split(' ');
 
 export const mountReadOnly = (paths: readonly string[]) =>
   paths.flatMap((path) => ['--ro-bind-try', path, path]);
@@ -72,8 +78,57 @@ const sandboxFiles = {
 /** Readable for the user of the app. */
 export function writeSandboxFiles(folder: string): void {
   chmodSync(folder, 0o711);
+  mkdirSync(join(folder, memoryFolder), { recursive: true });
+  writeFileSync(join(folder, filterFile), systemCallFilter(), { mode: 0o644 });
   for (const [name, text] of Object.entries(sandboxFiles))
     writeFileSync(join(folder, name), text, { mode: 0o644 });
+}
+
+/** Where a sandbox mounts its own file system in memory, with the folders `shm` and `run`. */
+const memoryFolder = 'memory';
+const memoryOptions = 'size=64m,nr_inodes=16k,mode=711';
+const filterFile = 'system-calls';
+
+/** add_key, request_key and keyctl, because keyrings belong to a session or user, not to a namespace. */
+const refusedCalls = [
+  { architecture: 0xc000003e, numbers: [248, 249, 250] }, // x86_64
+  { architecture: 0x40000003, numbers: [286, 287, 288] }, // i386
+  { architecture: 0xc00000b7, numbers: [217, 218, 219] }, // aarch64
+  { architecture: 0x40000028, numbers: [309, 310, 311] }, // arm
+];
+
+/** A program for seccomp (seccomp(2), linux/bpf_common.h). */
+function systemCallFilter(): Buffer {
+  const [load, and, jumpIfEqual, end] = [0x20, 0x54, 0x15, 0x06];
+  const [numberAt, architectureAt] = [0, 4];
+  const [allow, refuse] = [0x7fff_0000, 0x0005_0000 + constantsOfSystem.errno.ENOSYS];
+  // The numbers of x32 have one more bit.
+  const numberBits = 0xbfff_ffff;
+  const program: [code: number, ifTrue: number, ifFalse: number, value: number][] = [
+    [load, 0, 0, architectureAt],
+    ...refusedCalls.flatMap(({ architecture, numbers }): [number, number, number, number][] => [
+      [jumpIfEqual, 0, numbers.length + 4, architecture],
+      [load, 0, 0, numberAt],
+      [and, 0, 0, numberBits],
+      ...numbers.map((number, at): [number, number, number, number] => [
+        jumpIfEqual,
+        numbers.length - at,
+        0,
+        number,
+      ]),
+      [end, 0, 0, allow],
+      [end, 0, 0, refuse],
+    ]),
+    [end, 0, 0, allow],
+  ];
+  const bytes = Buffer.alloc(program.length * 8);
+  for (const [at, [code, ifTrue, ifFalse, value]] of program.entries()) {
+    bytes.writeUInt16LE(code, at * 8);
+    bytes.writeUInt8(ifTrue, at * 8 + 2);
+    bytes.writeUInt8(ifFalse, at * 8 + 3);
+    bytes.writeUInt32LE(value, at * 8 + 4);
+  }
+  return bytes;
 }
 
 export function findMissingTools(): string | null {
@@ -100,6 +155,11 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       return changes ? join(changes, 'merged') : path;
     };
     const mounts = [
+      ...['shm', 'run'].flatMap((name) => [
+        '--bind',
+        join(staged(options.filesFolder), memoryFolder, name),
+        name === 'shm' ? '/dev/shm' : '/run',
+      ]),
       ...mountReadOnly(visibleFolders),
       ...Object.keys(sandboxFiles).flatMap((name) => [
         '--ro-bind',
@@ -125,11 +185,12 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
       'svc-routes',
       routes(box),
       ...mountInside,
+      staged(options.filesFolder),
       ...copied,
       '--',
       ...bwrapCommand,
       ...mounts,
-      '--',
+      ...bwrapEnd,
     ];
   };
   const forward = ({ user, pid, from, to }: ForwardOptions) => [
@@ -144,7 +205,7 @@ export function runInSandbox(sandbox: Sandbox, box: Box, command: readonly strin
   return runProgram(program, args, { cwd: '/', env: { PATH: programFolders.join(':') } });
 }
 
-/** Where the kernel allows no overlay, the files are read-only. */
+/** Read-only where the kernel allows no overlay: there, an instance gets copied files. */
 const mountCopy = (options: string) => `copy() {
   mount -t overlay svc -o "${options}lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$3" 2>/dev/null ||
     { mount --bind "$1" "$3" && mount -o remount,bind,ro "$3"; }
@@ -162,9 +223,15 @@ done
 mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun 2>/dev/null
 exec "$@"`;
 
-/** pasta passes its listening socket on: connected again, it would lead to this machine. */
+/**
+ * pasta passes its listening socket on: connected again, it would lead to this machine. It carries no IPv6; without an address
+ * of it (the kernel gives each link one) an app cannot even try.
+ */
 const enterScript = `for fd in /proc/self/fd/*; do [ "\${fd##*/}" -le 2 ] || eval "exec \${fd##*/}>&-"; done
 echo 0 2>/dev/null >/proc/sys/net/ipv4/ip_unprivileged_port_start
+for link in /proc/sys/net/ipv6/conf/*; do
+  case $link in */all | */lo) ;; *) echo 1 2>/dev/null >"$link/disable_ipv6" ;; esac
+done
 printf %s "$1" | ip -batch - || exit 126; shift; exec "$@"`;
 
 /** pasta starts a process namespace with the /proc of another one, where bwrap would not find its own processes. */
@@ -175,6 +242,8 @@ const mountInside = [
   '-c',
   `${mountCopy('userxattr,')}
 mount -t proc proc /proc 2>/dev/null
+mount -t tmpfs -o ${memoryOptions} svc "$1/${memoryFolder}" &&
+  mkdir "$1/${memoryFolder}/shm" "$1/${memoryFolder}/run" && exec 9<"$1/${filterFile}" || exit 126; shift
 while [ "$1" != -- ]; do copy "$1" "$2" "$2/merged" || exit 126; shift 2; done
 shift; exec "$@"`,
   'svc-mount',
@@ -205,12 +274,8 @@ const bwrapCommand = [
   '--hostname',
   'app',
   '--clearenv',
-  '--size',
-  String(64 * 1024 * 1024),
-  '--tmpfs',
-  '/dev/shm',
-  '--dir',
-  '/run',
+  '--seccomp',
+  '9',
   '--dir',
   '/var',
   '--symlink',
@@ -218,25 +283,10 @@ const bwrapCommand = [
   '/var/tmp',
 ];
 
-const visibleFolders = [
-  ...systemFolders,
-  ...[
-    'alternatives',
-    'ca-certificates',
-    'crypto-policies',
-    'fonts',
-    'ld.so.cache',
-    'ld.so.conf',
-    'ld.so.conf.d',
-    'localtime',
-    'mime.types',
-    'npmrc',
-    'protocols',
-    'python3',
-    'services',
-    'timezone',
-  ].map((name) => `/etc/${name}`),
-];
+const systemFiles = `alternatives ca-certificates crypto-policies fonts ld.so.cache ld.so.conf ld.so.conf.d
+localtime mime.types npmrc protocols python3 services timezone`.split(/\s/);
+
+const visibleFolders = [...systemFolders, ...systemFiles.map((name) => `/etc/${name}`)];
 
 /** Where Node.js is installed outside of /usr, as by a version manager. */
 function toolFolders(path: string): string[] {

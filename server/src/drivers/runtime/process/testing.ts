@@ -1,13 +1,14 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
 import type { IsolationWorld } from '../attacks-testing.ts';
 import type { Sample, SampleName } from '../conformance.ts';
-import { hasPeer, peerAddresses } from '../network-testing.ts';
+import { closedPeers, hasPeer } from '../network-testing.ts';
 import type { BuildPlan } from '../runtime.ts';
-import { readBaseEnvironment } from './environment.ts';
+import { readBaseEnvironment, runIdVariable } from './environment.ts';
 import { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';
+import { readProcessTable } from './process-trees.ts';
 
 const plan: BuildPlan = {
   installCommand: null,
@@ -89,7 +90,17 @@ export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): Pr
         join(runtime, 'run', instance.id, 'pid'),
       ];
     },
-    peers: hasPeer ? Object.values(peerAddresses).filter((it) => it !== peerAddresses.public) : [],
+    findProcessOf: ({ instance }) => {
+      const mark = `${runIdVariable}=${instance.id}\0`;
+      const has = (pid: number, file: string, text: string) =>
+        existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(text);
+      const found = readProcessTable().find(
+        ({ pid }) => has(pid, 'cmdline', 'node\0app.js') && has(pid, 'environ', mark),
+      );
+      if (!found) throw new Error('The process of the app was not found.');
+      return { pid: found.pid, command: 'app.js' };
+    },
+    peers: hasPeer ? closedPeers : [],
     workDir: join(dataDir, 'runtime', 'work'),
     open: () =>
       createProcessRuntime({

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Dirent } from 'node:fs';
+import { constants, type Dirent, type Stats } from 'node:fs';
 import {
   chmod,
   cp,
@@ -13,7 +13,7 @@ import {
   rename,
   rm,
 } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { runProgram } from '../../os/processes.ts';
 import type { AppUser, AppUsers } from './app-users.ts';
 
@@ -48,9 +48,32 @@ export async function takeTreeBack(
   await chmod(tree, 0o750);
 }
 
+/** A restored tree is owned by root, without its readers: owners are not in a back-up. */
+export async function restoreReaders(
+  tree: string,
+  { readers, isCopied }: { readers: number; isCopied: boolean },
+): Promise<void> {
+  const { uid, gid } = await lstat(tree);
+  if (uid !== 0 || gid === readers) return;
+  await run('chmod', ['-R', isCopied ? 'g+rwX' : 'g+rX', '--', tree]);
+  await chmod(tree, 0o750);
+  // Bottom-up: several servers may do it at once, and none starts the app before the last step.
+  await run('chown', ['-RhP', `0:${readers}`, '--', tree]);
+}
+
 export async function makeOwnFolder(folder: string, user: AppUser | null): Promise<void> {
   await mkdir(folder, { mode: 0o700 });
   if (user) await lchown(folder, user.uid, user.gid);
+}
+
+/** Copied as the user, who may be unable to enter the folders above, and whose processes may write into the copy already. */
+export async function copyTree(tree: string, into: string, { users, user }: TreeOwner): Promise<void> {
+  if (process.platform !== 'linux')
+    return cp(tree, into, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
+  const copy = ['cp', '-a', '--reflink=auto', '--', '/proc/self/fd/3/.', '.'];
+  const script = 'exec 3<"$1" && shift && exec "$@"';
+  const prefix = user ? users.prefix(user) : [];
+  await run('/bin/sh', ['-c', script, 'svc-copy', tree, ...prefix, ...copy], into);
 }
 
 export async function removeTree(tree: string): Promise<void> {
@@ -71,6 +94,47 @@ export async function moveTree(from: string, to: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
     await cp(from, to, { recursive: true, verbatimSymlinks: true });
     await removeTree(from);
+  }
+}
+
+interface TakenFolder {
+  path: string;
+  giveBack(): Promise<void>;
+}
+
+/**
+ * Moves a folder of another user to where only this user can replace it. Its parents are opened once, because the other
+ * user may replace them by links at any time.
+ */
+export async function takeFolder(
+  folder: string,
+  { below, into, owner }: { below: string; into: string; owner: AppUser },
+): Promise<TakenFolder> {
+  const [name, parentPath] = [basename(resolve(folder)), await realpath(dirname(resolve(folder)))];
+  const parent = await open(parentPath, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const path = join(into, crypto.randomUUID());
+  try {
+    const opened = `/proc/self/fd/${parent.fd}`;
+    const [found, top] = [await readlink(opened), await realpath(below)];
+    if (found !== top && !found.startsWith(top + sep)) throw new Error(`${folder} is not below ${below}.`);
+    await rename(join(opened, name), path);
+    if (!(await lstat(path)).isDirectory()) throw new Error(`${folder} is not a folder.`);
+    return {
+      path,
+      async giveBack() {
+        try {
+          await run('chown', ['-RhP', `${owner.uid}:${owner.gid}`, '--', path]);
+          await rename(path, join(opened, name));
+        } finally {
+          await removeTree(path);
+          await parent.close();
+        }
+      },
+    };
+  } catch (error) {
+    await removeTree(path);
+    await parent.close();
+    throw error;
   }
 }
 
@@ -113,6 +177,59 @@ export async function* walkTree(folder: string): AsyncGenerator<{ path: string; 
     const path = join(folder, entry.name);
     yield { path, entry };
     if (entry.isDirectory()) yield* walkTree(path);
+  }
+}
+
+export interface Measured {
+  bytes: number;
+  /** Why this is too much, whatever the bytes. */
+  problem?: string;
+}
+
+const mb = 1024 * 1024;
+/** As many as file systems usually have for this space, and enough for the packages of a large app. */
+const entriesPerMb = 64;
+const entriesMin = 100_000;
+
+/**
+ * Up to a little more than the limit. Entries that vanish meanwhile count nothing. Names are bytes, because not all of them
+ * are text.
+ */
+export async function measureFolders(
+  folders: readonly string[],
+  mbMax: number,
+  entriesMax = Math.max(entriesMin, mbMax * entriesPerMb),
+): Promise<Measured> {
+  let bytes = 0;
+  let entries = 0;
+  const left = folders.map((folder) => Buffer.from(folder));
+  try {
+    for (let folder = left.pop(); folder !== undefined; folder = left.pop())
+      for (const name of (await unlessGone(readdir(folder, { encoding: 'buffer' }))) ?? []) {
+        const path = Buffer.concat([folder, slash, name]);
+        const found = await unlessGone(lstat(path));
+        if (found?.isDirectory()) left.push(path);
+        bytes += bytesOnDisk(found);
+        entries += 1;
+        if (bytes > mbMax * mb) return { bytes };
+        if (entries > entriesMax) return { bytes, problem: `has more than ${entriesMax} files` };
+      }
+    return { bytes };
+  } catch (error) {
+    return { bytes, problem: `has files that cannot be measured (${(error as NodeJS.ErrnoException).code})` };
+  }
+}
+
+const slash = Buffer.from('/');
+export const bytesOnDisk = (found: Stats | null) => (found?.blocks ?? 0) * 512;
+
+async function unlessGone<T>(found: Promise<T>): Promise<T | null> {
+  try {
+    return await found;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw error;
   }
 }
 

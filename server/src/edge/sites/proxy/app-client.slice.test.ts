@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { createServer, type Socket } from 'node:net';
+import { HeaderList } from '../../../http/headers.ts';
 import { type AppClient, createAppClient } from './app-client.ts';
 import { freeAddress, startApp, until } from './testing.ts';
 
-const headers = () => new Headers({ host: 'shop.apps.test' });
+const headers = () => new HeaderList([['host', 'shop.apps.test']]);
 const get = (client: AppClient, address: string, signal = new AbortController().signal) =>
   client.request(address, { method: 'GET', target: '/', headers: headers(), signal });
 

@@ -1,27 +1,25 @@
+import type { StopSignal } from '../../../http/edge-request.ts';
+import type { HeaderFields, HeaderList } from '../../../http/headers.ts';
 import { createBodyDecoder, findHead, parseHead, type ResponseHead } from './read-response.ts';
 
-/**
- * Sends GET and HEAD requests to apps from the thread of the server: `fetch` has a thread of its own, and waking it and being
- * woken by it takes about as long as the whole rest of a short request.
- */
+/** `fetch` has a thread of its own: waking it takes about as long as the rest of a short request. */
 export interface AppClient {
   request(address: string, request: AppRequest): Promise<AppResponse>;
   close(): void;
 }
 
-export interface AppRequest {
+interface AppRequest {
   method: 'GET' | 'HEAD';
-  /** Path and query. */
   target: string;
-  headers: Headers;
+  headers: HeaderList;
   /** Also ends the body of the response. */
-  signal: AbortSignal;
+  signal: StopSignal;
 }
 
-/** What is used of a `Response`. */
+/** The members of `Response` that are used. */
 export interface AppResponse {
   status: number;
-  headers: Headers;
+  headers: HeaderFields;
   body: ReadableStream<Uint8Array> | null;
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -42,7 +40,6 @@ interface Connection {
 
 interface Exchange {
   receive(bytes: Buffer): void;
-  /** The connection has ended. */
   end(error: Error): void;
 }
 
@@ -55,9 +52,9 @@ export function createAppClient(): AppClient {
 
   function closeIdle(before: number): void {
     for (const [address, connections] of idle) {
-      const kept = connections.filter((connection) => connection.idleSince > before);
-      for (const connection of connections) if (!kept.includes(connection)) connection.socket?.end();
-      if (kept.length > 0) idle.set(address, kept);
+      const reusable = connections.filter((connection) => connection.idleSince > before);
+      for (const connection of connections) if (!reusable.includes(connection)) connection.socket?.end();
+      if (reusable.length > 0) idle.set(address, reusable);
       else idle.delete(address);
     }
   }
@@ -74,7 +71,7 @@ export function createAppClient(): AppClient {
   const handlers: Bun.SocketHandler<Connection> = {
     data({ data }, bytes) {
       if (data.exchange) data.exchange.receive(bytes);
-      // Nothing was asked.
+      // No request was pending.
       else data.socket?.terminate();
     },
     drain: ({ data }) => write(data),
@@ -245,7 +242,8 @@ function send(
         for (;;) {
           for (let piece = take(); piece; piece = take()) all.push(piece);
           if (failure) throw failure;
-          if (isWhole) return Buffer.concat(all);
+          if (isWhole)
+            return all.length === 1 && all[0] ? (all[0] as Buffer<ArrayBuffer>) : Buffer.concat(all);
           await more();
         }
       },
@@ -272,7 +270,7 @@ function send(
   return response.promise;
 }
 
-function requestHead(method: string, target: string, headers: Headers): string {
+function requestHead(method: string, target: string, headers: HeaderList): string {
   let text = `${method} ${target} HTTP/1.1\r\n`;
   for (const [name, value] of headers) text += `${name}: ${value}\r\n`;
   return `${text}\r\n`;

@@ -1,6 +1,7 @@
 import { fail } from '../../../core/problem.ts';
 import { appTag, userTag } from '../../../core/tags.ts';
 import type { EdgeResponse, ProxyResponse } from '../../../http/edge-request.ts';
+import { HeaderList } from '../../../http/headers.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import type { SiteSnapshot } from '../site-cache.ts';
 import { createAppClient } from './app-client.ts';
@@ -42,7 +43,8 @@ export function createProxy(deps: ProxyDeps): AppProxy {
     deps.count(request.method, answer.status);
     const bytes = answer.body instanceof Uint8Array ? answer.body.length : 0;
     deps.countApp(site.appId, answer.status, bytes, -1);
-    const headers = new Headers({ ...answer.headers, 'x-request-id': request.requestId() });
+    const headers = new HeaderList(Object.entries(answer.headers));
+    headers.set('x-request-id', request.requestId());
     if (whole.isStopping()) headers.set('connection', 'close');
     return { status: answer.status, headers, body: answer.body };
   }

@@ -58,7 +58,7 @@ export function createDeadlines({ everyMs }: { everyMs: number }) {
 export interface WatchedStream {
   stream: ReadableStream<Uint8Array>;
   /** A body that was read from cannot be sent again. */
-  hasBegun(): boolean;
+  hasStarted(): boolean;
 }
 
 /** Passes chunks on with backpressure. `ended` is called once. */
@@ -92,5 +92,5 @@ export function watchedStream(
     },
     { highWaterMark: 0 },
   );
-  return { stream, hasBegun: () => reader !== null };
+  return { stream, hasStarted: () => reader !== null };
 }

@@ -2,36 +2,36 @@ import type { Invalidation } from '../../../core/invalidation.ts';
 import { domainsTag } from '../../domains/domain-record.ts';
 
 /** How long a successful result is valid. */
-const heardMs = 1_000;
-const heardMax = 10_000;
+const checkedMs = 1_000;
+const checkedMax = 10_000;
 /** How long an address that did not answer at all is left out: each attempt takes the whole time limit. */
 const silentMs = 2_000;
 
 /** Checks that an address accepts connections before a request is sent, because a body can be sent only once. */
 export function createReachable({ connectMs }: { connectMs: number }) {
-  const heard = new Map<string, number>();
+  const checked = new Map<string, number>();
   const silent = new Map<string, number>();
 
   function note(address: string): void {
-    if (heard.size >= heardMax) heard.clear();
-    heard.set(address, performance.now());
+    if (checked.size >= checkedMax) checked.clear();
+    checked.set(address, performance.now());
   }
 
   return {
     note,
-    forget: (address: string) => void heard.delete(address),
+    forget: (address: string) => void checked.delete(address),
     /** `now` ignores recent results. */
     async check(address: string, how: 'lately' | 'now'): Promise<boolean> {
-      const at = heard.get(address);
-      if (how === 'lately' && at !== undefined && performance.now() - at < heardMs) return true;
+      const at = checked.get(address);
+      if (how === 'lately' && at !== undefined && performance.now() - at < checkedMs) return true;
       if (performance.now() - (silent.get(address) ?? Number.NEGATIVE_INFINITY) < silentMs) return false;
       const answer = await connects(address, connectMs);
       if (answer === 'none') {
-        if (silent.size >= heardMax) silent.clear();
+        if (silent.size >= checkedMax) silent.clear();
         silent.set(address, performance.now());
       } else silent.delete(address);
       if (answer === 'open') note(address);
-      else heard.delete(address);
+      else checked.delete(address);
       return answer === 'open';
     },
   };

@@ -4,11 +4,7 @@ import { connectClient } from '../../../http/raw-http/testing.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createRecentChanges } from './instance-health.ts';
 import { createSlots } from './pick-address.ts';
-import { appHost, startApp, startProxy } from './testing.ts';
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await Bun.sleep(5);
-}
+import { appHost, startApp, startProxy, until } from './testing.ts';
 
 const events = () => {
   const start = (controller: ReadableStreamDefaultController) =>

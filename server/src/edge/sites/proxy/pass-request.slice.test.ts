@@ -64,7 +64,7 @@ describe('a proxied request', () => {
       addresses: [app.address],
       person: { userId: 'u1', email: 'e', name: 'n', relation: 'none' },
     });
-    const named = 'Connection: close, x-svc-user, x-forwarded-for, host, content-length';
+    const named = 'Connection: close, x-svc-user, x-forwarded-for';
     await exchange(
       proxy.port,
       `POST / HTTP/1.1\r\nHost: ${appHost}\r\n${named}\r\nContent-Length: 2\r\n\r\nab`,

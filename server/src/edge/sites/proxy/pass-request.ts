@@ -1,5 +1,6 @@
 import { fail } from '../../../core/problem.ts';
-import type { EdgeRequest, EdgeResponse, ProxyResponse } from '../../../http/edge-request.ts';
+import { isRefused } from '../../../drivers/os/listen.ts';
+import { type EdgeRequest, type EdgeResponse, type ProxyResponse, Stop } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import {
   overduePage,
@@ -45,8 +46,10 @@ async function sendRequest(
 ): Promise<ProxyResponse | RefusalCode | 'again'> {
   const { whole, request, site } = exchange;
   const { limits } = shared;
-  const stop = new AbortController();
-  const isSafe = request.method === 'GET' || request.method === 'HEAD';
+  const { method } = request;
+  const target = `${request.path}${request.search === '' ? '' : `?${request.search}`}`;
+  const isSafe = method === 'GET' || method === 'HEAD';
+  const stop = isSafe && plainTarget.test(target) ? new Stop() : new AbortController();
   const sentAt = performance.now();
   let isOverdue = false;
   let isLost = false;
@@ -80,20 +83,18 @@ async function sendRequest(
   }
 
   const body = bodyOf(exchange, () => deadline.touch());
-  const { method } = request;
-  const target = `${request.path}${request.search === '' ? '' : `?${request.search}`}`;
   let answered: AppResponse;
   try {
-    if ((method === 'GET' || method === 'HEAD') && plainTarget.test(target)) {
+    if (isSafe && stop instanceof Stop) {
       const { headers } = exchange;
-      answered = await shared.client.request(address, { method, target, headers, signal: stop.signal });
+      answered = await shared.client.request(address, { method, target, headers, signal: stop });
     } else
       answered = await fetch(`http://${address}${target}`, {
         method,
-        headers: exchange.headers,
+        headers: [...exchange.headers],
         body: body?.stream ?? null,
         redirect: 'manual',
-        signal: stop.signal,
+        signal: (stop as AbortController).signal,
         decompress: false,
         // A body sent on a pooled connection that the app has just closed would be lost.
         keepalive: body === null,
@@ -106,7 +107,7 @@ async function sendRequest(
     if (whole.request.signal.aborted) return 'app_unreachable';
     if (isLost) return 'again';
     if (isOverdue) return 'app_timeout';
-    if (isSafe || (!body?.hasBegun() && isRefused(error))) return 'again';
+    if (isSafe || (!body?.hasStarted() && isRefused(error))) return 'again';
     shared.log.info({ err: error, app: site.appId, path: request.path }, 'app did not respond');
     return 'app_unreachable';
   }
@@ -132,17 +133,11 @@ function bodyOf({ whole, request, headers }: ProxyExchange, piece: () => void): 
   return watchedStream(body, { piece, ended: () => {} });
 }
 
-function isRefused(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : '';
-  return code === 'ConnectionRefused' || code === 'ECONNREFUSED';
-}
-
 interface Answered {
   answered: AppResponse;
-  stop: AbortController;
+  stop: { abort(): void };
   deadline: { touch(ms?: number): void };
   end(): void;
-  /** Keeps the slot until the end of the stream. */
   keep(): void;
   isOverdue(): boolean;
 }
@@ -164,15 +159,18 @@ async function passResponse(
     end();
     return 'app_unreachable';
   }
-  if (request.method === 'HEAD' || bodiless.has(status) || answered.body === null) {
+  const length = answered.headers.get('content-length');
+  const isBodiless = request.method === 'HEAD' || bodiless.has(status) || length === '0';
+  const isSmall = length !== null && Number(length) <= wholeBytesMax;
+  // Reading `body` creates a stream, which a small response does not need.
+  if (isBodiless || (!isSmall && answered.body === null)) {
     void answered.body?.cancel();
     end();
     count();
     note(0);
     return { status, headers, body: null };
   }
-  const length = answered.headers.get('content-length');
-  if (length !== null && Number(length) <= wholeBytesMax) {
+  if (isSmall) {
     try {
       const bytes = await answered.bytes();
       count();

@@ -1,4 +1,5 @@
-import type { ProxyResponse } from '../../../http/edge-request.ts';
+import type { ProxyResponse, StopSignal } from '../../../http/edge-request.ts';
+import { HeaderList } from '../../../http/headers.ts';
 import {
   type ServerWebSocket,
   socketBacklogBytesMax,
@@ -7,7 +8,6 @@ import {
 import type { RefusalCode } from './pass-request.ts';
 import { type ProxyExchange, type ProxyShared, pickAddress } from './pick-address.ts';
 
-/** Headers of the client's handshake. */
 const handshakeNames = [
   'sec-websocket-key',
   'sec-websocket-version',
@@ -59,7 +59,7 @@ export async function passSocket(
 /** The WebSocket client does not expose the body of a refusal. */
 function refusalResponse(status: number, requestId: string): ProxyResponse | RefusalCode {
   if (status < 400 || status > 499) return 'app_unreachable';
-  return { status, headers: new Headers({ 'x-request-id': requestId }), body: null };
+  return { status, headers: new HeaderList([['x-request-id', requestId]]), body: null };
 }
 
 function splitList(value: string | null): string[] {
@@ -69,7 +69,7 @@ function splitList(value: string | null): string[] {
 async function waitUntilOpen(
   app: WebSocket,
   ms: number,
-  gone: AbortSignal,
+  gone: StopSignal,
 ): Promise<'open' | number | RefusalCode> {
   const end = Promise.withResolvers<'open' | number | RefusalCode>();
   const timer = setTimeout(() => end.resolve('app_timeout'), ms);

@@ -1,4 +1,5 @@
 import { words } from '@svc/contract/words.ts';
+import { type HeaderFields, HeaderList } from '../../../http/headers.ts';
 import type { RunningApp } from '../site-cache.ts';
 
 const hopByHop = new Set(
@@ -19,7 +20,7 @@ const consumed: Readonly<Record<RunningApp['authMode'], string | null>> = {
 /** Cookies of the platform: sites and sessions. */
 const platformCookie = /^(?:__(?:host|secure)-svc|svc_session)/i;
 
-export interface ForwardContext {
+interface ForwardContext {
   authMode: RunningApp['authMode'];
   authority: string;
   scheme: 'http' | 'https';
@@ -29,9 +30,9 @@ export interface ForwardContext {
   userToken: string | null;
 }
 
-export function requestHeaders(sent: Headers, context: ForwardContext): Headers {
+export function requestHeaders(sent: HeaderFields, context: ForwardContext): HeaderList {
   const dropped = namedInConnection(sent);
-  const headers = new Headers();
+  const headers = new HeaderList();
   for (const [name, value] of sent) {
     // Some servers treat `_` as `-`: the other spelling must not inject a platform header.
     const spelled = name.replaceAll('_', '-');
@@ -57,11 +58,11 @@ export function requestHeaders(sent: Headers, context: ForwardContext): Headers 
 }
 
 export function responseHeaders(
-  answered: Headers,
+  answered: HeaderFields,
   { host, requestId }: { host: string; requestId: string },
-): Headers {
+): HeaderList {
   const dropped = namedInConnection(answered);
-  const headers = new Headers();
+  const headers = new HeaderList();
   for (const [name, value] of answered) {
     if (hopByHop.has(name) || dropped.has(name) || notReturned.has(name)) continue;
     if (name !== 'set-cookie') headers.append(name, value);
@@ -78,7 +79,7 @@ export function responseHeaders(
 const notReturned = new Set(['clear-site-data', 'alt-svc', 'date', 'x-request-id', 'x-svc-user']);
 
 /** Apps share a domain: no cookie for the whole domain, and none of the platform. Null if refused. */
-export function filterSetCookie(line: string, host: string): string | null {
+function filterSetCookie(line: string, host: string): string | null {
   const [pair = '', ...attributes] = line.split(';');
   // Browsers may read a cookie with an empty name as `name=value`.
   if (platformCookie.test(pair.replace(/^[\s=]+/, ''))) return null;
@@ -98,9 +99,13 @@ function filterCookies(value: string): string {
     .join('; ');
 }
 
-function namedInConnection(headers: Headers): ReadonlySet<string> {
-  const named = headers.get('connection')?.split(',') ?? [];
+const none: ReadonlySet<string> = new Set();
+
+function namedInConnection(headers: HeaderFields): ReadonlySet<string> {
+  const value = headers.get('connection');
+  if (value === null || value === 'keep-alive') return none;
   // Removing these headers would separate them from their body.
+  const named = value.split(',');
   return new Set(named.map((name) => name.trim().toLowerCase()).filter((name) => !framing.has(name)));
 }
 const framing = new Set(['content-length', 'content-type', 'content-encoding', 'cookie', 'authorization']);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Invalidation } from '../../../core/invalidation.ts';
 import type { EdgeRequest, ProxyRequest } from '../../../http/edge-request.ts';
+import type { HeaderList } from '../../../http/headers.ts';
 import type { createVisitorAuth, Person, UserTokens } from '../authenticate-visitor.ts';
 import type { RunningApp, SiteSnapshot } from '../site-cache.ts';
 import type { AppClient } from './app-client.ts';
@@ -11,7 +12,6 @@ export interface ProxyInput {
   site: SiteSnapshot;
   request: EdgeRequest;
   whole: ProxyRequest;
-  /** Looks the site up again. */
   again(): Promise<SiteSnapshot | null>;
 }
 
@@ -24,9 +24,7 @@ export const proxyLimits = {
   idleMs: 60_000,
   /** For event streams and WebSockets. */
   longIdleMs: 600_000,
-  /** Interval of the deadline checks. */
   everyMs: 500,
-  /** Open requests and WebSockets. */
   concurrentMax: 10_000,
   concurrentPerAppMax: 1_000,
 };
@@ -34,7 +32,6 @@ export type ProxyLimits = typeof proxyLimits;
 
 export interface ProxyDeps {
   authenticateVisitor: ReturnType<typeof createVisitorAuth>;
-  /** Called for each request that is allowed. */
   onVisit?: (site: SiteSnapshot, app: RunningApp) => void;
   tokens: Pick<UserTokens, 'tokenFor'>;
   inFlight: InFlightCounter;
@@ -50,7 +47,7 @@ export interface ProxyDeps {
 export interface ProxyExchange extends ProxyInput {
   app: RunningApp;
   person: Person | null;
-  headers: Headers;
+  headers: HeaderList;
   /** True if the stream must end: the server stops, or the visitor lost access. */
   isOver(): boolean | Promise<boolean>;
   slot: Slot;
@@ -67,10 +64,7 @@ export type ProxyShared = ProxyDeps & {
   turn: number;
 };
 
-/**
- * The least busy accessible address. Without one, the site is looked up again, because the app may have moved, and an app that
- * sleeps is started. `failed`: where the request could not be sent.
- */
+/** Without an address the site is looked up again, and an app that sleeps is started. `failed`: not to be used again. */
 export async function pickAddress(
   shared: ProxyShared,
   exchange: ProxyExchange,
@@ -79,7 +73,8 @@ export async function pickAddress(
   const { app, again, whole } = exchange;
   // A body that was sent once cannot be sent again.
   const how = whole.request.body === null ? 'lately' : 'now';
-  const others = app.addresses.filter((address) => !failed.includes(address));
+  const others =
+    failed.length === 0 ? app.addresses : app.addresses.filter((address) => !failed.includes(address));
   const first = await firstReachable(shared, others.length > 0 ? others : app.addresses, how);
   if (first !== null) return first;
   const now = (await again())?.app?.addresses ?? [];
@@ -95,6 +90,9 @@ async function firstReachable(
   addresses: readonly string[],
   how: 'lately' | 'now',
 ): Promise<string | null> {
+  const [only] = addresses;
+  if (only !== undefined && addresses.length === 1)
+    return (await shared.reachable.check(only, how)) ? only : null;
   const start = shared.turn++;
   const inTurn = addresses.map((_, at) => addresses[(start + at) % addresses.length] ?? '');
   const busy = new Map(inTurn.map((address) => [address, shared.inFlight.count(address)]));
@@ -106,23 +104,20 @@ async function firstReachable(
 export interface Slot {
   /** Keeps the slot beyond the response head; returns the function that releases it. */
   keep(): () => void;
-  /** Releases the slot unless it is kept. */
   release(): void;
 }
 
-/** Limits concurrent requests, in all and per app. */
 export function createSlots(limits: Pick<ProxyLimits, 'concurrentMax' | 'concurrentPerAppMax'>) {
   const byApp = new Map<string, number>();
   let all = 0;
   return {
     isOpen: (appId: string) => byApp.has(appId),
-    /** Null if the limit is reached. */
     acquire(appId: string): Slot | null {
       const ofApp = byApp.get(appId) ?? 0;
       if (all >= limits.concurrentMax || ofApp >= limits.concurrentPerAppMax) return null;
       all++;
       byApp.set(appId, ofApp + 1);
-      let isKept = false;
+      let isRetained = false;
       let hasLeft = false;
       const leave = () => {
         if (hasLeft) return;
@@ -134,11 +129,11 @@ export function createSlots(limits: Pick<ProxyLimits, 'concurrentMax' | 'concurr
       };
       return {
         keep() {
-          isKept = true;
+          isRetained = true;
           return leave;
         },
         release() {
-          if (!isKept) leave();
+          if (!isRetained) leave();
         },
       };
     },
@@ -146,9 +141,7 @@ export function createSlots(limits: Pick<ProxyLimits, 'concurrentMax' | 'concurr
 }
 
 export interface AppSleep {
-  /** Has the app started, unless it is awake. */
   wake(appId: string): Promise<void>;
-  /** Resolves when the app changes, or after the time. */
   waitForChange(appId: string, ms: number): Promise<void>;
   recordActivity(appIds: readonly string[]): Promise<void>;
   /** Interval of `recordActivity`. */

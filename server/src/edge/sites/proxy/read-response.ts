@@ -1,6 +1,8 @@
+import { HeaderList } from '../../../http/headers.ts';
+
 export interface ResponseHead {
   status: number;
-  headers: Headers;
+  headers: HeaderList;
   /** Where the body ends (RFC 9112, 6.3): a number of bytes, at the last chunk, or with the connection. */
   body: number | 'chunked' | 'close';
   isReusable: boolean;
@@ -8,7 +10,7 @@ export interface ResponseHead {
 
 const headBytesMax = 64 * 1024;
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
-const fieldLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+const fieldLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*$/;
 
 /** Null if more bytes are needed. Throws for what is not HTTP. */
 export function findHead(bytes: Buffer): { text: string; length: number } | null {
@@ -27,12 +29,13 @@ export function parseHead(text: string, method: string): ResponseHead {
   const [first = '', ...lines] = text.split(/\r?\n/);
   const [, minor, status] = statusLine.exec(first) ?? [];
   if (status === undefined) throw new Error('The response has no status line.');
-  const headers = new Headers();
+  const headers = new HeaderList();
   let length: string | null = null;
   for (const line of lines) {
-    const [, name = '', value = ''] = fieldLine.exec(line) ?? [];
-    if (name === '') throw new Error('The response has an invalid header.');
-    if (name.toLowerCase() === 'content-length') {
+    const [, sent = '', value = ''] = fieldLine.exec(line) ?? [];
+    if (sent === '') throw new Error('The response has an invalid header.');
+    const name = sent.toLowerCase();
+    if (name === 'content-length') {
       if (!/^\d{1,15}$/.test(value) || (length !== null && length !== value))
         throw new Error('The response has an invalid Content-Length.');
       length = value;
@@ -54,7 +57,7 @@ export function parseHead(text: string, method: string): ResponseHead {
 }
 
 /** Passes the bytes of the body to `piece`; returns how many bytes belong to the message, and whether it has ended. */
-export interface BodyDecoder {
+interface BodyDecoder {
   push(bytes: Buffer, piece: (bytes: Buffer) => void): { used: number; isEnd: boolean };
 }
 
@@ -71,7 +74,7 @@ export function createBodyDecoder(body: ResponseHead['body']): BodyDecoder {
   };
 }
 
-/** Of a chunk's size with its extensions, and of a trailer, which is dropped. */
+/** Limit of a line with a chunk's size and extensions, and of a trailer, which is dropped. */
 const lineBytesMax = 4096;
 
 function createChunkDecoder(): BodyDecoder {

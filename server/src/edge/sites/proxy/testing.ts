@@ -93,7 +93,6 @@ export function startProxy(options: {
   };
 }
 
-/** An app with one handler. */
 export function startApp(
   answer: (request: Request, path: string) => Response | Promise<Response>,
   websocket: Partial<Bun.WebSocketHandler<undefined>> & { protocol?: string } = {},
@@ -138,13 +137,12 @@ export async function startRawApp(answer: (head: string) => string) {
   return { address: `127.0.0.1:${port}`, heads, [Symbol.asyncDispose]: async () => void server.close() };
 }
 
-/** An address at which nothing listens. */
 export const freeAddress = async () => {
   const app = startApp(() => new Response());
   await app.server.stop(true);
   return app.address;
 };
 
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await Bun.sleep(5);
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await Bun.sleep(5);
 }

@@ -18,7 +18,7 @@ interface DataGridProps {
   label: string;
   columns: readonly SeenColumn[];
   rows: readonly RawRow[];
-  /** Of the people in the owner column, by id. */
+  /** Names of the people in the owner column, by user id. */
   names: ReadonlyMap<string, string>;
   labels: ReferenceLabels;
   edits: Edits;

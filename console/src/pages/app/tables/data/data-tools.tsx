@@ -94,7 +94,6 @@ export function DataTools(props: RowDialogProps) {
   );
 }
 
-/** For a table with a search index. */
 function SearchBox({
   query,
   setQuery,
@@ -198,7 +197,7 @@ export function FilterBar({
         );
       })}
       <Group gap={4} wrap="nowrap" miw={0} maw="100%">
-        <span className="mono grid-address" title={url}>
+        <span className="mono grid-url" title={url}>
           GET {path}
           {search && `?${search}`}
         </span>

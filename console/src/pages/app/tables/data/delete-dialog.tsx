@@ -58,7 +58,7 @@ export function DeleteDialog({
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />}>
           {table.soft_delete === null
             ? 'This cannot be undone.'
-            : `The trash keeps deleted rows for ${table.soft_delete}.`}
+            : `Deleted rows can be restored for ${table.soft_delete}.`}
         </Alert>
         <List size="sm">
           {ids.slice(0, listedMax).map((id) => (

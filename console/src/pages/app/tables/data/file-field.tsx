@@ -12,7 +12,7 @@ const nameOf = (value: string): string => {
   }
 };
 
-/** Not a value, so that nothing is saved before the upload is done. */
+/** An invalid value, so that nothing is saved before the upload is done. */
 const uploadingText = 'Uploading …';
 
 /** Uploads the chosen file at once; the row gets it when it is saved. */

@@ -89,7 +89,7 @@ export function HistoryDialog({ id, onClose }: { id: string; onClose: () => void
                 </Timeline.Item>
               ))}
             </Timeline>
-            <Hint>Earlier states are kept for {table.history}.</Hint>
+            <Hint>Earlier states are stored for {table.history}.</Hint>
             <Pages page={page} setPage={setPage} hasMore={hasMore} />
           </Stack>
         )}

@@ -10,6 +10,7 @@ import { Dialog } from '../../../../components/dialog.tsx';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { SecondaryButton } from '../../../../components/text.tsx';
 import { useToast } from '../../../../components/toasts.tsx';
+import { useFields } from '../../../../components/use-form.ts';
 import { useTable } from '../use-table.ts';
 import { ValueInput } from './cell-editor.tsx';
 import { type Field, parseField } from './cell-value.ts';
@@ -33,14 +34,17 @@ export function MatchingDialog({
   const showToast = useToast();
   const { run, isBusy, problem } = useTask();
   const columns = table.columns.filter(({ generated, name }) => !generated && name !== table.owner_column);
-  const [name, setName] = useState(columns[0]?.name ?? deletion);
-  const [field, setField] = useState<Field>({ mode: 'value', text: '' });
+  const form = useFields({
+    column: columns[0]?.name ?? deletion,
+    value: { mode: 'value', text: '' } as Field,
+    rowsMax: affectedDefault,
+  });
   const [fault, setFault] = useState<string>();
-  const [rowsMax, setRowsMax] = useState(affectedDefault);
-  const column = columns.find((each) => each.name === name);
+  const { rowsMax } = form.values;
+  const column = columns.find((each) => each.name === form.values.column);
 
   async function preview() {
-    const written = column && parseField(column, field);
+    const written = column && parseField(column, form.values.value);
     setFault(written?.ok === false ? written.detail : undefined);
     if (written?.ok === false) return;
     const values = column && written ? new Map([[column.name, written.json]]) : null;
@@ -87,13 +91,12 @@ export function MatchingDialog({
             .
           </Text>
           <NativeSelect
+            {...form.field('column')}
             label="Change"
             data={[
               ...columns.map((each) => ({ value: each.name, label: `Set ${each.name}` })),
               { value: deletion, label: 'Delete the rows' },
             ]}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
           />
           {column && (
             <ValueInput
@@ -104,18 +107,18 @@ export function MatchingDialog({
               description={
                 column.nullable ? `${column.type}; empty is null unless it is a text` : column.type
               }
-              text={field.text}
-              onText={(text) => setField({ mode: 'value', text })}
+              text={form.values.value.text}
+              onText={(text) => form.set({ value: { mode: 'value', text } })}
               error={fault}
             />
           )}
           <NumberInput
+            {...form.field('rowsMax')}
             label="At most"
             description="If more rows match, nothing is changed."
             min={1}
             max={affectedMax}
-            value={rowsMax}
-            onChange={(value) => setRowsMax(Number(value) || affectedDefault)}
+            onChange={(value) => form.set({ rowsMax: Number(value) || affectedDefault })}
           />
           <ProblemAlert error={problem} />
           <Group justify="flex-end">

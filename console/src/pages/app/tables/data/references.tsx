@@ -44,7 +44,7 @@ export type ReferenceLabels = ReadonlyMap<string, string>;
 const labelKey = (table: string, id: string) => `${table} ${id}`;
 const noLabels: ReferenceLabels = new Map();
 
-/** Of the rows that the cells of a page refer to. */
+/** Labels of the rows that the cells of a page refer to. */
 export function useReferenceLabels(rows: readonly RawRow[], columns: readonly ColumnView[]): ReferenceLabels {
   const load = useLabels();
   const ids = new Map<string, Set<string>>();
@@ -57,21 +57,21 @@ export function useReferenceLabels(rows: readonly RawRow[], columns: readonly Co
       if (value !== sqlNull) known.add(formatCell('text', value));
     }
   }
-  const wanted = [...ids]
+  const idsByTable = [...ids]
     .map(([table, of]) => [table, [...of].sort()] as const)
     .filter(([, of]) => of.length > 0);
   const answer = useQuery({
-    queryKey: ['rows.labels', wanted],
+    queryKey: ['rows.labels', idsByTable],
     queryFn: async ({ signal }) => {
       const labels = new Map<string, string>();
-      for (const [table, of] of wanted) {
+      for (const [table, of] of idsByTable) {
         const list = `in.(${of.map((id) => JSON.stringify(id)).join(',')})`;
         for (const { id, label } of await load(table, { id: list, per_page: '200' }, signal))
           labels.set(labelKey(table, id), label);
       }
       return labels as ReferenceLabels;
     },
-    enabled: wanted.length > 0,
+    enabled: idsByTable.length > 0,
     placeholderData: keepPreviousData,
   });
   return answer.data ?? noLabels;

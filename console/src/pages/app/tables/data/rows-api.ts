@@ -8,7 +8,7 @@ import { formatCell } from './cell-value.ts';
 interface RowPage {
   rows: readonly RawRow[];
   nextCursor: string | null;
-  /** What may be a mistake in the query. */
+  /** Possible mistakes in the query. */
   note: string | null;
 }
 
@@ -73,7 +73,7 @@ export async function fetchNames(
   return names;
 }
 
-/** What the caller sees of a table: hidden columns are absent. */
+/** The table as the caller sees it: hidden columns are absent. */
 export async function fetchSeenColumns(
   path: string,
   signal?: AbortSignal,

@@ -141,7 +141,7 @@ export function RowsView() {
 
 const listNames = (columns: readonly { name: string }[]) => columns.map(({ name }) => name).join(', ');
 
-/** Without those that a policy hides, also from owners; with the masks of others. */
+/** Policies hide and mask columns for owners too. */
 function useSeenColumns(): readonly SeenColumn[] {
   const { table, path } = useTable();
   const answer = useQuery({

@@ -8,7 +8,7 @@ const entities: Readonly<Record<string, string>> = {
   '&amp;': '&',
 };
 
-/** The texts of a snippet, which is HTML with `<mark>` as its only element. Found words are at odd places. */
+/** The texts of a snippet, which is HTML with `<mark>` as its only element. Found words are at odd positions. */
 export function snippetParts(html: string): string[] {
   return html
     .split(/<\/?mark>/)

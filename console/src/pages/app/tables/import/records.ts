@@ -6,7 +6,7 @@ import {
   type RowFileFormat,
   readRecords,
 } from '@svc/contract/csv.ts';
-import { jsonMembers, objectText } from '@svc/contract/json.ts';
+import { isObject, jsonMembers, objectText } from '@svc/contract/json.ts';
 import { formatCell, type ParsedCell, parseCell, parseField, sqlNull } from '../data/cell-value.ts';
 import type { ColumnView } from '../use-table.ts';
 
@@ -76,7 +76,7 @@ function parseJsonLine({ line }: FileRecord, text: string): ImportRecord | null 
   } catch {
     // Reported below, like every value that is not an object.
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     return { line, fields: new Map(), fault: 'is not a JSON object' };
   }
   const fields = new Map(

@@ -27,11 +27,16 @@ export async function startCompose(
 ): Promise<number> {
   const existing = (await listContainers(deps.engine, job.instanceId)).find(isMain);
   if (existing) return Number(existing.Labels[labelNames.port]);
-  if (artifact.app.volumes.length > 0 && !job.isInReview) await stopOtherDeployments(deps, job);
-  const port = await findFreePort(() => false);
-  const network = deps.swarmNode === null ? null : await ensureServicesNetwork(deps);
-  await runTool(deps, job, createComposeFile(deps, job, { artifact, port, network }));
-  return port;
+  const isExclusive = artifact.app.volumes.length > 0 && !job.isInReview;
+  const over = isExclusive ? await stopOtherDeployments(deps, job) : () => {};
+  try {
+    const port = await findFreePort(() => false);
+    const network = deps.swarmNode === null ? null : await ensureServicesNetwork(deps);
+    await runTool(deps, job, createComposeFile(deps, job, { artifact, port, network }));
+    return port;
+  } finally {
+    over();
+  }
 }
 
 /**

@@ -1,3 +1,0 @@
-import { cliProcess } from './suites/cli-process.ts';
-
-cliProcess({ nth: 1 });

@@ -1,0 +1,3 @@
+import { requiredPrograms } from './required-programs.ts';
+
+requiredPrograms();
