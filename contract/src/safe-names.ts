@@ -11,6 +11,13 @@ export function isSafeName(text: string): boolean {
   return !unsafe.test(text);
 }
 
+/** Spaces, and characters that have no glyph; U+2800 is the empty pattern of Braille. */
+const invisible = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+export function isBlank(text: string): boolean {
+  return text.replace(invisible, '') === '';
+}
+
 /** Cleans names that the caller cannot correct, such as those of an outside identity provider. */
 export function cleanName(text: string, charsMax: number): string {
   const cleaned = text

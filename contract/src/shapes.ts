@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { perPageDefault, perPageMax, slugPattern, uuidPattern } from './limits.ts';
-import { isSafeName, safeNameExpected } from './safe-names.ts';
+import { isBlank, isSafeName, safeNameExpected } from './safe-names.ts';
 
 export const uuid = z
   .string()
@@ -61,13 +61,10 @@ export function wholeNumber(min: number, max: number) {
     .meta({ type: 'integer', minimum: min, maximum: max });
 }
 
-/** Spaces, and characters that have no glyph; U+2800 is the empty pattern of Braille. */
-const invisible = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-
 export function chars(min: number, max: number) {
   return text
     .refine((value) => withinChars(value, min, max), { error: `must be ${min} to ${max} characters` })
-    .refine((value) => min === 0 || value.replace(invisible, '') !== '', { error: 'must not be blank' })
+    .refine((value) => min === 0 || !isBlank(value), { error: 'must not be blank' })
     .meta({ minLength: min, maxLength: max });
 }
 

@@ -71,7 +71,7 @@ describe('the name', () => {
   });
 
   test('in package.json that is not a name is ignored', async () => {
-    for (const name of ['', '  ', 'x'.repeat(101), 'a\nb', 3, null]) {
+    for (const name of ['', '  ', '\u{e0000}', 'a\u202eb', 'x'.repeat(101), 'a\nb', 3, null]) {
       expect((await names({ package: { name }, folder: 'shop' }))[0]).toBe('shop');
     }
   });

@@ -1,4 +1,5 @@
 import { appNameCharsMax, reservedSlugs } from '@svc/contract/apps.ts';
+import { isBlank, isSafeName } from '@svc/contract/safe-names.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { Reasoned } from './detect.ts';
 
@@ -30,7 +31,7 @@ export function chooseName(sources: NameSources, names: GivenNames): Reasoned {
 
 export function isName(text: string): boolean {
   const count = [...text].length;
-  return text.trim() !== '' && count <= appNameCharsMax && text.isWellFormed() && !/\p{Cc}/u.test(text);
+  return !isBlank(text) && count <= appNameCharsMax && text.isWellFormed() && isSafeName(text);
 }
 
 export function chooseSlug(sources: NameSources, name: string, names: GivenNames): Reasoned | null {
