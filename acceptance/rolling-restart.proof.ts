@@ -65,6 +65,10 @@ test.if(hasNginx && hasPostgres15 && hasS3Server)(
         const at = next++;
         expect(await copies[at]!.stop()).toBe(0);
         copies[at] = await start(ports[at]!, copies[at]!.dataDir);
+        // nginx leaves out a server that refused a connection, for ten seconds: without the other two none would be left.
+        const baseUrl = `http://127.0.0.1:${ports[at]}`;
+        const isUsed = async () => /^svc_rows_requests_total\{/m.test(await readMetrics({ baseUrl }));
+        await until('nginx sends requests to it again', isUsed, 60_000);
       },
     });
     console.log(`${seen}, a copy stopped and started each time`);

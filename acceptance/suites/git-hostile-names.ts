@@ -28,8 +28,6 @@ export function gitHostileNames({
   bootstrapsCount: number;
   commandsCount: number;
 }): void {
-  /** Stays below the rate limit per person and minute. */
-
   /** Programs that the server starts, for itself, for git and for apps. */
   const programs = new Set([
     'bun',
@@ -63,6 +61,8 @@ export function gitHostileNames({
     'node',
     'chown',
     'chmod',
+    // A private copy of the app's files, where the file system allows no overlay.
+    'cp',
   ]);
 
   test.if(hasStrace)(

@@ -182,7 +182,7 @@ function toolchainDir(): string {
 
 export const metricsToken = 'metrics-token-of-the-tests';
 
-export async function readMetrics({ baseUrl }: RunningServer): Promise<string> {
+export async function readMetrics({ baseUrl }: Pick<RunningServer, 'baseUrl'>): Promise<string> {
   const answer = await fetch(`${baseUrl}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } });
   if (answer.status !== 200) throw new Error(`GET /metrics: ${answer.status}`);
   return answer.text();
