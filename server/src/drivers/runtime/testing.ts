@@ -25,21 +25,25 @@ let numbers = 100_000 + Math.floor(Math.random() * 800_000);
 export function openBench(world: RuntimeWorld, opened: Runtime) {
   process.env.SVC_TEST_SECRET = serverSecret;
   const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-    const deadline = Date.now() + patientMs(45_000);
+    const deadline = Date.now() + patientMs(20_000);
     while (!(await condition())) {
       if (Date.now() > deadline) throw new Error('The condition was not met in time.');
       await Bun.sleep(20);
     }
   };
   const answer = async (address: string, path: string): Promise<string> => {
-    let text = '';
-    await until(async () => {
-      const response = await fetch(`http://${address}${path}`).catch(() => null);
-      if (!response?.ok) return false;
-      text = await response.text();
-      return true;
-    });
-    return text;
+    const deadline = Date.now() + patientMs(20_000);
+    for (;;) {
+      const signal = AbortSignal.timeout(patientMs(5_000));
+      try {
+        const response = await fetch(`http://${address}${path}`, { signal, keepalive: false });
+        if (response.ok) return await response.text();
+        throw new Error(`${address} answers ${response.status}.`);
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+      await Bun.sleep(20);
+    }
   };
   const bench = {
     runtime: opened,
