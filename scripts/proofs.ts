@@ -36,7 +36,8 @@ const readTimings = (path: string) =>
 const timings = readTimings(timingsPath);
 const expectedMs = (file: string): number => timings.files[file.slice(2)] ?? 60_000;
 const groupMs = (group: readonly string[]) => group.reduce((sum, file) => sum + expectedMs(file), 0);
-const lanes = availableParallelism() + 1;
+// Half of the time of a proof is waiting.
+const lanes = 2 * availableParallelism();
 const limitMs = Number(values.minutes) * 60_000;
 const { first, later } = inTime(inChangingOrder(files), expectedMs, lanes * limitMs);
 const groups = [first, later].flatMap((some) => proofGroups(some, expectedMs, lanes));
@@ -59,7 +60,7 @@ const { results, leftOut } = await runWithin(
     if (existsSync(recordTo)) Object.assign(measured, readTimings(recordTo).files);
     return { group, outcome };
   },
-  { lanes, lanesMax: 2 * lanes, isIdle: isMachineIdle, ms: limitMs, expectedMs: groupMs },
+  { lanes, lanesMax: 1.5 * lanes, isIdle: isMachineIdle, ms: limitMs, expectedMs: groupMs },
 );
 const stopped = results.filter(({ outcome }) => outcome.isStopped && outcome.failures.length === 0);
 const ended = results.filter((result) => !stopped.includes(result)).map(({ outcome }) => outcome);
