@@ -179,7 +179,7 @@ export const svc: Program<Command> = {
   subjects: {
     Start: 'login logout whoami init open',
     'Build and run apps':
-      'apps deploy deployments previews logs run runs schedules metrics env git-host service-accounts',
+      'apps deploy deployments previews ps logs run runs schedules metrics env git-host service-accounts',
     Publish: 'publish review categories',
     Data: 'apply tables rows',
     Access: 'grants access connectors presets policies',

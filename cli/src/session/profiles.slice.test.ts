@@ -121,6 +121,7 @@ test('the help lists commands by subject, each once', async () => {
   const { out } = await runSvc(['--help'], { env: { COLUMNS: '80' } });
   for (const title of ['Start', 'Build and run apps', 'Data', 'Access', 'This tool'])
     expect(out).toContain(`\n${title}\n`);
+  expect(out).not.toContain('Other commands');
   expect(out.match(/^ {2}apps /gm)).toHaveLength(1);
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
 });
