@@ -56,7 +56,7 @@ export const identity: Module = {
   name: 'identity',
   keys: [oauthSigningKey, oauthCookieKey, factorKey],
   async open(deps: IdentityDeps): Promise<IdentityServices> {
-    const { config, db, events, log, now, invalidation, keys, supervisor, onStop } = deps;
+    const { config, db, onCommitted, events, log, now, invalidation, keys, supervisor, onStop } = deps;
     const localSecret =
       config.seed === 'demo' ? openLocalLogin(config, await supervisor?.localSecret()) : null;
     // The other workers still use the file of the supervisor's secret.
@@ -65,6 +65,7 @@ export const identity: Module = {
     const provider = await createLazyProvider({
       ...config,
       db,
+      onCommitted,
       events,
       log,
       keys: {
@@ -108,7 +109,7 @@ export const identity: Module = {
     {
       matches: at('/login', '/login/done', '/logout'),
       route: 'login',
-      handle: createConsoleLogin({ baseUrl: deps.config.baseUrl, db: deps.db }),
+      handle: createConsoleLogin({ ...deps, baseUrl: deps.config.baseUrl }),
     },
     {
       matches: at('/login/forgot', '/login/reset'),

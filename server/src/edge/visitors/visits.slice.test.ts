@@ -185,7 +185,7 @@ describe('a visit', () => {
       );
     },
     'the person signs out of the platform in that browser': (_, browser) =>
-      deleteModel(database.db, {
+      deleteModel(database, {
         kind: 'Session',
         idHash: sha256(browser.cookie!.replace('svc_session=', '')),
       }),

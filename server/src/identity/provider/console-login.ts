@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { seeOther } from '../../http/headers.ts';
 import { hostCookieName, readCookie, sessionCookieName } from '../credentials/find-credential.ts';
 import { consoleClientId } from '../sessions/clients.ts';
+import type { DeleteDeps } from '../sessions/models-store.ts';
 import { endSession } from '../sessions/sessions.ts';
 import { pageResponse } from './pages/layout.ts';
 import { messagePage } from './pages/pages.ts';
@@ -16,7 +16,7 @@ const cookieCharsMax = 3000;
 
 type Handle = (request: Request, url: URL, info: Pick<RequestInfo, 'requestId'>) => Promise<Response>;
 
-export function createConsoleLogin({ baseUrl, db }: { baseUrl: string; db: Db }): Handle {
+export function createConsoleLogin({ baseUrl, ...deps }: DeleteDeps & { baseUrl: string }): Handle {
   const attributes = `Path=/; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`;
   const cookieName = hostCookieName(baseUrl, 'svc_login');
   const sessionCookie = sessionCookieName(baseUrl);
@@ -81,7 +81,7 @@ export function createConsoleLogin({ baseUrl, db }: { baseUrl: string; db: Db })
     // A foreign state: somebody else began this sign-in, so the session may be theirs.
     if (!own) {
       const session = readCookie(request.headers.get('cookie') ?? '', sessionCookie);
-      if (session !== null) await endSession(db, { secret: session });
+      if (session !== null) await endSession(deps, { secret: session });
       headers.append('set-cookie', `${sessionCookie}=; Max-Age=0; ${attributes}`);
     }
     const link = { href: `/login?return_to=${encodeURIComponent(returnTo)}`, label: 'Sign in' };

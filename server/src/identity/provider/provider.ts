@@ -20,6 +20,7 @@ import type { UpstreamSettings } from './upstream-client.ts';
 
 export interface IdentityProviderOptions {
   db: Db;
+  onCommitted?: (tag: string) => void;
   events: EventSource;
   baseUrl: string;
   appsDomain: string;
@@ -78,6 +79,7 @@ async function prepareProvider(options: IdentityProviderOptions): Promise<() => 
       clients: [...clients, ...(options.extraClients ?? [])],
       adapter: createOauthAdapter({
         db,
+        onCommitted: options.onCommitted,
         request: () => Provider.ctx,
         invalidGrant: (detail) => new errors.InvalidGrant(detail),
         findClient: (id) => findAppClient({ db, baseUrl, appsDomain }, id),

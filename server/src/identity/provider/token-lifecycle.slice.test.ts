@@ -3,6 +3,7 @@ import { cliClientId } from '@svc/contract/identity.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { patientMs } from '../../../../scripts/patience.ts';
+import { credentialTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { activateUser, suspendUser, type UserRecord } from '../../people/users/users.ts';
 import { testCaller, testMutation } from '../../testing.ts';
@@ -20,7 +21,8 @@ import {
   useProvider,
 } from './provider-testing.ts';
 
-const { database, provider } = useProvider();
+const committed: string[] = [];
+const { database, provider } = useProvider({ onCommitted: (tag) => committed.push(tag) });
 let user: UserRecord;
 let browser: TestBrowser;
 const operator = testCaller({ kind: 'operator' });
@@ -74,6 +76,14 @@ test('revoking a refresh token ends the access tokens of its grant, on other ser
   expect((await refresh(provider, device.refreshToken)).body.error).toBe('invalid_grant');
   expect(await heard.until(`credential:${sha256(device.accessToken)}`)).toBe(true);
   await heard.stop();
+});
+
+test('the server that revokes an access token drops it from its caches before it answers', async () => {
+  const device = await signInDevice(provider, browser);
+  committed.length = 0;
+  const token = { token: device.accessToken, client_id: cliClientId };
+  expect((await provider.post('/oauth/token/revocation', token)).status).toBe(200);
+  expect(committed).toContain(credentialTag(sha256(device.accessToken)));
 });
 
 test('a client cannot revoke the token of another client', async () => {

@@ -150,17 +150,27 @@ export async function consumeAgain(
   return rows.length > 0;
 }
 
+export interface DeleteDeps {
+  db: Db;
+  /** Invalidates the caches of this process; the notification of the commit reaches it later. */
+  onCommitted?: ((tag: string) => void) | undefined;
+}
+
 /** Returns false when it did not exist. */
-export async function deleteModel(db: Db, model: { kind: string; idHash: string }): Promise<boolean> {
-  return (await deleteAndInvalidate(db, isModel(model))) > 0;
+export async function deleteModel(
+  deps: DeleteDeps,
+  model: { kind: string; idHash: string },
+): Promise<boolean> {
+  return (await deleteAndInvalidate(deps, (tx) => deleteModels(tx, isModel(model)))) > 0;
 }
 
-export async function deleteModelsOfGrant(db: Db, kind: string, grantId: string): Promise<void> {
-  await deleteAndInvalidate(db, sql`kind = ${kind} and grant_id = ${grantId}`);
+export async function deleteModelsOfGrant(deps: DeleteDeps, kind: string, grantId: string): Promise<void> {
+  const filter = sql`kind = ${kind} and grant_id = ${grantId}`;
+  await deleteAndInvalidate(deps, (tx) => deleteModels(tx, filter));
 }
 
-export async function revokeGrant(db: Db, grantId: string): Promise<void> {
-  await db.transaction().execute(async (tx) => invalidate(tx, await deleteGrants(tx, { id: grantId })));
+export async function revokeGrant(deps: DeleteDeps, grantId: string): Promise<void> {
+  await deleteAndInvalidate(deps, (tx) => deleteGrants(tx, { id: grantId }));
 }
 
 export async function listGrantedScopes(
@@ -209,12 +219,17 @@ function isModel({ kind, idHash }: { kind: string; idHash: string }): RawBuilder
   return sql`kind = ${kind} and id_hash = ${idHash}`;
 }
 
-async function deleteAndInvalidate(db: Db, filter: RawBuilder<unknown>): Promise<number> {
-  return await db.transaction().execute(async (tx) => {
-    const deleted = await deleteModels(tx, filter);
-    await invalidate(tx, deleted);
-    return deleted.length;
+async function deleteAndInvalidate(
+  { db, onCommitted }: DeleteDeps,
+  deleteSome: (tx: Db) => Promise<DeletedModel[]>,
+): Promise<number> {
+  const deleted = await db.transaction().execute(async (tx) => {
+    const models = await deleteSome(tx);
+    for (const tag of changedTags(models)) await tx.executeQuery(CompiledQuery.raw(notifySql, [tag]));
+    return models;
   });
+  if (onCommitted) changedTags(deleted).forEach(onCommitted);
+  return deleted.length;
 }
 
 async function deleteModels(tx: Db, filter: RawBuilder<unknown>): Promise<DeletedModel[]> {
@@ -223,12 +238,8 @@ async function deleteModels(tx: Db, filter: RawBuilder<unknown>): Promise<Delete
   return rows;
 }
 
-async function invalidate(tx: Db, deleted: readonly DeletedModel[]): Promise<void> {
-  for (const row of deleted) {
-    if (!invalidatingKinds.includes(row.kind)) continue;
-    await tx.executeQuery(CompiledQuery.raw(notifySql, [credentialTag(row.id_hash)]));
-  }
-}
+const changedTags = (deleted: readonly DeletedModel[]) =>
+  deleted.filter(({ kind }) => invalidatingKinds.includes(kind)).map((row) => credentialTag(row.id_hash));
 
 /** Retained, so that an expired code can be distinguished from an unknown one. */
 const retainedAfterExpiry = sql`interval '1 hour'`;

@@ -17,6 +17,7 @@ import {
 
 interface AdapterOptions {
   db: Db;
+  onCommitted: ((tag: string) => void) | undefined;
   request: () => { oidc: { route: string } } | undefined;
   /** Builds the error for a token that can no longer be used. */
   invalidGrant: (detail: string) => Error;
@@ -81,18 +82,19 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         const isRetry = model && canRetry(kind, model);
         if (isRetry && (await consumeAgain(db, { idHash, withinSeconds: retrySeconds }))) return;
         // A refresh token used twice may be stolen: revoke the whole family (RFC 9700 §4.14).
-        if (model?.grantId) await revokeGrant(db, model.grantId);
+        if (model?.grantId) await revokeGrant(options, model.grantId);
         throw options.invalidGrant('already used');
       },
 
       async destroy(id) {
         const idHash = hashId(id);
-        if (kind === 'Grant') await revokeGrant(db, id);
-        else if (!(await deleteModel(db, { kind, idHash })) && kind === 'Session') sessions.notFound(idHash);
+        if (kind === 'Grant') await revokeGrant(options, id);
+        else if (!(await deleteModel(options, { kind, idHash })) && kind === 'Session')
+          sessions.notFound(idHash);
       },
 
       async revokeByGrantId(grantId) {
-        await deleteModelsOfGrant(db, kind, grantId);
+        await deleteModelsOfGrant(options, kind, grantId);
       },
     };
   };

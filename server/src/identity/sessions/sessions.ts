@@ -8,7 +8,7 @@ import { fail } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { ownClientIds, parseAppClientId } from './clients.ts';
-import { deleteGrants, deleteModel, type OauthPayload } from './models-store.ts';
+import { type DeleteDeps, deleteGrants, deleteModel, type OauthPayload } from './models-store.ts';
 import {
   deleteModelsOf,
   deleteSession,
@@ -120,8 +120,8 @@ export async function endSignIns(
 }
 
 /** Returns false when there was no such session. */
-export async function endSession(db: Db, { secret }: { secret: string }): Promise<boolean> {
-  return deleteModel(db, { kind: 'Session', idHash: sha256(secret) });
+export async function endSession(deps: DeleteDeps, { secret }: { secret: string }): Promise<boolean> {
+  return deleteModel(deps, { kind: 'Session', idHash: sha256(secret) });
 }
 
 /** Also ends sign-ins in progress. */
