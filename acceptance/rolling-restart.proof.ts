@@ -59,7 +59,7 @@ test.if(hasNginx && hasPostgres15 && hasS3Server)(
     const { requests, inserted } = await newRequests(copies[0]!);
     let next = 0;
     const seen = await askDuring(port, requests, {
-      requestsMin: 20_000,
+      requestsMin: Number(process.env.SVC_TEST_COPY_REQUESTS ?? 20_000),
       changes: copies.length,
       async change() {
         const at = next++;
