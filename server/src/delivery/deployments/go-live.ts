@@ -1,6 +1,6 @@
-import { markDeployed, markResumed, setLiveDeployment } from '../../apps/record/app-status.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import { isWider } from '../../apps/record/rules.ts';
+import { markDeployed, markResumed, setLiveDeployment } from '../../apps/record/status-store.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
