@@ -278,9 +278,8 @@ export async function reserveSubdomain(
   await sql`
     insert into svc.reserved_names (kind, name, tenant_id, until)
     values ('subdomain', ${subdomain}, ${tenantId}, ${until})
-    on conflict (kind, name) do update set tenant_id = excluded.tenant_id, until = excluded.until`.execute(
-    tx,
-  );
+    on conflict (kind, name)
+      do update set tenant_id = excluded.tenant_id, until = excluded.until`.execute(tx);
 }
 
 export async function deleteExpiredNames(db: Db): Promise<void> {

@@ -17,7 +17,7 @@ import { releaseDigest } from '../static-sites/rules.ts';
 import { applyTablesOf } from './apply-tables.ts';
 import { expireArtifacts } from './artifacts.ts';
 import { DeploymentFailure } from './claimed-work.ts';
-import { deleteScales, resetActivity } from './processes.ts';
+import { deleteScales, resetActivity } from './instances-store.ts';
 import { type DeploymentSites, deploymentName, replacedScales, reviewNote, workTag } from './rules.ts';
 import {
   type DeploymentRow,

@@ -5,7 +5,8 @@ import { readLastLines } from '../logs/log-lines.ts';
 import { until } from '../testing.ts';
 import { findLiveInstances } from './deployment-record.ts';
 import { restartApp, rollbackDeployment } from './deployments.ts';
-import { listInstances, scaleApp, wakeApp } from './processes.ts';
+import { wakeApp } from './instances-store.ts';
+import { listInstances, scaleApp } from './processes.ts';
 import { type DeployWorld, testUrls, useDeployments } from './testing.ts';
 
 const { database, nodeApp, newWorld } = useDeployments();
