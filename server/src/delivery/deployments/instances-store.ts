@@ -24,7 +24,7 @@ export interface InstanceRow {
 type Tables = { app_instances: InstanceRow };
 
 /** An instance that was not confirmed for this long counts as gone. */
-export const confirmedSeconds = 15;
+const confirmedSeconds = 15;
 const lostSeconds = 60;
 
 export async function insertInstanceRow(
@@ -211,9 +211,8 @@ export async function listMissingReviews(db: Db, runtime: string, asOf: Date): P
 /** False if it runs by now, or should not. Locks the app's row and deletes the row of the instance that was lost. */
 export async function claimMissingInstance(tx: Db, missing: MissingInstance): Promise<boolean> {
   const { tenantId, appId, deploymentId, process, index, asOf } = missing;
-  await sql`select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(
-    tx,
-  );
+  await sql`
+    select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(tx);
   // A second statement: one that waits for a lock sees the other tables as they were before the wait.
   const { rows } = await sql`
     select from ${running} cross join (select ${index}::int as index) n
@@ -225,10 +224,8 @@ export async function claimMissingInstance(tx: Db, missing: MissingInstance): Pr
       and ${isOpened} and ${isMissing(asOf)}`.execute(tx);
   if (rows.length === 0) return false;
   await sql`
-    delete from svc.app_instances
-    where deployment_id = ${deploymentId} and process = ${process} and index = ${index} and state <> 'draining'`.execute(
-    tx,
-  );
+    delete from svc.app_instances where deployment_id = ${deploymentId}
+      and process = ${process} and index = ${index} and state <> 'draining'`.execute(tx);
   return true;
 }
 
@@ -307,4 +304,23 @@ export async function wakeApp(db: Db, appId: string): Promise<void> {
     update svc.app_activity set asleep_since = null, last_active_at = now()
     where app_id = ${appId} and asleep_since is not null`.execute(db);
   if ((numAffectedRows ?? 0n) > 0n) await db.executeQuery(CompiledQuery.raw(notifySql, [workTag]));
+}
+
+interface LiveInstances {
+  deploymentId: string;
+  addresses: string[];
+}
+
+/** Null for sites and for apps that do not run. Cached under the app's tag. */
+export async function findLiveInstances(db: Db, appId: string): Promise<LiveInstances | null> {
+  const { rows } = await sql<LiveInstances>`
+    select d.id as "deploymentId", array(
+      select i.address from svc.app_instances i
+      where i.deployment_id = d.id and i.state = 'ready' and i.address is not null
+        and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds})
+      order by i.started_at) as addresses
+    from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+    where a.id = ${appId} and a.record = 'active' and a.runtime = 'running'
+      and d.method <> 'static'`.execute(db);
+  return rows[0] ?? null;
 }

@@ -179,12 +179,11 @@ export interface PushRow {
 }
 
 export function findLastPushRow(db: Db, app: AppRef): Promise<PushRow | undefined> {
-  return selectPushes(db, app)
+  const newest = selectPushes(db, app)
     .selectAll()
     .orderBy('received_at', 'desc')
-    .orderBy('delivery_id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+    .orderBy('delivery_id', 'desc');
+  return newest.limit(1).executeTakeFirst();
 }
 
 export function findPushRow(db: Db, app: AppRef, deliveryId: string): Promise<PushRow | undefined> {
@@ -206,11 +205,9 @@ export async function isPushOfCommit(
   app: AppRef,
   { deploymentId, commit }: { deploymentId: string; commit: string },
 ): Promise<boolean> {
-  const found = await selectPushes(tx, app)
-    .select('delivery_id')
-    .where((row) => row.and({ deployment_id: deploymentId, commit_sha: commit }))
-    .executeTakeFirst();
-  return found !== undefined;
+  const pushes = selectPushes(tx, app).select('delivery_id');
+  const found = pushes.where((row) => row.and({ deployment_id: deploymentId, commit_sha: commit }));
+  return (await found.executeTakeFirst()) !== undefined;
 }
 
 export async function hasPushOfCommit(db: Db, app: AppRef, commit: string): Promise<boolean> {
@@ -267,23 +264,17 @@ export async function listLinkedUserIds(
 }
 
 export function insertLinkRow(tx: Tx, row: LinkRow): Promise<LinkRow | undefined> {
-  return tx
-    .withTables<Tables>()
-    .insertInto('git_links')
-    .values(row)
-    .onConflict((conflict) => conflict.columns(['tenant_id', 'user_id', 'host']).doNothing())
-    .returningAll()
-    .executeTakeFirst();
+  const links = tx.withTables<Tables>().insertInto('git_links').values(row).returningAll();
+  const added = links.onConflict((conflict) =>
+    conflict.columns(['tenant_id', 'user_id', 'host']).doNothing(),
+  );
+  return added.executeTakeFirst();
 }
 
 export function updateLinkRow(tx: Tx, user: TenantUser, id: string, set: Partial<LinkRow>): Promise<LinkRow> {
-  return tx
-    .withTables<Tables>()
-    .updateTable('git_links')
-    .set(set)
-    .where((row) => row.and({ tenant_id: user.tenantId, user_id: user.userId, id }))
-    .returningAll()
-    .executeTakeFirstOrThrow();
+  const links = tx.withTables<Tables>().updateTable('git_links').set(set).returningAll();
+  const own = links.where((row) => row.and({ tenant_id: user.tenantId, user_id: user.userId, id }));
+  return own.executeTakeFirstOrThrow();
 }
 
 export async function deleteLinkRow(tx: Tx, user: TenantUser, id: string): Promise<void> {
