@@ -29,8 +29,8 @@ import { warnAboutAppsAboveTier } from './record/apps.ts';
 import { findOwnedAppId } from './record/find-app.ts';
 import { purgeDueApps } from './record/lifecycle.ts';
 import { removeGroupFromApps } from './record/member-groups.ts';
-import { deleteExpiredNames } from './record/names.ts';
 import { endRolesOfUser } from './record/people.ts';
+import { deleteExpiredNames } from './record/store.ts';
 import { detachCategory } from './record/update-app.ts';
 import { endAppRolesOfUser } from './roles/roles.ts';
 import {

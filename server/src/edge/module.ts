@@ -35,7 +35,6 @@ import {
   addDomain,
   type DomainLookup,
   detachDomains,
-  findActiveHost,
   getDomain,
   listDomains,
   lookUpDomain,
@@ -43,6 +42,7 @@ import {
   verifyDomain,
 } from './domains/domains.ts';
 import { notifyLoss } from './domains/notify-owners.ts';
+import { findActiveHost } from './domains/store.ts';
 import { createSdkPackage, downloadHandlers, type SdkPackage } from './downloads/downloads.ts';
 import { createExplorer } from './explorer/create-explorer.ts';
 import { createUserTokens, type UserTokens, userTokenKey } from './sites/authenticate-visitor.ts';
@@ -51,8 +51,8 @@ import { createSiteHandler } from './sites/handle-request.ts';
 import { challengeResponse } from './sites/plain-page.ts';
 import { createSiteAuth, startSiteAuth } from './visitors/site-auth.ts';
 import type { FindAppAtDomain, SiteOriginConfig } from './visitors/site-target.ts';
+import { deleteExpiredVisits } from './visitors/store.ts';
 import { createVisitors } from './visitors/visitors.ts';
-import { deleteExpiredVisits } from './visitors/visits.ts';
 
 export const visitorRoutes = (deps: SiteOriginConfig & { findAppAtDomain: FindAppAtDomain }): Route[] =>
   routes(staticSitesEndpoints, staticSitesShapes, {

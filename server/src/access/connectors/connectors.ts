@@ -4,7 +4,6 @@ import type {
 } from '@svc/contract/connectors.shapes.ts';
 import { databasePorts, isDatabaseKind } from '@svc/contract/connectors.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
-import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
@@ -62,6 +61,7 @@ export {
   listAllConnectorRows,
   listConnectorRows,
   listConnectorsOfApp,
+  listKnownTables,
   lockConnectorForShare,
 } from './store.ts';
 
@@ -260,21 +260,4 @@ export async function findConnectorId(db: Db, tenantId: string, ref: string): Pr
 export async function describeConnectors(db: Db, tenantId: string, ids: readonly string[]) {
   const rows = await findConnectorRows(db, tenantId, ids);
   return rows.map((row) => ({ id: row.id, ...describedFields(row) }));
-}
-
-interface KnownTable {
-  connector_id: string;
-  /** `schema/table`, as in scopes of grants. */
-  path: string;
-}
-
-export async function listKnownTables(
-  db: Db,
-  tenantId: string,
-  connectorIds: readonly string[],
-): Promise<KnownTable[]> {
-  const { rows } = await sql<KnownTable>`
-    select connector_id, schema_name || '/' || table_name as path from svc.connector_tables
-    where tenant_id = ${tenantId} and connector_id = any(${connectorIds}::uuid[]) order by 1, 2`.execute(db);
-  return rows;
 }

@@ -110,3 +110,20 @@ function selectConnectors(db: Db, tenantId: string) {
 function selectByRef(db: Db, tenantId: string, ref: string) {
   return selectConnectors(db, tenantId).where(isUuid(ref) ? 'id' : 'slug', '=', ref);
 }
+
+interface KnownTable {
+  connector_id: string;
+  /** `schema/table`, as in scopes of grants. */
+  path: string;
+}
+
+export async function listKnownTables(
+  db: Db,
+  tenantId: string,
+  connectorIds: readonly string[],
+): Promise<KnownTable[]> {
+  const { rows } = await sql<KnownTable>`
+    select connector_id, schema_name || '/' || table_name as path from svc.connector_tables
+    where tenant_id = ${tenantId} and connector_id = any(${connectorIds}::uuid[]) order by 1, 2`.execute(db);
+  return rows;
+}

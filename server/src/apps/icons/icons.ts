@@ -12,8 +12,8 @@ import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { matchesIfNoneMatch } from '../../http/headers.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import { listCategoryIconIds } from '../categories/categories.ts';
-import { listIconIdsInUse } from '../record/app-status.ts';
 import { getApp } from '../record/apps.ts';
+import { listIconIdsInUse } from '../record/status-store.ts';
 import { type IconDeps, receiveIcon } from './receive-icon.ts';
 import {
   deleteIconRows,

@@ -25,8 +25,8 @@ import { createByteBudget, readBody } from '../../http/read-body.ts';
 import { findMember, lockMemberForShare } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { lockAppFor } from '../record/app-access.ts';
-import { setAppIcon } from '../record/app-status.ts';
 import { findApp } from '../record/find-app.ts';
+import { setAppIcon } from '../record/status-store.ts';
 import { countIconRows, findIconRow, type IconRow, insertIconRow } from './store.ts';
 import {
   type IconClaims,

@@ -1,19 +1,32 @@
 import type { getApp as getAppShape, createApp as shape } from '@svc/contract/apps.shapes.ts';
-import { reservedSlugs } from '@svc/contract/apps.ts';
+import { dataScopesMax, reservedSlugs } from '@svc/contract/apps.ts';
+import { parseDataScope } from '@svc/contract/data-scopes.ts';
 import { type ResourceTier, resourceTiers } from '@svc/contract/limits.ts';
 import { usualTier } from '@svc/contract/resource-presets.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
-import type { AppCtx, MutationCtx, TenantMutationCtx } from '../../core/context.ts';
+import { findConnectorId } from '../../access/connectors/connectors.ts';
+import type { AppCtx, AppRef, MutationCtx, TenantMutationCtx } from '../../core/context.ts';
 import { fail, validationError } from '../../core/problem.ts';
+import { appTag } from '../../core/tags.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { lockCategoryForShare } from '../categories/categories.ts';
-import { warnAboutScopes } from './app-status.ts';
-import { candidateSubdomains, claimSubdomain, filterFreeSlugs, filterFreeSubdomains } from './names.ts';
+import { candidateSubdomains } from './names.ts';
 import { type AppRecord, type AppUrls, appRecord, appSettings, appUrl, isWithinTier } from './rules.ts';
-import { type AppRow, countAppsWithTier, findAppRow, insertAppRow, type NewAppRow } from './store.ts';
+import {
+  type AppRow,
+  claimSubdomain,
+  countAppsWithTier,
+  filterFreeSlugs,
+  filterFreeSubdomains,
+  findAppRow,
+  insertAppRow,
+  lockAppRow,
+  type NewAppRow,
+  updateAppRow,
+} from './store.ts';
 
 type Input = z.output<typeof shape.body>;
 
@@ -155,4 +168,43 @@ export async function resolveCategory(ctx: Ctx, field: 'category' | 'category_id
   const category = await lockCategoryForShare(ctx.db, ctx.tenant.id, ref);
   if (!category) throw validationError(field, 'is not a category of this tenant', 'unknown_category');
   return category.id;
+}
+
+/** Warnings, not errors: people may have overlooked these in newly requested scopes. */
+export async function warnAboutScopes(
+  ctx: MutationCtx,
+  app: Pick<AppRow, 'tenant_id' | 'visibility' | 'approved_data_scopes' | 'data_scopes'>,
+  before: readonly string[] = [],
+): Promise<void> {
+  const added = app.data_scopes.filter((scope) => !before.includes(scope));
+  const connectors = new Set(added.flatMap((scope) => parseDataScope(scope)?.connector ?? []));
+  for (const connector of connectors)
+    if ((await findConnectorId(ctx.db, app.tenant_id, connector)) === null)
+      ctx.warn(`There is no connector ${connector} yet.`);
+  const isWaiting = added.some((scope) => !app.approved_data_scopes.includes(scope));
+  if (isWaiting && app.visibility !== 'private')
+    ctx.warn(
+      'Until a review approves the new data scopes, only owners can use them: svc publish requests it.',
+    );
+}
+
+/**
+ * For a deployment whose svc.yaml names data scopes. Nothing is removed: the version that is live may still use it. Caller
+ * must write the audit entry. Null if nothing is new.
+ */
+export async function addDataScopes(
+  ctx: MutationCtx,
+  { tenantId, appId }: AppRef,
+  scopes: readonly string[],
+): Promise<{ before: string[]; after: string[] } | null> {
+  const app = await lockAppRow(ctx.db, tenantId, appId);
+  if (!app) return null;
+  const before = app.data_scopes;
+  const after = [...new Set([...before, ...scopes])];
+  if (after.length === before.length) return null;
+  if (after.length > dataScopesMax)
+    throw validationError('data_scopes', `would be ${after.length}; at most ${dataScopesMax} are allowed`);
+  await updateAppRow(ctx.db, tenantId, appId, { data_scopes: after, updated_at: ctx.now });
+  ctx.invalidate(appTag(appId));
+  return { before, after };
 }

@@ -23,6 +23,7 @@ import {
 
 export {
   type AppRow,
+  filterFreeSlugs,
   findAppById,
   findAppBySubdomain,
   findAppRow,

@@ -2,10 +2,8 @@ import { Removed, type purgeApp as shape } from '@svc/contract/app-life.shapes.t
 import { deletedAppRetentionDays } from '@svc/contract/app-life.ts';
 import { type AppMove, moveApp as nextState } from '@svc/contract/app-states.ts';
 import { namesReservedDays } from '@svc/contract/apps.ts';
-import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { AppMutationCtx, MutationCtx } from '../../core/context.ts';
-import type { Db, Tx } from '../../core/db.ts';
 import { mergePlanParts, type PlanPart } from '../../core/events.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
@@ -14,36 +12,18 @@ import { daysAfter } from '../../core/values.ts';
 import { type AppRef, publishAppEvent } from '../app-events.ts';
 import { type LockedApp, lockAppFor } from './app-access.ts';
 import { checkTier } from './apps.ts';
-import { reserveSubdomain } from './names.ts';
+import { countPeople } from './people-store.ts';
 import { type AppRecord, appRecord } from './rules.ts';
-import { type AppChange, type AppRow, lockAppRow, updateAppRow } from './store.ts';
-
-async function findRecordBeforeDeletion(tx: Tx, tenantId: string, id: string) {
-  const { rows } = await sql<Pick<AppChange, 'deleted_from'>>`
-    select deleted_from from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
-  return rows[0]?.deleted_from ?? 'active';
-}
-
-async function countPeople(tx: Tx, tenantId: string, id: string) {
-  const { rows } = await sql<{ co_owners: number; members: number }>`
-    select (select count(*) from svc.app_co_owners c where c.app_id = apps.id)::int as co_owners,
-      (select count(*) from svc.app_members m where m.app_id = apps.id)::int
-        + (select count(*) from svc.app_member_groups g where g.app_id = apps.id)::int as members
-    from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
-  return rows[0] ?? { co_owners: 0, members: 0 };
-}
-
-/** Foreign keys delete everything that references the app. */
-async function deleteAppRow(tx: Tx, tenantId: string, id: string): Promise<void> {
-  await sql`delete from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
-}
-
-async function listAppsToPurge(db: Db): Promise<AppRef[]> {
-  const { rows } = await sql<AppRef>`
-    select id as "appId", tenant_id as "tenantId", slug from svc.apps
-    where record = 'deleted' and purge_after <= now() order by purge_after limit 500`.execute(db);
-  return rows;
-}
+import {
+  type AppChange,
+  type AppRow,
+  deleteAppRow,
+  findRecordBeforeDeletion,
+  listAppsToPurge,
+  lockAppRow,
+  reserveSubdomain,
+  updateAppRow,
+} from './store.ts';
 
 type MovedApp = AppRecord & { changed?: false };
 

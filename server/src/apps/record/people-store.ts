@@ -98,3 +98,12 @@ export async function saveOwner(
     update svc.apps set owner_id = ${userId}, owner_since = ${now}, updated_at = ${now}
     where tenant_id = ${tenantId} and (id = ${appId} or preview_of = ${appId})`.execute(tx);
 }
+
+export async function countPeople(tx: Tx, tenantId: string, id: string) {
+  const { rows } = await sql<{ co_owners: number; members: number }>`
+    select (select count(*) from svc.app_co_owners c where c.app_id = apps.id)::int as co_owners,
+      (select count(*) from svc.app_members m where m.app_id = apps.id)::int
+        + (select count(*) from svc.app_member_groups g where g.app_id = apps.id)::int as members
+    from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
+  return rows[0] ?? { co_owners: 0, members: 0 };
+}

@@ -19,7 +19,6 @@ import { findUser, findUsers } from '../../people/users/users.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { notify } from '../notifications/notifications.ts';
 import { lockAppFor } from './app-access.ts';
-import { findInvitedMax } from './app-status.ts';
 import { addMemberGroup, groupRecord, removeMemberGroup } from './member-groups.ts';
 import {
   deletePersonRow,
@@ -28,6 +27,7 @@ import {
   insertPersonRow,
   listAppPeople,
 } from './people-store.ts';
+import { findInvitedMax } from './status-store.ts';
 import { type AppRow, lockAppRow } from './store.ts';
 
 type LockedApp = Pick<AppRow, 'id' | 'slug'>;

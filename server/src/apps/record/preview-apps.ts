@@ -1,9 +1,7 @@
-import { sql } from 'kysely';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
-import type { Db, Tx } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
-import { type AppRow, insertAppRow } from './store.ts';
+import { type AppRow, insertAppRow, listPreviewApps, updateSubdomain } from './store.ts';
 
 export const previewSeparator = '--';
 const hostLabelCharsMax = 63;
@@ -46,11 +44,11 @@ export async function insertPreviewApp(
 
 /** The host of a preview follows the subdomain of its app. */
 export async function movePreviewHosts(ctx: MutationCtx, { id, subdomain }: AppRow): Promise<void> {
-  for (const preview of await findPreviewApps(ctx.db, id)) {
+  for (const preview of await listPreviewApps(ctx.db, id)) {
     const branch = preview.subdomain?.split(previewSeparator)[0] ?? '';
     if (branch.length > previewSlugCharsMax(subdomain))
       throw validationError('subdomain', `leaves no host for the preview ${preview.slug}; delete it first`);
-    await renameHost(ctx.db, preview, `${branch}${previewSeparator}${subdomain}`);
+    await updateSubdomain(ctx.db, preview, `${branch}${previewSeparator}${subdomain}`);
   }
 }
 
@@ -60,21 +58,5 @@ export async function invalidateWithPreviews(
   appId: AppRef['appId'],
 ): Promise<void> {
   ctx.invalidate(appTag(appId));
-  for (const preview of await findPreviewApps(ctx.db, appId)) ctx.invalidate(appTag(preview.id));
-}
-
-interface PreviewApp {
-  id: string;
-  slug: string;
-  subdomain: string | null;
-}
-
-async function findPreviewApps(db: Db, parentId: string): Promise<PreviewApp[]> {
-  const { rows } = await sql<PreviewApp>`
-    select id, slug, subdomain from svc.apps where preview_of = ${parentId} order by id`.execute(db);
-  return rows;
-}
-
-async function renameHost(tx: Tx, { id }: PreviewApp, subdomain: string): Promise<void> {
-  await sql`update svc.apps set subdomain = ${subdomain} where id = ${id}`.execute(tx);
+  for (const preview of await listPreviewApps(ctx.db, appId)) ctx.invalidate(appTag(preview.id));
 }

@@ -1,10 +1,11 @@
 import { App } from '@svc/contract/apps.shapes.ts';
-import { type GeneratedAlways, sql } from 'kysely';
+import { type GeneratedAlways, type RawBuilder, sql } from 'kysely';
 import type { z } from 'zod';
 import type { AppAccess, Ctx } from '../../core/context.ts';
 import { type Db, sqlState, type Tx } from '../../core/db.ts';
 import { isUuid } from '../../core/values.ts';
 import { currentGroupIds } from '../../people/groups/groups.ts';
+import type { AppRef } from '../app-events.ts';
 import { currentCategory } from '../categories/categories.ts';
 
 type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
@@ -202,4 +203,85 @@ function selectByRef(db: Db, tenantId: string, ref: string, records: Records) {
 export async function isInReview(db: Db, appId: string): Promise<boolean> {
   const { rows } = await sql<{ is: boolean }>`select svc.is_in_review(${appId}) as is`.execute(db);
   return rows[0]?.is === true;
+}
+
+export async function findRecordBeforeDeletion(tx: Tx, tenantId: string, id: string) {
+  const { rows } = await sql<Pick<AppChange, 'deleted_from'>>`
+    select deleted_from from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
+  return rows[0]?.deleted_from ?? 'active';
+}
+
+/** Foreign keys delete everything that references the app. */
+export async function deleteAppRow(tx: Tx, tenantId: string, id: string): Promise<void> {
+  await sql`delete from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
+}
+
+export async function listAppsToPurge(db: Db): Promise<AppRef[]> {
+  const { rows } = await sql<AppRef>`
+    select id as "appId", tenant_id as "tenantId", slug from svc.apps
+    where record = 'deleted' and purge_after <= now() order by purge_after limit 500`.execute(db);
+  return rows;
+}
+
+interface PreviewApp {
+  id: string;
+  slug: string;
+  subdomain: string | null;
+}
+
+export async function listPreviewApps(db: Db, parentId: string): Promise<PreviewApp[]> {
+  const { rows } = await sql<PreviewApp>`
+    select id, slug, subdomain from svc.apps where preview_of = ${parentId} order by id`.execute(db);
+  return rows;
+}
+
+export async function updateSubdomain(tx: Tx, { id }: PreviewApp, subdomain: string): Promise<void> {
+  await sql`update svc.apps set subdomain = ${subdomain} where id = ${id}`.execute(tx);
+}
+
+export function filterFreeSubdomains(db: Db, tenantId: string, names: readonly string[]): Promise<string[]> {
+  const isFree = sql`not exists (select from svc.apps where apps.subdomain = candidate.name)
+    and not exists (select from svc.reserved_names r where r.kind = 'subdomain' and r.name = candidate.name
+      and r.tenant_id <> ${tenantId} and r.until > now())`;
+  return filterNames(db, names, isFree);
+}
+
+/** Deleted apps keep their slugs. */
+export function filterFreeSlugs(db: Db, tenantId: string, names: readonly string[]): Promise<string[]> {
+  const isFree = sql`not exists (
+    select from svc.apps where apps.tenant_id = ${tenantId} and apps.slug = candidate.name)`;
+  return filterNames(db, names, isFree);
+}
+
+async function filterNames(db: Db, names: readonly string[], isFree: RawBuilder<unknown>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${[...names]}::text[]) with ordinality as candidate (name, position)
+    where ${isFree} order by position`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/** Called after the app has the name: its former owner may release it while this transaction waits for the row. */
+export async function claimSubdomain(tx: Tx, tenantId: string, subdomain: string): Promise<boolean> {
+  const { rows } = await sql<{ tenant_id: string }>`
+    select tenant_id from svc.reserved_names
+    where kind = 'subdomain' and name = ${subdomain} and until > now()`.execute(tx);
+  if (rows[0] && rows[0].tenant_id !== tenantId) return false;
+  await sql`delete from svc.reserved_names where kind = 'subdomain' and name = ${subdomain}`.execute(tx);
+  return true;
+}
+
+export async function reserveSubdomain(
+  tx: Tx,
+  tenantId: string,
+  { subdomain, until }: { subdomain: string; until: Date },
+): Promise<void> {
+  await sql`
+    insert into svc.reserved_names (kind, name, tenant_id, until)
+    values ('subdomain', ${subdomain}, ${tenantId}, ${until})
+    on conflict (kind, name)
+      do update set tenant_id = excluded.tenant_id, until = excluded.until`.execute(tx);
+}
+
+export async function deleteExpiredNames(db: Db): Promise<void> {
+  await sql`delete from svc.reserved_names where until <= now()`.execute(db);
 }

@@ -11,13 +11,20 @@ import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { publishAppEvent } from '../app-events.ts';
 import { deleteHiddenCategory, detachBatchMax, isCategoryHidden } from '../categories/categories.ts';
 import { type LockedApp, lockAppFor } from './app-access.ts';
-import { resetReviewStatus, warnAboutScopes } from './app-status.ts';
-import { checkTier, conflictError, resolveCategory } from './apps.ts';
+import { checkTier, conflictError, resolveCategory, warnAboutScopes } from './apps.ts';
 import { toAppRef } from './lifecycle.ts';
-import { claimSubdomain, reserveSubdomain } from './names.ts';
 import { invalidateWithPreviews, movePreviewHosts } from './preview-apps.ts';
 import { type AppRecord, appRecord, appSettings, isWider } from './rules.ts';
-import { type AppRow, findAppRow, isSubdomainTaken, removeAppsFromCategory, updateAppRow } from './store.ts';
+import { resetReviewStatus } from './status-store.ts';
+import {
+  type AppRow,
+  claimSubdomain,
+  findAppRow,
+  isSubdomainTaken,
+  removeAppsFromCategory,
+  reserveSubdomain,
+  updateAppRow,
+} from './store.ts';
 
 type Input = z.output<typeof shape.body>;
 

@@ -2,9 +2,9 @@ import { type Condition, decodeParameter, FilterError } from '@svc/contract/filt
 import { emailScope } from '@svc/contract/people.ts';
 import { peopleIdsMax } from '@svc/contract/rows.ts';
 import { parseAlternative, ruleActions, type TableRules } from '@svc/contract/table-rules.ts';
-import { findDataScopes } from '../../apps/record/app-status.ts';
 import { type AppOfTenant, findAppOfTenant } from '../../apps/record/find-app.ts';
 import { isVisibleTo } from '../../apps/record/rules.ts';
+import { findDataScopes } from '../../apps/record/status-store.ts';
 import { appRef, type Caller, ownsApp, type TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail, validationError } from '../../core/problem.ts';

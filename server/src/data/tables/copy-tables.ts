@@ -10,7 +10,6 @@ import { renameInRules } from './access.ts';
 import { alignTable, buildIndex, unlinked } from './align-table.ts';
 import { addColumn } from './columns.ts';
 import { createTableSql } from './ddl.ts';
-import { insertTableGrantRow, listTableGrantRows } from './grants.ts';
 import { addIndex } from './indexes.ts';
 import { run, runStatements } from './lock-table.ts';
 import { inReferenceOrder } from './references.ts';
@@ -19,8 +18,10 @@ import { columnSpec, countAttributes, indexRecord, tableRecord } from './rules.t
 import {
   type ColumnRow,
   findTableRow,
+  insertTableGrantRow,
   insertTableRow,
   listAllTableRows,
+  listTableGrantRows,
   type TableRow,
   updateColumnRow,
 } from './store.ts';

@@ -10,8 +10,13 @@ import {
   physicalVectorName,
   type TableCatalogue,
 } from './catalogue.ts';
-import { listAppGrantEntries, type TableGrantEntry } from './grants.ts';
-import { findTableRow, listAllTableRows, type TableRow } from './store.ts';
+import {
+  findTableRow,
+  listAllTableRows,
+  listAppGrantEntries,
+  type TableGrantEntry,
+  type TableRow,
+} from './store.ts';
 import { columnDefault } from './values.ts';
 
 export async function loadCatalogue(db: Db, app: AppRef, name: string): Promise<TableCatalogue | null> {

@@ -3,6 +3,7 @@ import type { DeleteAction } from '@svc/contract/column-families.ts';
 import type { ColumnType } from '@svc/contract/columns.ts';
 import type { SearchWeight } from '@svc/contract/search.ts';
 import type { TableRules } from '@svc/contract/table-rules.ts';
+import type { principalTypes, tableActions } from '@svc/contract/tables.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
@@ -72,11 +73,24 @@ export interface TableRow extends StoredTable {
   referenced_by?: Referrer[];
 }
 
+export interface TableGrantRow {
+  id: string;
+  tenant_id: string;
+  app_id: string;
+  table_id: string;
+  principal_type: (typeof principalTypes)[number];
+  principal_id: string;
+  actions: (typeof tableActions)[number][];
+  created_by: string;
+  created_at: Date;
+}
+
 type TableKey = { tenant_id: string; table_id: string };
 type Tables = {
   app_tables: StoredTable;
   app_table_columns: Omit<ColumnRow, 'target'> & TableKey;
   app_table_indexes: Omit<IndexRow, 'created_at'> & TableKey & { created_at: Date };
+  table_grants: TableGrantRow;
 };
 
 export async function listTableRows(db: Db, app: AppRef, { limit, offset }: PageWindow) {
@@ -184,6 +198,110 @@ export async function insertIndexRow(
 export async function deleteIndexRows(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
   await sql`delete from svc.app_table_indexes
     where tenant_id = ${tenantId} and id = any (${ids})`.execute(tx);
+}
+
+export function listTableGrantRows(db: Db, tenantId: string, tableId: string): Promise<TableGrantRow[]> {
+  const grants = grantsQuery(db, tenantId).selectAll().where('table_id', '=', tableId);
+  return grants.orderBy('created_at').orderBy('id').execute();
+}
+
+/** Sorted by id, because PostgreSQL returns deleted rows in any order and equal previews must be equal. */
+export async function deletePrincipalGrantRows(
+  tx: Tx,
+  tenantId: string,
+  { type, id }: { type: 'user' | 'app' | 'group'; id: string },
+): Promise<(TableGrantRow & { table: string })[]> {
+  const rows = await tx
+    .withTables<Tables>()
+    .deleteFrom('table_grants')
+    .using('app_tables')
+    .whereRef('app_tables.id', '=', 'table_grants.table_id')
+    .where('table_grants.tenant_id', '=', tenantId)
+    .where((e) => e.and({ principal_type: type, principal_id: id }))
+    .returningAll('table_grants')
+    .returning('app_tables.name as table')
+    .execute();
+  return rows.sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+export function countAppGrants(db: Db, tenantId: string, appId: string): Promise<number> {
+  return countRows(grantsQuery(db, tenantId).where('app_id', '=', appId));
+}
+
+export async function countGrantsByTable(db: Db, app: AppRef): Promise<ReadonlyMap<string, number>> {
+  const rows = await grantsQuery(db, app.tenantId)
+    .select(['table_id', (e) => e.fn.countAll<number>().as('total')])
+    .where('app_id', '=', app.appId)
+    .groupBy('table_id')
+    .execute();
+  return new Map(rows.map((row) => [row.table_id, row.total]));
+}
+
+export async function insertTableGrantRow(tx: Tx, row: TableGrantRow): Promise<void> {
+  await tx.withTables<Tables>().insertInto('table_grants').values(row).execute();
+}
+
+/** Takes no lock on the table: a revocation never waits for a schema change. */
+export function deleteTableGrantRow(
+  tx: Tx,
+  tenantId: string,
+  { tableId, id }: { tableId: string; id: string },
+): Promise<TableGrantRow | undefined> {
+  const grants = tx.withTables<Tables>().deleteFrom('table_grants').returningAll();
+  return grants.where((e) => e.and({ tenant_id: tenantId, table_id: tableId, id })).executeTakeFirst();
+}
+
+function grantsQuery(db: Db, tenantId: string) {
+  return db.withTables<Tables>().selectFrom('table_grants').where('tenant_id', '=', tenantId);
+}
+
+export interface TableGrantEntry {
+  id: string;
+  principalType: TableGrantRow['principal_type'];
+  principalId: string;
+  actions: readonly TableGrantRow['actions'][number][];
+}
+const grantEntry = [
+  'id',
+  'principal_type as principalType',
+  'principal_id as principalId',
+  'actions',
+] as const;
+
+export function listTableGrantEntries(db: Db, tableId: string): Promise<TableGrantEntry[]> {
+  const grants = db.withTables<Tables>().selectFrom('table_grants').select(grantEntry);
+  return grants.where('table_id', '=', tableId).execute();
+}
+
+export function listAppGrantEntries(
+  db: Db,
+  { tenantId, appId }: AppRef,
+): Promise<(TableGrantEntry & { table_id: string })[]> {
+  const grants = grantsQuery(db, tenantId).where('app_id', '=', appId);
+  return grants.select([...grantEntry, 'table_id']).execute();
+}
+
+/** Of a table in the database of the rows; undefined when it does not exist. */
+export async function findTableSize(tx: Tx, table: string) {
+  const { rows } = await sql<{ bytes: number; estimate: number }>`
+    select pg_relation_size(oid)::float8 as bytes, reltuples::float8 as estimate
+    from pg_class where oid = to_regclass(${sql.lit(table)})`.execute(tx);
+  return rows[0];
+}
+
+/** `limit`: counts no further; null counts all. */
+export async function countTableRows(tx: Tx, table: string, limit: number | null): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`
+    select count(*)::int as rows from (select from ${sql.raw(table)} limit ${limit}) as counted`.execute(tx);
+  return rows[0]?.rows ?? 0;
+}
+
+export async function estimateTableRows(tx: Tx, table: string): Promise<number> {
+  const explained = await sql<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] | string }>`
+    explain (format json) select from ${sql.raw(table)}`.execute(tx);
+  const plan = explained.rows[0]?.['QUERY PLAN'];
+  const parsed = typeof plan === 'string' ? JSON.parse(plan) : plan;
+  return Math.round(parsed?.[0]?.Plan?.['Plan Rows'] ?? 0);
 }
 
 function tablesQuery(db: Db, { tenantId, appId }: AppRef) {

@@ -1,7 +1,6 @@
 import { tablesPerAppMax } from '@svc/contract/columns.ts';
 import { isOpenToChanges, presetOf } from '@svc/contract/table-rules.ts';
 import type { createTable as shape, updateTable as updateTableShape } from '@svc/contract/tables.shapes.ts';
-import { sql } from 'kysely';
 import type { z } from 'zod';
 import { recheckApp } from '../../apps/record/app-access.ts';
 import {
@@ -22,7 +21,6 @@ import { qualifiedTable } from './catalogue.ts';
 import { createLogSql, dropLogSql, hasHistory, indexLogSql, isLogged } from './change-log.ts';
 import { parseColumns } from './columns.ts';
 import { createTableSql, dropSchemaSql, dropTableSql } from './ddl.ts';
-import { countAppGrants, countGrantsByTable, listTableGrantRows, type TableGrantRow } from './grants.ts';
 import {
   auditTable,
   enableStorageForFiles,
@@ -45,13 +43,20 @@ import {
 } from './rules.ts';
 import {
   type ColumnRow,
+  countAppGrants,
+  countGrantsByTable,
+  countTableRows,
   countTables,
   deleteTableRow,
+  estimateTableRows,
   findTableRow,
+  findTableSize,
   insertTableRow,
+  listTableGrantRows,
   listTableRows,
   lockAppTableRows,
   lockTableCreation,
+  type TableGrantRow,
   type TableRow,
 } from './store.ts';
 
@@ -204,17 +209,10 @@ const countedMax = 10_000;
 const countedBytesMax = 32 * 1024 * 1024;
 
 async function countLostRows(tx: Tx, table: string): Promise<number | string> {
-  const sizes = await sql<{ bytes: number; estimate: number }>`
-    select pg_relation_size(oid)::float8 as bytes, reltuples::float8 as estimate
-    from pg_class where oid = to_regclass(${sql.lit(table)})`.execute(tx);
-  const [size] = sizes.rows;
+  const size = await findTableSize(tx, table);
   if (!size) return 0;
   if (size.bytes > countedBytesMax) return size.estimate > 0 ? `about ${size.estimate}` : 'many';
-  const counted = await sql<{ rows: number }>`
-    select count(*)::int as rows from (select from ${sql.raw(table)} limit ${countedMax + 1}) as counted`.execute(
-    tx,
-  );
-  const rows = counted.rows[0]?.rows ?? 0;
+  const rows = await countTableRows(tx, table, countedMax + 1);
   return rows > countedMax ? `at least ${countedMax}` : rows;
 }
 
@@ -249,22 +247,8 @@ async function lockAppTables(ctx: MutationCtx, app: AppRef) {
 const countedOfAppBytesMax = 8 * 1024 * 1024;
 
 async function countRows(tx: Tx, table: string): Promise<number> {
-  const sized = await sql<{ bytes: number }>`
-    select pg_relation_size(oid)::float8 as bytes from pg_class
-    where oid = to_regclass(${sql.lit(table)})`.execute(tx);
-  const bytes = sized.rows[0]?.bytes;
+  const size = await findTableSize(tx, table);
   // Already dropped in a second database, by an interrupted change of an earlier version.
-  if (bytes === undefined) return 0;
-  if (bytes > countedOfAppBytesMax) return estimateRows(tx, table);
-  const counted = await sql<{ rows: number }>`
-    select count(*)::int as rows from ${sql.raw(table)}`.execute(tx);
-  return counted.rows[0]?.rows ?? 0;
-}
-
-async function estimateRows(tx: Tx, table: string): Promise<number> {
-  const explained = await sql<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] | string }>`
-    explain (format json) select from ${sql.raw(table)}`.execute(tx);
-  const plan = explained.rows[0]?.['QUERY PLAN'];
-  const parsed = typeof plan === 'string' ? JSON.parse(plan) : plan;
-  return Math.round(parsed?.[0]?.Plan?.['Plan Rows'] ?? 0);
+  if (!size) return 0;
+  return size.bytes > countedOfAppBytesMax ? estimateTableRows(tx, table) : countTableRows(tx, table, null);
 }

@@ -1,6 +1,5 @@
 import { conflictError } from '../../apps/record/apps.ts';
-import { findApp, findAppById } from '../../apps/record/find-app.ts';
-import { filterFreeSlugs } from '../../apps/record/names.ts';
+import { filterFreeSlugs, findApp, findAppById } from '../../apps/record/find-app.ts';
 import { type AppAccess, ownsApp, type TenantAccess, type TenantCtx } from '../../core/context.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import type { DeviceGrant, Installation, RepoName } from '../../drivers/git/git-host.ts';

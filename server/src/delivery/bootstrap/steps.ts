@@ -1,5 +1,5 @@
-import { recordOrigin } from '../../apps/record/app-status.ts';
 import { createApp } from '../../apps/record/apps.ts';
+import { recordOrigin } from '../../apps/record/status-store.ts';
 import type { AppMutationCtx, AppRef, TenantMutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
@@ -13,14 +12,21 @@ import type { Db } from '../../core/db.ts';
 import { declareKey } from '../../core/keys.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { fail } from '../../core/problem.ts';
-import { canonicalJson } from '../../core/values.ts';
+import { canonicalJson, isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { Artifact, Runtime, StoredArtifact } from '../../drivers/runtime/runtime.ts';
 import type { Toolchains } from '../../drivers/toolchains/toolchains.ts';
 import { loadDeployedApp } from './deployment-record.ts';
 import { type BuildStore, type DeploymentDeps, expiredArtifacts, isArtifactUsed } from './rules.ts';
 import { deleteSourceFiles } from './source-files.ts';
-import { type DeploymentRow, isOpen, listRowsWithArtifact, toAppRef, updateDeploymentRow } from './store.ts';
+import {
+  type DeploymentRow,
+  listKeptArtifacts,
+  listRowsWithArtifact,
+  listUsedArtifacts,
+  toAppRef,
+  updateDeploymentRow,
+} from './store.ts';
 
 export const discardTopic = 'deployments.discard';
 
@@ -75,10 +81,7 @@ export async function deleteOrphanedArtifacts({
   const stored = (await runtime.artifacts?.()) ?? [];
   if (stored.length === 0) return;
   const apps = [...new Set(stored.map(({ appId }) => appId))];
-  const { rows } = await sql<{ appId: string; artifact: Artifact | null; isOpen: boolean }>`
-    select app_id as "appId", artifact, (${isOpen}) as "isOpen" from svc.deployments
-    where app_id = any(${apps}::uuid[]) and (is_kept or (${isOpen}))`.execute(db);
-  const byApp = Map.groupBy(rows, ({ appId }) => appId);
+  const byApp = Map.groupBy(await listKeptArtifacts(db, apps), ({ appId }) => appId);
   for (const { appId, artifact } of stored) {
     const isKnown = byApp.get(appId)?.some((row) => row.isOpen || Bun.deepEquals(row.artifact, artifact));
     if (!isKnown) await runtime.discard(artifact);
@@ -235,16 +238,6 @@ export function leastUsed(
   });
 }
 
-async function listUsedArtifacts(db: Db, node: string): Promise<Artifact[]> {
-  const { rows } = await sql<{ artifact: Artifact }>`
-    select artifact from svc.deployments d where artifact is not null and (
-      (${isOpen}) or exists (select from svc.app_instances i where i.deployment_id = d.id and i.node = ${node})
-      or exists (select from svc.app_runs r where r.deployment_id = d.id and r.ended_at is null))`.execute(
-    db,
-  );
-  return rows.map(({ artifact }) => artifact);
-}
-
 const leftFileMsMin = 3_600_000;
 
 /** Deletes files that a killed server process left behind. */
@@ -271,10 +264,8 @@ export async function removeOrphanBuilds({
     if (modifiedAt.getTime() < before) byApp.set(appId, [...(byApp.get(appId) ?? []), key]);
   }
   for (const [appId, keys] of byApp) {
-    const { rows } = await sql<{ artifact: Artifact }>`
-      select artifact from svc.deployments
-      where app_id::text = ${appId} and artifact is not null and (is_kept or (${isOpen}))`.execute(db);
-    const used = new Set(rows.map(({ artifact }) => buildKey(appId, artifact)));
+    const kept = isUuid(appId) ? await listKeptArtifacts(db, [appId]) : [];
+    const used = new Set(kept.flatMap(({ artifact }) => (artifact ? buildKey(appId, artifact) : [])));
     for (const key of keys) if (!used.has(key)) await objects.delete(key);
   }
 }

@@ -2,10 +2,9 @@ import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sourceBytesMax } from '@svc/contract/deployments.ts';
 import { previewSleepMinutes, seedBytesMax, seedRowsMax } from '@svc/contract/previews.ts';
-import { sql } from 'kysely';
-import { addDataScopes, findDataScopes } from '../../apps/record/app-status.ts';
+import { addDataScopes } from '../../apps/record/apps.ts';
 import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
-import type { AppRef } from '../../core/context.ts';
+import { findDataScopes } from '../../apps/record/status-store.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
 import { seedTables } from '../../data/rows/seed-tables.ts';
@@ -263,15 +262,6 @@ export function secretValues(env: Readonly<Record<string, string>>): string[] {
 }
 
 const plainNames = /^(?:SVC_(?!APP_TOKEN).*|NODE_ENV)$/;
-
-export async function isUploaded(db: Db, { tenantId, appId }: AppRef, { uploadId }: { uploadId: string }) {
-  const { rows } = await sql`
-    select from svc.deployment_uploads
-    where id = ${uploadId} and tenant_id = ${tenantId} and app_id = ${appId} and arrived_at is not null`.execute(
-    db,
-  );
-  return rows.length > 0;
-}
 
 /** One instance of each process, which sleeps: many branches share the machine with the apps themselves. */
 function previewScale({

@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { consolePaths } from '@svc/contract/console-paths.ts';
-import { sql } from 'kysely';
 import { notify } from '../../apps/notifications/notifications.ts';
 import { findAppById, listOwnerIds, lockApp } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
@@ -25,7 +24,7 @@ import {
   toAppRef,
   updateDeploymentRow,
 } from './store.ts';
-import { type Claim, findClaimedRow, updateClaimedRow } from './work-store.ts';
+import { type Claim, findClaimedRow, listLeasedIds, updateClaimedRow } from './work-store.ts';
 
 export interface ClaimedWork {
   deps: DeploymentDeps;
@@ -84,11 +83,7 @@ export async function deleteWorkFolder(workDir: string, { id, lease }: Claim): P
 export async function deleteOrphanedWorkFolders(db: Db, workDir: string): Promise<void> {
   const ids = (await readdir(workDir)).filter(isUuid);
   if (ids.length === 0) return;
-  const { rows } = await sql<{ id: string }>`
-    select id from svc.deployments where id = any(${ids}) and ended_at is null and lease_until > now()`.execute(
-    db,
-  );
-  const leased = new Set(rows.map(({ id }) => id));
+  const leased = await listLeasedIds(db, ids);
   for (const id of ids) if (!leased.has(id)) await rm(join(workDir, id), { recursive: true, force: true });
 }
 

@@ -4,14 +4,13 @@ import { readBuildLog } from '@svc/contract/deployments.ts';
 import { resourcesOf } from '@svc/contract/resource-presets.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { assignRuntimeNumber } from '../../apps/record/app-status.ts';
 import type { AppRow } from '../../apps/record/find-app.ts';
+import { assignRuntimeNumber } from '../../apps/record/status-store.ts';
 import type { AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareSealingKey } from '../../core/keys.ts';
 import { seal, sealingKey, unseal } from '../../core/seal.ts';
 import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
-import { confirmedSeconds } from './instances-store.ts';
 import {
   type DeploymentReview,
   type DeploymentRow,
@@ -136,26 +135,6 @@ export async function findLiveProcess(
 ): Promise<Pick<DeploymentRow, 'method'> | undefined> {
   const live = await findLiveDeploymentRow(db, appRef);
   return live?.method === 'static' ? undefined : live;
-}
-
-interface LiveInstances {
-  deploymentId: string;
-  addresses: string[];
-}
-
-/** Null for sites and for apps that do not run. Cached under the app's tag. */
-export async function findLiveInstances(db: Db, appId: string): Promise<LiveInstances | null> {
-  const { rows } = await sql<LiveInstances>`
-    select d.id as "deploymentId", array(
-      select i.address from svc.app_instances i
-      where i.deployment_id = d.id and i.state = 'ready' and i.address is not null
-        and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds})
-      order by i.started_at) as addresses
-    from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
-    where a.id = ${appId} and a.record = 'active' and a.runtime = 'running' and d.method <> 'static'`.execute(
-    db,
-  );
-  return rows[0] ?? null;
 }
 
 export const deploymentEnvKey = declareSealingKey({

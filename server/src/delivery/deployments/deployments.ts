@@ -9,7 +9,6 @@ import { findReleaseRow } from '../static-sites/release-store.ts';
 import type { SiteUrls } from '../static-sites/rules.ts';
 import { describeRemainingTables } from './apply-tables.ts';
 import { endDeploymentRow, requireSameRuntime } from './artifacts.ts';
-import { isUploaded } from './build-deployment.ts';
 import {
   type DeploymentRecord,
   deploymentRecord,
@@ -25,6 +24,7 @@ import {
   type DeploymentState,
   findDeploymentRow,
   findLiveDeploymentRow,
+  isUploaded,
   listDeploymentRows,
   lockDeploymentRow,
   lockOpenRows,

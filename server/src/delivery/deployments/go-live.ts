@@ -1,6 +1,6 @@
-import { markDeployed, markResumed, setLiveDeployment } from '../../apps/record/app-status.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import { isWider } from '../../apps/record/rules.ts';
+import { markDeployed, markResumed, setLiveDeployment } from '../../apps/record/status-store.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { Failure } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
@@ -17,7 +17,7 @@ import { releaseDigest } from '../static-sites/rules.ts';
 import { applyTablesOf } from './apply-tables.ts';
 import { expireArtifacts } from './artifacts.ts';
 import { DeploymentFailure } from './claimed-work.ts';
-import { deleteScales, resetActivity } from './processes.ts';
+import { deleteScales, resetActivity } from './instances-store.ts';
 import { type DeploymentSites, deploymentName, replacedScales, reviewNote, workTag } from './rules.ts';
 import {
   type DeploymentRow,

@@ -1,7 +1,8 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { InstanceSlot } from './rules.ts';
+import { notifySql } from '../../core/invalidation.ts';
+import { activityEveryMs, type InstanceSlot, workTag } from './rules.ts';
 
 export interface InstanceRow {
   id: string;
@@ -23,7 +24,7 @@ export interface InstanceRow {
 type Tables = { app_instances: InstanceRow };
 
 /** An instance that was not confirmed for this long counts as gone. */
-export const confirmedSeconds = 15;
+const confirmedSeconds = 15;
 const lostSeconds = 60;
 
 export async function insertInstanceRow(
@@ -166,21 +167,6 @@ const isOpened = sql`d.state = 'built' and d.ended_at is not null and d.method <
   and d.opened_at > now() - make_interval(mins => ${openedMinutes})
   and a.record = 'active' and a.runtime = 'running'`;
 
-export async function markOpened(db: Db, deploymentId: string): Promise<boolean> {
-  const { numAffectedRows } = await sql`
-    update svc.deployments set opened_at = now()
-    where id = ${deploymentId} and state = 'built' and ended_at is not null`.execute(db);
-  return (numAffectedRows ?? 0n) > 0n;
-}
-
-/** The decision about the review waits until the transaction ends. */
-export async function lockInReview(tx: Db, deploymentId: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from svc.deployments
-    where id = ${deploymentId} and state = 'built' and ended_at is not null for share`.execute(tx);
-  return rows.length > 0;
-}
-
 export async function drainObsoleteInstances(db: Db, node: string): Promise<string[]> {
   const { rows } = await sql<{ appId: string }>`
     update svc.app_instances i set state = 'draining', draining_at = now()
@@ -225,9 +211,8 @@ export async function listMissingReviews(db: Db, runtime: string, asOf: Date): P
 /** False if it runs by now, or should not. Locks the app's row and deletes the row of the instance that was lost. */
 export async function claimMissingInstance(tx: Db, missing: MissingInstance): Promise<boolean> {
   const { tenantId, appId, deploymentId, process, index, asOf } = missing;
-  await sql`select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(
-    tx,
-  );
+  await sql`
+    select from svc.apps where tenant_id = ${tenantId} and id = ${appId} for no key update`.execute(tx);
   // A second statement: one that waits for a lock sees the other tables as they were before the wait.
   const { rows } = await sql`
     select from ${running} cross join (select ${index}::int as index) n
@@ -239,10 +224,8 @@ export async function claimMissingInstance(tx: Db, missing: MissingInstance): Pr
       and ${isOpened} and ${isMissing(asOf)}`.execute(tx);
   if (rows.length === 0) return false;
   await sql`
-    delete from svc.app_instances
-    where deployment_id = ${deploymentId} and process = ${process} and index = ${index} and state <> 'draining'`.execute(
-    tx,
-  );
+    delete from svc.app_instances where deployment_id = ${deploymentId}
+      and process = ${process} and index = ${index} and state <> 'draining'`.execute(tx);
   return true;
 }
 
@@ -252,4 +235,92 @@ export async function hasAnythingToRun(db: Db): Promise<boolean> {
       select from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
       where a.record = 'active' and a.runtime = 'running' and d.method <> 'static') as is`.execute(db);
   return rows[0]?.is === true;
+}
+
+export async function listScales(db: Db, { tenantId, appId }: AppRef): Promise<Map<string, number>> {
+  const { rows } = await sql<{ process: string; instances: number }>`
+    select process, instances from svc.app_scales
+    where tenant_id = ${tenantId} and app_id = ${appId} order by process`.execute(db);
+  return new Map(rows.map(({ process, instances }) => [process, instances]));
+}
+
+export async function saveScale(
+  tx: Tx,
+  { tenantId, appId }: AppRef,
+  { process, instances }: { process: string; instances: number },
+): Promise<void> {
+  await sql`
+    insert into svc.app_scales (app_id, tenant_id, process, instances)
+    values (${appId}, ${tenantId}, ${process}, ${instances})
+    on conflict (app_id, process) do update set instances = excluded.instances`.execute(tx);
+}
+
+export async function deleteScales(
+  tx: Tx,
+  { tenantId, appId }: AppRef,
+  processes: readonly string[],
+): Promise<void> {
+  await sql`
+    delete from svc.app_scales where tenant_id = ${tenantId} and app_id = ${appId}
+      and process = any(${[...processes]}::text[])`.execute(tx);
+}
+
+/** For a deployment that goes live: it is awake. Only apps that may sleep have a row. */
+export async function resetActivity(tx: Tx, appId: string, { canSleep }: { canSleep: boolean }) {
+  if (canSleep)
+    await sql`
+      insert into svc.app_activity (app_id, last_active_at) values (${appId}, now())
+      on conflict (app_id) do update set last_active_at = now(), asleep_since = null`.execute(tx);
+  else await sql`delete from svc.app_activity where app_id = ${appId}`.execute(tx);
+}
+
+export async function findAsleepSince(db: Db, appId: string): Promise<Date | null> {
+  const { rows } = await sql<{ since: Date | null }>`
+    select asleep_since as since from svc.app_activity where app_id = ${appId}`.execute(db);
+  return rows[0]?.since ?? null;
+}
+
+export async function recordActivity(db: Db, appIds: readonly string[]): Promise<void> {
+  await sql`
+    update svc.app_activity set last_active_at = now()
+    where app_id = any(${[...appIds]}::uuid[])`.execute(db);
+}
+
+/** Returns the apps that sleep from now on. A server process may not have written the last minute of requests yet. */
+export async function putToSleep(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ appId: string }>`
+    update svc.app_activity y set asleep_since = now()
+    from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+    where a.id = y.app_id and y.asleep_since is null and a.record = 'active' and a.runtime = 'running'
+      and y.last_active_at < now() - make_interval(
+        secs => ((d.start_with->>'sleepMs')::float8 + ${activityEveryMs}) / 1000)
+    returning y.app_id as "appId"`.execute(db);
+  return rows.map(({ appId }) => appId);
+}
+
+/** Notifies the reconcilers, one of which starts the app. Does nothing for an app that is awake. */
+export async function wakeApp(db: Db, appId: string): Promise<void> {
+  const { numAffectedRows } = await sql`
+    update svc.app_activity set asleep_since = null, last_active_at = now()
+    where app_id = ${appId} and asleep_since is not null`.execute(db);
+  if ((numAffectedRows ?? 0n) > 0n) await db.executeQuery(CompiledQuery.raw(notifySql, [workTag]));
+}
+
+interface LiveInstances {
+  deploymentId: string;
+  addresses: string[];
+}
+
+/** Null for sites and for apps that do not run. Cached under the app's tag. */
+export async function findLiveInstances(db: Db, appId: string): Promise<LiveInstances | null> {
+  const { rows } = await sql<LiveInstances>`
+    select d.id as "deploymentId", array(
+      select i.address from svc.app_instances i
+      where i.deployment_id = d.id and i.state = 'ready' and i.address is not null
+        and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds})
+      order by i.started_at) as addresses
+    from svc.apps a join svc.deployments d on d.id = a.live_deployment_id
+    where a.id = ${appId} and a.record = 'active' and a.runtime = 'running'
+      and d.method <> 'static'`.execute(db);
+  return rows[0] ?? null;
 }

@@ -1,7 +1,5 @@
 import type { createDeployment as shape } from '@svc/contract/deployments.shapes.ts';
-import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Db } from '../../core/db.ts';
 import { validationError } from '../../core/problem.ts';
 import type { InstanceRef, StartJob } from '../../drivers/runtime/runtime.ts';
 import type { RunMode } from '../../http/router.ts';
@@ -189,45 +187,6 @@ export function deploymentRequest(
   if (uploadId !== undefined)
     throw validationError('upload_pending', 'is only for source that is not uploaded yet');
   return { ref, uploadId: 'pending', tableChanges };
-}
-
-interface ClaimedSample extends InstanceRef {
-  appId: string;
-  process: string;
-  /** Identifies the sample: a result that arrives after a newer one began is ignored. */
-  sample: string;
-}
-
-/** Shorter than the interval between two samples, so that none is skipped. */
-const sampleGapSeconds = 8;
-
-/** Server processes may share an engine: one at a time samples an instance. */
-export async function claimSamples(db: Db, node: string): Promise<ClaimedSample[]> {
-  const { rows } = await sql<ClaimedSample>`
-    update svc.app_instances set sampled_at = clock_timestamp()
-    where id in (select id from svc.app_instances
-      where node = ${node} and handle is not null
-        and (sampled_at is null or sampled_at < clock_timestamp() - make_interval(secs => ${sampleGapSeconds}))
-      for update skip locked)
-    returning id as "instanceId", handle, app_id as "appId", process, sampled_at::text as sample`.execute(db);
-  return rows;
-}
-
-/** Returns the CPU time since the last sample of any server process; null if a newer sample began. Restarts count from 0. */
-export async function addCpuTime(
-  db: Db,
-  { instanceId, sample }: Pick<ClaimedSample, 'instanceId' | 'sample'>,
-  { cpuMs, memoryBytes }: { cpuMs: number; memoryBytes: number },
-): Promise<number | null> {
-  const { rows } = await sql<{ more: number }>`
-    update svc.app_instances i set cpu_ms = ${Math.round(cpuMs)}, memory_bytes = ${Math.round(memoryBytes)}
-    from (select id, cpu_ms from svc.app_instances
-      where id = ${instanceId} and sampled_at = ${sample}::timestamptz for update) before
-    where i.id = before.id
-    returning (case when i.cpu_ms >= before.cpu_ms then i.cpu_ms - before.cpu_ms else i.cpu_ms end)::float8 as more`.execute(
-    db,
-  );
-  return rows[0]?.more ?? null;
 }
 
 const serviceVariables = [

@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import { codeOf } from '../../testing.ts';
 import { readLastLines } from '../logs/log-lines.ts';
 import { until } from '../testing.ts';
-import { findLiveInstances } from './deployment-record.ts';
 import { restartApp, rollbackDeployment } from './deployments.ts';
-import { listInstances, scaleApp, wakeApp } from './processes.ts';
+import { findLiveInstances, wakeApp } from './instances-store.ts';
+import { listInstances, scaleApp } from './processes.ts';
 import { type DeployWorld, testUrls, useDeployments } from './testing.ts';
 
 const { database, nodeApp, newWorld } = useDeployments();

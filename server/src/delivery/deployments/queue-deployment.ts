@@ -1,5 +1,5 @@
-import { nextDeploymentSeq } from '../../apps/record/app-status.ts';
 import { lockApp } from '../../apps/record/find-app.ts';
+import { nextDeploymentSeq } from '../../apps/record/status-store.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';

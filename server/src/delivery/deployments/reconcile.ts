@@ -20,9 +20,9 @@ import {
   listMissingReviews,
   listNodeInstances,
   type MissingInstance,
+  putToSleep,
   saveReady,
 } from './instances-store.ts';
-import { putToSleep } from './processes.ts';
 import { type DeploymentDeps, releaseMsMax } from './rules.ts';
 import { findDeploymentRow } from './store.ts';
 

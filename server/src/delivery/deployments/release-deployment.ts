@@ -16,9 +16,9 @@ import {
   drainAppInstances,
   insertInstanceRow,
   listDeploymentInstances,
+  listScales,
   saveReady,
 } from './instances-store.ts';
-import { listScales } from './processes.ts';
 import {
   type BuiltSite,
   type InstanceSlot,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { until } from '../testing.ts';
-import { findLiveInstances } from './deployment-record.ts';
+import { findLiveInstances } from './instances-store.ts';
 import { useDeployments } from './testing.ts';
 
 const { database, server, newWorld, nodeApp } = useDeployments();

@@ -11,14 +11,16 @@ import {
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { approvedChanges, plannedTableSteps } from './apply-tables.ts';
 import { endDeploymentRow } from './artifacts.ts';
-import { abandonInstances, lockInReview, markOpened } from './instances-store.ts';
+import { abandonInstances } from './instances-store.ts';
 import { deploymentName, workTag } from './rules.ts';
 import { listSourceChanges } from './source-files.ts';
 import {
   type DeploymentRow,
   findWaitingDeployment,
   lockDeploymentRow,
+  lockInReview,
   lockOpenRows,
+  markOpened,
   toAppRef,
   updateDeploymentRow,
 } from './store.ts';

@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { codeOf } from '../../testing.ts';
 import { activateRelease } from '../static-sites/release-moves.ts';
 import { until } from '../testing.ts';
-import { findLiveInstances } from './deployment-record.ts';
 import { rollbackDeployment } from './deployments.ts';
+import { findLiveInstances } from './instances-store.ts';
 import { type DeployWorld, dropLease, haltAt, testUrls, useDeployments } from './testing.ts';
 
 const { database, folder, halts, newWorld } = useDeployments();

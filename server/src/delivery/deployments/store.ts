@@ -230,6 +230,45 @@ export function listRowsWithArtifact(db: Db, appRef: AppRef): Promise<Deployment
   return selectDeployments(db, appRef).selectAll().where('is_kept', '=', true).execute();
 }
 
+/** Also those of open deployments, which may not have one yet. */
+export async function listKeptArtifacts(db: Db, appIds: readonly string[]) {
+  const { rows } = await sql<{ appId: string; artifact: Artifact | null; isOpen: boolean }>`
+    select app_id as "appId", artifact, (${isOpen}) as "isOpen" from svc.deployments
+    where app_id = any(${[...appIds]}::uuid[]) and (is_kept or (${isOpen}))`.execute(db);
+  return rows;
+}
+
+export async function listUsedArtifacts(db: Db, node: string): Promise<Artifact[]> {
+  const { rows } = await sql<{ artifact: Artifact }>`
+    select artifact from svc.deployments d where artifact is not null and (
+      (${isOpen}) or exists (select from svc.app_instances i where i.deployment_id = d.id and i.node = ${node})
+      or exists (
+        select from svc.app_runs r where r.deployment_id = d.id and r.ended_at is null))`.execute(db);
+  return rows.map(({ artifact }) => artifact);
+}
+
+export async function markOpened(db: Db, deploymentId: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update svc.deployments set opened_at = now()
+    where id = ${deploymentId} and state = 'built' and ended_at is not null`.execute(db);
+  return (numAffectedRows ?? 0n) > 0n;
+}
+
+/** The decision about the review waits until the transaction ends. */
+export async function lockInReview(tx: Db, deploymentId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from svc.deployments
+    where id = ${deploymentId} and state = 'built' and ended_at is not null for share`.execute(tx);
+  return rows.length > 0;
+}
+
+export async function isUploaded(db: Db, { tenantId, appId }: AppRef, { uploadId }: { uploadId: string }) {
+  const { rows } = await sql`
+    select from svc.deployment_uploads where id = ${uploadId}
+      and tenant_id = ${tenantId} and app_id = ${appId} and arrived_at is not null`.execute(db);
+  return rows.length > 0;
+}
+
 /** node-postgres writes a JavaScript array as a PostgreSQL array. */
 function asJson<T>(value: T): T {
   return (value === null ? null : JSON.stringify(value)) as T;

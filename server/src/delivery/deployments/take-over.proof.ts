@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { until } from '../testing.ts';
 import { deleteOrphanedArtifacts } from './artifacts.ts';
-import { wakeApp } from './processes.ts';
+import { wakeApp } from './instances-store.ts';
 import { lateMs } from './reconcile.ts';
 import { attemptsMax } from './rules.ts';
 import { type DeployWorld, dropLease, type Halts, type Phase, useDeployments } from './testing.ts';

@@ -6,7 +6,16 @@ import { deleteRepoRow, findRepoRow, lockRepoForUpdate } from '../git-host/host-
 import { removeFolderTopic } from '../git-host/repositories.ts';
 import { revokeUserTokens } from '../git-host/tokens.ts';
 import { listConnectedRepos } from './connected-apps.ts';
-import { listConnectionRowsOfRepo } from './connection-store.ts';
+import {
+  deleteLinkRow,
+  insertLinkRow,
+  type LinkRow,
+  listConnectionRowsOfRepo,
+  listLinkRows,
+  lockLinkRow,
+  lockLinkRowByHost,
+  updateLinkRow,
+} from './connection-store.ts';
 import {
   accountRecord,
   type GitDeps,
@@ -15,17 +24,7 @@ import {
   type TenantUser,
   tenantUser,
 } from './rules.ts';
-import {
-  deleteLinkRow,
-  insertLinkRow,
-  type LinkRow,
-  listLinkRows,
-  lockLinkRow,
-  lockLinkRowByHost,
-  sealTokens,
-  updateLinkRow,
-  withGitUser,
-} from './user-tokens.ts';
+import { sealTokens, withGitUser } from './user-tokens.ts';
 
 export async function listGitAccounts(ctx: TenantCtx, query: PageQuery) {
   const rows = await listLinkRows(ctx.db, tenantUser(ctx));

@@ -7,6 +7,8 @@ import { type LogWaits, readLastLines } from '../logs/log-lines.ts';
 import {
   type ConnectionRow,
   findConnectionRow,
+  findPushRow,
+  hasPushOfCommit,
   listConnectionRowsOfApps,
   listConnectionRowsOfRepo,
 } from './connection-store.ts';
@@ -14,9 +16,7 @@ import { connectRepository } from './connections.ts';
 import {
   deploymentText,
   findPushedApp,
-  findPushRow,
   hasEnded,
-  hasPushOfCommit,
   logPage,
   nextCommand,
   notDeployedAdvice,

@@ -17,12 +17,13 @@ import {
   type ConnectionRow,
   deleteConnectionRow,
   findConnectionRow,
+  findLastPushRow,
   insertConnectionRow,
   lockConnectionRow,
   updateConnectionRow,
 } from './connection-store.ts';
 import { createHookTopic, hookRemoval, removeHookTopic } from './hooks.ts';
-import { findLastPushRow, findPushedApp, pushSummary } from './pushes.ts';
+import { findPushedApp, pushSummary } from './pushes.ts';
 import { type PreparedConnection, parseRepoName, prepareConnection } from './repositories.ts';
 import {
   type ConnectionRecord,

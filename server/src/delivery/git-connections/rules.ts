@@ -6,9 +6,7 @@ import type { AppRow } from '../../apps/record/find-app.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import type { GitHost, Installation, Repository } from '../../drivers/git/git-host.ts';
-import type { ConnectionRow } from './connection-store.ts';
-import type { PushRow } from './pushes.ts';
-import type { LinkRow } from './user-tokens.ts';
+import type { ConnectionRow, LinkRow, PushRow } from './connection-store.ts';
 
 type AccountRecord = z.output<typeof GitAccount>;
 export type ConnectionRecord = z.output<typeof GitConnection>;

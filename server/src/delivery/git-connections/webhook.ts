@@ -13,11 +13,16 @@ import { findMember } from '../../people/tenants/members.ts';
 import { listAccountUserIds } from '../git-host/host-store.ts';
 import {
   type ConnectionRow,
+  deletePushRowsBefore,
+  findPushRow,
+  insertPushRow,
+  isPushOfCommit,
   listConnectionRowsOfRepo,
+  listLinkedUserIds,
   lockConnectionRow,
+  type PushRow,
   updateConnectionRow,
 } from './connection-store.ts';
-import { deletePushRowsBefore, findPushRow, insertPushRow, isPushOfCommit, type PushRow } from './pushes.ts';
 import {
   type GitDeps,
   type PreviewSettings,
@@ -25,7 +30,6 @@ import {
   type PushPreviews,
   pushOutcome,
 } from './rules.ts';
-import { listLinkedUserIds } from './user-tokens.ts';
 
 export const webhookBytesMax = 5 * 1024 * 1024;
 

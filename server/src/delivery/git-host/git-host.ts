@@ -7,8 +7,14 @@ import { findTenant } from '../../people/tenants/tenants.ts';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
 import { createDeviceFlow } from './device-flow.ts';
 import { createGitProcesses } from './git-processes.ts';
-import { createHookDeliveries, deleteOldDeliveries } from './hooks.ts';
-import { findRepoWithRefs, listRepoFolders, listUnfinishedPushes, markPushFinished } from './host-store.ts';
+import { createHookDeliveries } from './hooks.ts';
+import {
+  deleteOldDeliveries,
+  findRepoWithRefs,
+  listRepoFolders,
+  listUnfinishedPushes,
+  markPushFinished,
+} from './host-store.ts';
 import { createDevicePage, createRepositoryPage, parseRepositoryPath } from './pages.ts';
 import {
   accessTokenPath,

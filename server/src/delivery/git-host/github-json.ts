@@ -1,7 +1,6 @@
 import type { components } from '@octokit/openapi-types';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
-import type { HookRow } from './hooks.ts';
-import type { HostInstallation, HostUser, RepoRow } from './host-store.ts';
+import type { HookRow, HostInstallation, HostUser, RepoRow } from './host-store.ts';
 import type { GitHostUrls } from './paths.ts';
 import type { GitCommit } from './read-repository.ts';
 

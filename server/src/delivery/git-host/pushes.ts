@@ -12,8 +12,15 @@ import {
   repositoryJson,
   userJson,
 } from './github-json.ts';
-import { insertDelivery, listHookRows } from './hooks.ts';
-import { getTenantInstallation, lockRepoForUpdate, type Refs, type RepoRow, saveRefs } from './host-store.ts';
+import {
+  getTenantInstallation,
+  insertDelivery,
+  listHookRows,
+  lockRepoForUpdate,
+  type Refs,
+  type RepoRow,
+  saveRefs,
+} from './host-store.ts';
 import { type GitCommit, isAncestor, readCommits, readRefs } from './read-repository.ts';
 
 const reportedChangesMax = 20;

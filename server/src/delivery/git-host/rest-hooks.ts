@@ -2,17 +2,16 @@ import { z } from 'zod';
 import type { Db } from '../../core/db.ts';
 import { seal, sealingKey } from '../../core/seal.ts';
 import { hookJson } from './github-json.ts';
+import { hookKey, hookSecretContext } from './hooks.ts';
 import {
   deleteHookRow,
   findHookRow,
   type HookRow,
-  hookKey,
-  hookSecretContext,
   insertDelivery,
   insertHookRow,
   listHookRows,
   updateHookRow,
-} from './hooks.ts';
+} from './host-store.ts';
 import type { RepositoryAccess } from './repositories.ts';
 import {
   forbiddenError,

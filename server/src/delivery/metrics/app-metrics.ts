@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { AppCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
-import { addCpuTime, claimSamples } from '../deployments/instances.ts';
+import { addCpuTime, claimSamples } from '../deployments/work-store.ts';
 
 /** Counted in memory and written every few seconds. */
 export interface AppMetrics {

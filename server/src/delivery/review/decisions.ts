@@ -2,13 +2,13 @@ import type { requestPublication as shape } from '@svc/contract/review.shapes.ts
 import { publicationDaysMax } from '@svc/contract/review.ts';
 import type { z } from 'zod';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
+import { findAppOfTenant, lockApp } from '../../apps/record/find-app.ts';
 import {
   approveDataScopes,
   markReviewed,
   resetReviewStatus,
   widenApp,
-} from '../../apps/record/app-status.ts';
-import { findAppOfTenant, lockApp } from '../../apps/record/find-app.ts';
+} from '../../apps/record/status-store.ts';
 import {
   type AppMutationCtx,
   type MutationCtx,

@@ -1,7 +1,7 @@
 import type { LockedApp } from '../../apps/record/app-access.ts';
-import { findInvitedMax, widenApp } from '../../apps/record/app-status.ts';
 import { countInvited } from '../../apps/record/people.ts';
 import { isWider } from '../../apps/record/rules.ts';
+import { findInvitedMax, widenApp } from '../../apps/record/status-store.ts';
 import type { AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import type { PlanPart } from '../../core/events.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';

@@ -1,7 +1,7 @@
 import { publicationDaysMax } from '@svc/contract/review.ts';
 import { loadAppNames } from '../../apps/app-names.ts';
-import { markReviewed, resetReviewStatus } from '../../apps/record/app-status.ts';
 import { findActingOwner, findAppRow, lockApp } from '../../apps/record/find-app.ts';
+import { markReviewed, resetReviewStatus } from '../../apps/record/status-store.ts';
 import type { AppRef, Ctx, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import type { PlanPart } from '../../core/events.ts';

@@ -3,7 +3,7 @@ import { findAppRow } from '../../apps/record/find-app.ts';
 import type { Db } from '../../core/db.ts';
 import { isRefused } from '../../drivers/os/listen.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
-import { findLiveInstances } from '../deployments/deployment-record.ts';
+import { findLiveInstances } from '../deployments/instances-store.ts';
 import { keepAwake } from '../deployments/processes.ts';
 import { type SiteUrls, siteUrl } from '../static-sites/rules.ts';
 import type { RunRow } from './run-records.ts';

@@ -5,7 +5,7 @@ import { purgeLockedApp } from '../../apps/record/lifecycle.ts';
 import { findAppRow } from '../../apps/record/store.ts';
 import { type Outbox, rowsOnlyOutbox } from '../../core/outbox-worker.ts';
 import { silentLog, testDeps, testEvents, testMutation } from '../../testing.ts';
-import { appBlobsPrefix, blobKeys, listBlobs } from './blobs.ts';
+import { appBlobsPrefix, blobKeys } from './blobs.ts';
 import {
   cleanUpReleases,
   cleanUpSite,
@@ -13,6 +13,7 @@ import {
   removeOrphanObjects,
   removeSiteObjects,
 } from './cleanup.ts';
+import { listBlobs } from './file-store.ts';
 import { newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 
 const shared = useSiteServer();

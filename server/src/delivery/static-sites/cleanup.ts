@@ -6,16 +6,15 @@ import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
+import { allBlobsPrefix, appBlobsPrefix, blobKeys } from './blobs.ts';
 import {
-  allBlobsPrefix,
-  appBlobsPrefix,
-  blobKeys,
   deleteBlobRows,
+  deleteFileRows,
   deleteUnusedBlobRows,
   listBlobs,
+  listEndedReleasesWithFiles,
   type StoredBlob,
-} from './blobs.ts';
-import { deleteFileRows, listEndedReleasesWithFiles } from './file-store.ts';
+} from './file-store.ts';
 import { expireReleases } from './pointers.ts';
 import { listAppsToCleanUp, listLiveReleaseRows, listReleaseIds, updateReleaseRow } from './release-store.ts';
 import { lockSiteRow } from './site-store.ts';

@@ -1,7 +1,7 @@
 import type { AppRelation } from '@svc/contract/endpoint.ts';
 import { releaseName } from '@svc/contract/static-sites.ts';
 import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
-import { markDeployed } from '../../apps/record/app-status.ts';
+import { markDeployed } from '../../apps/record/status-store.ts';
 import type { AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import type { PlanPart } from '../../core/events.ts';
 import { fail } from '../../core/problem.ts';

@@ -6,8 +6,7 @@ import type { AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { PlanPart } from '../../core/events.ts';
 import { fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
-import { listBlobSizes } from './blobs.ts';
-import { type FileRow, insertFileRows, listMissing } from './file-store.ts';
+import { type FileRow, insertFileRows, listBlobSizes, listMissing } from './file-store.ts';
 import {
   activateLocked,
   type LockedRelease,

@@ -10,7 +10,8 @@ import { sha256 } from '../../core/values.ts';
 import { testUrlKey } from '../../data/testing.ts';
 import { signUrlToken } from '../../http/signed-url.ts';
 import { testMutation } from '../../testing.ts';
-import { appBlobsPrefix, insertBlobRow } from './blobs.ts';
+import { appBlobsPrefix } from './blobs.ts';
+import { insertBlobRow } from './file-store.ts';
 import { listed, newSiteEnv, type SiteEnv, useSiteServer } from './testing.ts';
 import type { UploadClaims } from './uploads.ts';
 

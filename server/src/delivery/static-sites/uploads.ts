@@ -10,15 +10,8 @@ import { bodyChunks } from '../../http/read-body.ts';
 import { signUrlToken, type UrlClaims, verifyUrlToken } from '../../http/signed-url.ts';
 import { requireMinimumRate } from '../minimum-rate.ts';
 import type { UploadDeps } from '../sources/receive-source.ts';
-import {
-  blobKeys,
-  digestMismatchError,
-  findExpectedBlob,
-  insertBlobRow,
-  storeBlob,
-  type UploadedBlob,
-} from './blobs.ts';
-import { type FileRow, listMissing } from './file-store.ts';
+import { blobKeys, digestMismatchError, storeBlob, type UploadedBlob } from './blobs.ts';
+import { type FileRow, findExpectedBlob, insertBlobRow, listMissing } from './file-store.ts';
 import { lockRelease } from './pointers.ts';
 import type { ReleaseRow } from './release-store.ts';
 import { releaseRecord } from './releases.ts';

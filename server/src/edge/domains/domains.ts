@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { domainsPerAppMax } from '@svc/contract/domains.ts';
-import { sql } from 'kysely';
 import { lockAppFor, recheckApp } from '../../apps/record/app-access.ts';
 import {
   type AppCtx,
@@ -9,7 +8,6 @@ import {
   appRef,
   type MutationCtx,
 } from '../../core/context.ts';
-import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
@@ -32,7 +30,6 @@ import {
 import { parseHost, refuseReserved } from './host-names.ts';
 import { pendingIntervalMs } from './schedule.ts';
 import {
-  type DomainToCertify,
   deleteDomainRow,
   findDomainRow,
   insertDomainRow,
@@ -40,6 +37,9 @@ import {
   lockDomainRow,
   lockHost,
 } from './store.ts';
+
+/** For other slices, which must not import the store. */
+export { type ActiveHost, checkSoon, findDomainToCertify, listActiveHosts } from './store.ts';
 
 export async function listDomains(ctx: AppCtx, query: PageQuery, config: DomainsConfig) {
   const rows = await listDomainRows(ctx.db, appRef(ctx));
@@ -156,34 +156,4 @@ export async function detachDomains(ctx: MutationCtx, app: AppRef): Promise<{ ho
     ctx.invalidate(appTag(app.appId));
   }
   return { hosts: rows.map(({ host }) => host) };
-}
-
-export async function findActiveHost(db: Db, host: string): Promise<string | null> {
-  const { rows } = await sql<{ app_id: string }>`
-    select app_id from svc.domains where host = ${host} and status = 'active'`.execute(db);
-  return rows[0]?.app_id ?? null;
-}
-
-export interface ActiveHost {
-  host: string;
-  appId: string;
-}
-
-export async function listActiveHosts(db: Db): Promise<ActiveHost[]> {
-  const { rows } = await sql<ActiveHost>`
-    select host, app_id as "appId" from svc.domains where status = 'active'`.execute(db);
-  return rows;
-}
-
-export async function findDomainToCertify(db: Db, domainId: string): Promise<DomainToCertify | null> {
-  const { rows } = await sql<DomainToCertify>`
-    select tenant_id as "tenantId", app_id as "appId", host, status
-    from svc.domains where id = ${domainId}`.execute(db);
-  return rows[0] ?? null;
-}
-
-/** Makes the next job run check the domain, for example after its certificate was issued. */
-export async function checkSoon(db: Db, { tenantId, domainId }: { tenantId: string; domainId: string }) {
-  await sql`update svc.domains set next_check_at = now()
-    where tenant_id = ${tenantId} and id = ${domainId} and status <> 'disconnected'`.execute(db);
 }

@@ -124,3 +124,33 @@ export async function claimLossNotification(tx: Tx, tenantId: string, id: string
 }
 
 export type DomainToCertify = AppRef & Pick<DomainRow, 'host' | 'status'>;
+
+export interface ActiveHost {
+  host: string;
+  appId: string;
+}
+
+export async function findActiveHost(db: Db, host: string): Promise<string | null> {
+  const { rows } = await sql<{ app_id: string }>`
+    select app_id from svc.domains where host = ${host} and status = 'active'`.execute(db);
+  return rows[0]?.app_id ?? null;
+}
+
+export async function listActiveHosts(db: Db): Promise<ActiveHost[]> {
+  const { rows } = await sql<ActiveHost>`
+    select host, app_id as "appId" from svc.domains where status = 'active'`.execute(db);
+  return rows;
+}
+
+export async function findDomainToCertify(db: Db, domainId: string): Promise<DomainToCertify | null> {
+  const { rows } = await sql<DomainToCertify>`
+    select tenant_id as "tenantId", app_id as "appId", host, status
+    from svc.domains where id = ${domainId}`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** Makes the next job run check the domain, for example after its certificate was issued. */
+export async function checkSoon(db: Db, { tenantId, domainId }: { tenantId: string; domainId: string }) {
+  await sql`update svc.domains set next_check_at = now()
+    where tenant_id = ${tenantId} and id = ${domainId} and status <> 'disconnected'`.execute(db);
+}

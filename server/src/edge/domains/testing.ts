@@ -8,9 +8,8 @@ import { testDeps } from '../../testing.ts';
 import { domainRoutes } from '../module.ts';
 import { checkDomains } from './check-domains.ts';
 import { noCertificates, openDomainsConfig } from './domain-record.ts';
-import { listActiveHosts } from './domains.ts';
 import { lossTopic, notifyLoss } from './notify-owners.ts';
-import type { DomainRow } from './store.ts';
+import { type DomainRow, listActiveHosts } from './store.ts';
 
 export type MemoryDns = ReturnType<typeof memoryDns>;
 

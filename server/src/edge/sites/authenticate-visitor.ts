@@ -11,8 +11,8 @@ import type { EdgeRequest, EdgeResponse } from '../../http/edge-request.ts';
 import type { Credential } from '../../identity/credentials/find-credential.ts';
 import { findUser } from '../../people/users/users.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
+import { canVisit, type Visit } from '../visitors/site-target.ts';
 import type { Visitors } from '../visitors/visitors.ts';
-import { canVisit, type Visit } from '../visitors/visits.ts';
 import type { RunningApp, SiteSnapshot } from './site-cache.ts';
 
 export interface Person {

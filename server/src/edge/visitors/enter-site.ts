@@ -5,7 +5,7 @@ import { credentialTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import type { EdgeRequest, EdgeResponse } from '../../http/edge-request.ts';
 import { localPath } from '../../identity/provider/console-login.ts';
-import { confirmPage, findCodeOwner } from './site-auth.ts';
+import { confirmPage, findCodeOwner, isCodeValid } from './site-auth.ts';
 import {
   canSetCookies,
   dropCookie,
@@ -24,7 +24,7 @@ import {
   wrongMethod,
 } from './site-responses.ts';
 import { originAt, type PlatformPathDeps } from './site-target.ts';
-import { consumeCodeRow, deleteVisitRow, insertVisitRow, isCodeValid } from './visits.ts';
+import { consumeCodeRow, deleteVisitRow, insertVisitRow } from './store.ts';
 
 /** `/.svc/auth?code=…&to=…`: another page could use a code without state, so the visitor confirms a cross-site request. */
 export async function enterSite(deps: PlatformPathDeps, request: EdgeRequest): Promise<EdgeResponse> {

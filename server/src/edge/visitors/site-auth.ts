@@ -25,7 +25,7 @@ import {
   type SiteTarget,
   sitePaths,
 } from './site-target.ts';
-import { findCodeRow, insertCodeRow, isCodeValid } from './visits.ts';
+import { type CodeRow, findCodeRow, insertCodeRow } from './store.ts';
 
 interface SiteAuthDeps extends SiteOriginConfig {
   db: Db;
@@ -176,6 +176,10 @@ export async function findCodeOwner(
   const row = await findCodeRow(db, sha256(code));
   if (!row || row.state_hash !== null || !isCodeValid(row, { origin, now })) return null;
   return findUser({ db }, { ref: row.user_id });
+}
+
+export function isCodeValid(code: CodeRow, { origin, now }: { origin: string; now: Date }): boolean {
+  return code.expires_at > now && code.origin === origin;
 }
 
 /** Shows the e-mail address, because a name can be chosen to mislead. */

@@ -1,15 +1,21 @@
 import { slugPattern } from '@svc/contract/limits.ts';
 import { sitePlatformPrefix } from '@svc/contract/static-sites.ts';
 import { findRequestableApp } from '../../apps/access-requests/access-requests.ts';
-import { findAppBySubdomain } from '../../apps/record/find-app.ts';
+import {
+  findAppById,
+  findAppBySubdomain,
+  findAppForSignIn,
+  isReviewerOf,
+} from '../../apps/record/find-app.ts';
 import { previewSeparator } from '../../apps/record/preview-apps.ts';
+import { type Ctx, ownsApp } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { nilUuid } from '../../core/values.ts';
 import type { SiteUrls } from '../../delivery/static-sites/rules.ts';
 import type { EdgeRequest } from '../../http/edge-request.ts';
 import { localPath } from '../../identity/provider/console-login.ts';
+import { findUser } from '../../people/users/users.ts';
 import { createHostReader, type SiteHost } from '../domains/host-names.ts';
-import { canVisit } from './visits.ts';
 
 export interface SiteOriginConfig extends SiteUrls {
   /** The port of HTTPS for custom domains; null if a proxy may serve it. */
@@ -118,6 +124,28 @@ export async function findSiteFor(
   // Also checked without an app, so that the time does not reveal whether there is one.
   const isFor = await canVisit({ db }, { appId: appId ?? nilUuid, userId, hostKind: siteHost.kind });
   return isFor ? appId : null;
+}
+
+export interface Visit {
+  appId: string;
+  userId: string;
+  hostKind: 'app' | 'staging' | 'domain';
+}
+
+/** An app that does not exist takes the same lookups, so that the time does not reveal it. */
+export async function canVisit(ctx: Pick<Ctx, 'db'>, visit: Visit): Promise<boolean> {
+  const seen = await findAppForSignIn(ctx, visit);
+  if (visit.hostKind === 'staging')
+    return (seen !== null && ownsApp(seen.relation)) || isReviewerOf(ctx, visit);
+  if (seen !== null) return true;
+  return isOpenToAll(ctx, visit);
+}
+
+/** People outside the tenant see an app only while it runs and is open to the internet. */
+async function isOpenToAll(ctx: Pick<Ctx, 'db'>, { appId, userId }: Visit): Promise<boolean> {
+  const app = await findAppById(ctx, { id: appId });
+  if (app?.visibility !== 'internet' || app.record !== 'active' || app.runtime !== 'running') return false;
+  return (await findUser(ctx, { ref: userId }))?.status === 'active';
 }
 
 /** Hosts of the apps domain have the scheme and port of the platform, even behind a proxy that changes them. */

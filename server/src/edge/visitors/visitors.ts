@@ -21,8 +21,14 @@ import {
   tlsRequiredPage,
   visitCookie,
 } from './site-responses.ts';
-import { originAt, type PlatformPathDeps, type SiteOriginConfig, sitePaths } from './site-target.ts';
-import { canVisit, findVisitRow } from './visits.ts';
+import {
+  canVisit,
+  originAt,
+  type PlatformPathDeps,
+  type SiteOriginConfig,
+  sitePaths,
+} from './site-target.ts';
+import { findVisitRow } from './store.ts';
 
 export interface VisitedSite {
   appId: string;

@@ -10,6 +10,7 @@ import { deleteModel } from '../../identity/sessions/models-store.ts';
 import { setMember } from '../../people/tenants/members.ts';
 import { suspendUser } from '../../people/users/users.ts';
 import { testMutation } from '../../testing.ts';
+import { deleteExpiredVisits } from './store.ts';
 import {
   cookieSet,
   newVisitedApp,
@@ -21,7 +22,6 @@ import {
   visitSteps,
   type World,
 } from './testing.ts';
-import { deleteExpiredVisits } from './visits.ts';
 
 const { database, one, other, clock, walk } = useVisitors();
 

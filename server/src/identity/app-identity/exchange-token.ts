@@ -4,9 +4,10 @@ import type { Logger } from 'pino';
 import type { Caller } from '../../core/context.ts';
 import { type OperatorDeps, runAs } from '../../core/mutation.ts';
 import { IssuerError, type IssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
-import { findAppPrincipal, insertAppTokenRows, newAppToken } from './app-tokens.ts';
+import { findAppPrincipal, newAppToken } from './app-tokens.ts';
 import {
   findServiceAccountByName,
+  insertAppTokenRows,
   listTrustRules,
   matchesClaims,
   type ServiceAccountRow,

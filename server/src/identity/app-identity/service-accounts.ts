@@ -27,20 +27,18 @@ import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { credentialTag, userTag } from '../../core/tags.ts';
 import { daysAfter, isDeepEqual } from '../../core/values.ts';
 import { IssuerError, type IssuerKeys } from '../../drivers/oidc/issuer-keys.ts';
+import { newAppToken } from './app-tokens.ts';
 import {
   countCreatedTokens,
-  deleteAccountToken,
-  insertAppTokenRows,
-  listAccountTokenRows,
-  newAppToken,
-} from './app-tokens.ts';
-import {
   countServiceAccounts,
+  deleteAccountToken,
   deleteServiceAccountRow,
   deleteTrustRule,
   findServiceAccount,
+  insertAppTokenRows,
   insertServiceAccount,
   insertTrustRule,
+  listAccountTokenRows,
   listServiceAccountRows,
   listTrustRules,
   lockServiceAccount,

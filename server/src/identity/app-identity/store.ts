@@ -4,9 +4,8 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { AppRef, TokenAction } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
+import { countRows, fetchPage, type PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
-import type { AppTokenRow } from './app-tokens.ts';
 
 export interface ServiceAccountRow {
   id: string;
@@ -27,7 +26,28 @@ export interface TrustRuleRow {
   claims: Record<string, string>;
   created_at: Date;
 }
-type Tables = { service_accounts: ServiceAccountRow; trust_rules: TrustRuleRow };
+export interface AppTokenRow {
+  id: string;
+  tenant_id: string;
+  app_id: string;
+  kind: 'created' | 'exchanged' | 'app' | 'renewal';
+  account_id: string | null;
+  rule_id: string | null;
+  instance_id: string | null;
+  name: string;
+  is_read_only: boolean;
+  secret_hash: string;
+  hint: string;
+  created_at: Date;
+  /** Null for `renewal`, which ends with its instance. */
+  expires_at: Date | null;
+  last_used_at: Date | null;
+}
+type Tables = {
+  service_accounts: ServiceAccountRow;
+  trust_rules: TrustRuleRow;
+  app_tokens: AppTokenRow;
+};
 
 const selectAccounts = (db: Db, { tenantId, appId }: AppRef) =>
   db
@@ -38,15 +58,12 @@ const selectAccounts = (db: Db, { tenantId, appId }: AppRef) =>
 
 const refColumn = (ref: string) => (isUuid(ref) ? ('id' as const) : ('name' as const));
 
-export async function listServiceAccountRows(db: Db, app: AppRef, { limit, offset }: PageWindow) {
-  const query = selectAccounts(db, app);
-  const rows = await query.selectAll().orderBy('name').limit(limit).offset(offset).execute();
-  const { total } = await query.select((e) => e.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
-  return { rows, total };
+export function listServiceAccountRows(db: Db, app: AppRef, window: PageWindow) {
+  return fetchPage(selectAccounts(db, app).selectAll().orderBy('name'), window);
 }
 
-export async function countServiceAccounts(db: Db, app: AppRef): Promise<number> {
-  return (await listServiceAccountRows(db, app, { limit: 1, offset: 0 })).total;
+export function countServiceAccounts(db: Db, app: AppRef): Promise<number> {
+  return countRows(selectAccounts(db, app));
 }
 
 export function findServiceAccount(db: Db, app: AppRef, ref: string): Promise<ServiceAccountRow | undefined> {
@@ -116,6 +133,64 @@ export async function insertTrustRule(tx: Tx, row: TrustRuleRow): Promise<void> 
 
 export async function deleteTrustRule(tx: Tx, accountId: string, id: string): Promise<void> {
   await sql`delete from svc.trust_rules where account_id = ${accountId} and id = ${id}`.execute(tx);
+}
+
+export async function insertAppTokenRows(db: Db, rows: AppTokenRow[]): Promise<void> {
+  await db.withTables<Tables>().insertInto('app_tokens').values(rows).execute();
+}
+
+/** Without a tenant: the secret identifies it. */
+export function findAppTokenByHash(db: Db, hash: string): Promise<AppTokenRow | undefined> {
+  const tokens = db.withTables<Tables>().selectFrom('app_tokens').selectAll();
+  return tokens.where('secret_hash', '=', hash).executeTakeFirst();
+}
+
+export function listAccountTokenRows(db: Db, tenantId: string, accountId: string, window: PageWindow) {
+  const tokens = db.withTables<Tables>().selectFrom('app_tokens').selectAll();
+  const own = tokens.where((e) => e.and({ tenant_id: tenantId, account_id: accountId }));
+  return fetchPage(own.orderBy('created_at', 'desc').orderBy('id', 'desc'), window);
+}
+
+export async function countCreatedTokens(tx: Tx, accountId: string, now: Date): Promise<number> {
+  const { rows } = await sql<{ total: number }>`
+    select count(*)::int as total from svc.app_tokens
+    where account_id = ${accountId} and kind = 'created' and expires_at > ${now}`.execute(tx);
+  return rows[0]?.total ?? 0;
+}
+
+export function deleteAccountToken(
+  tx: Tx,
+  tenantId: string,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<AppTokenRow | undefined> {
+  const tokens = tx.withTables<Tables>().deleteFrom('app_tokens').returningAll();
+  return tokens.where((e) => e.and({ tenant_id: tenantId, account_id: accountId, id })).executeTakeFirst();
+}
+
+export async function deleteTokensByName(db: Db, appId: string, name: string): Promise<void> {
+  await sql`
+    delete from svc.app_tokens where app_id = ${appId} and kind = 'app' and name = ${name}`.execute(db);
+}
+
+/** Created tokens stay listed for a week after they expire. */
+export async function deleteExpiredAppTokens(db: Db): Promise<void> {
+  await sql`
+    delete from svc.app_tokens
+    where expires_at < now()
+      - case kind when 'created' then interval '7 days' else interval '0' end`.execute(db);
+}
+
+/** Writes nothing when another server recorded a use after `ifBefore`. */
+export async function markAppTokenUsed(
+  db: Db,
+  tenantId: string,
+  id: string,
+  { at, ifBefore }: { at: Date; ifBefore: Date },
+): Promise<void> {
+  await sql`
+    update svc.app_tokens set last_used_at = ${at}
+    where tenant_id = ${tenantId} and id = ${id}
+      and (last_used_at is null or last_used_at <= ${ifBefore})`.execute(db);
 }
 
 export function tokenActions(actions: readonly ServiceAccountAction[]): TokenAction[] {
