@@ -57,16 +57,12 @@ export function readConfig(env: Environment) {
   return {
     host: env.SVC_HOST || '127.0.0.1',
     port,
-    /** Path of a Unix socket, in place of host and port. */
     socket: readListen(env),
-    /** Processes of the server that share its ports. */
     workers: readWorkers(env),
     baseUrl,
     /** More host names of the platform, beside that of `baseUrl`, names without a dot and IP addresses. */
     extraHosts: readExtraHosts(env),
-    /** Parent domain of the apps' hosts. */
     appsDomain: readAppsDomain(env),
-    /** Memory for cached files of sites. */
     edgeCacheBytes: readEdgeCacheBytes(env),
     metrics: readMetrics(env),
     domains: readDomains(env),
@@ -74,13 +70,11 @@ export function readConfig(env: Environment) {
     https: readHttps(env, port),
     /** Certificate authority for custom domains; null: no certificates are ordered. */
     acme: readAcme(env),
-    /** Null: no e-mails are sent. */
     mail: readMail(env),
     /** Reverse proxies whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
     rateLimits: readRateLimits(env),
     dataDir,
-    /** Encrypts the keys in the database. */
     masterKeyFile: readMasterKeyFile(env, dataDir),
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
     /** Multiplies the time limits of statements and locks, for a slow or busy database. */
@@ -88,7 +82,6 @@ export function readConfig(env: Environment) {
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
     /** A login that can create roles and databases on the server for app databases. */
     rawDatabaseUrl: readDatabaseUrl(env, 'SVC_RAW_DATABASE_URL'),
-    /** Networks that connectors may connect to; null: all but those of this machine. */
     connectorNetworks: readConnectorNetworks(env),
     objectStore: readObjectStore(env),
     seed: readSeed(env, baseUrl),

@@ -27,7 +27,6 @@ type Endpoint = Pick<
   'host' | 'port' | 'socket' | 'descriptor' | 'clientAddress' | 'edge' | 'limits'
 >;
 
-/** For connections that are idle when their listener has stopped. */
 const generalGraceMs = 100;
 
 /** The listeners check every request, answer sites and rows, and pass the rest on to the general server. */
@@ -51,7 +50,6 @@ export function openFrontDoor(options: ServeOptions) {
   };
 }
 
-/** For an answer to the program that collects metrics. */
 const metricsGraceMs = 2_000;
 
 interface Listeners {

@@ -27,7 +27,6 @@ interface AccessNotice {
   userIds: readonly string[];
   title: string;
   text: string;
-  /** A console path that starts with `/`. */
   path: string;
 }
 

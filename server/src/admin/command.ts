@@ -18,7 +18,6 @@ export interface AdminCtx extends AdminIo {
   note(line: string): void;
   say(text: string): void;
   runLine(argv: readonly string[], batch: BatchSystem): Promise<Result>;
-  /** In a batch, the system stays open for the next command. */
   batch?: BatchSystem;
 }
 

@@ -91,7 +91,6 @@ export function adminUrl(url: string, application = 'svc admin'): string {
 
 type Connection = pg.Pool | pg.ClientBase;
 
-/** Databases of older versions lack some tables. */
 export async function hasTable(connection: Connection, name: string): Promise<boolean> {
   const found = await connection.query('select where to_regclass($1) is not null', [name]);
   return found.rowCount === 1;

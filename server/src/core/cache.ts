@@ -76,11 +76,9 @@ export function createTaggedCache<T>(
   };
 }
 
-/** Longest outage of the database during which cached values are served. */
 const outageMsMax = 10 * 60_000;
 /** A load that takes longer counts as failed where a last known value can be used. */
 const loadMsMax = 2_000;
-/** After a failed load, the next one is tried after this time. */
 const retryMs = 1_000;
 /** After an outage, what servers write all the time (which instances run) may be out of date for this long. */
 const settleMs = 15_000;
@@ -100,7 +98,6 @@ export function createLastKnown<T extends Tagged>(
   },
 ) {
   const { entriesMax, isIncomplete, now = () => performance.now() } = options;
-  /** `until` is set when the notifications stop. */
   const entries = new Map<string, { loaded: T; until: number | null }>();
   let epoch = 0;
   let failedAt = Number.NEGATIVE_INFINITY;

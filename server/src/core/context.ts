@@ -26,7 +26,6 @@ export interface MutationCtx extends Ctx {
   db: Tx;
   newId(): string;
   audit(change: AuditedChange): void;
-  /** Runs after the commit, at least once. */
   enqueue(topic: string, payload: Record<string, unknown>): void;
   invalidate(tag: string): void;
   warn(text: string): void;
@@ -51,7 +50,6 @@ export interface RowTransaction {
 }
 
 export interface RowTx extends Tx {
-  /** Set for a second transaction. */
   statements?: StatementLog;
 }
 
@@ -86,7 +84,6 @@ export interface TokenScope {
   actions: readonly TokenAction[];
   /** `storage` allows only reading then. */
   isReadOnly?: true;
-  /** Empty means every app of the issuer. */
   apps: readonly string[];
 }
 
@@ -106,7 +103,6 @@ export interface AppAccess {
   /** A deleted app is visible only to its owner and to admins, and only to endpoints that declare it. */
   record: 'active' | 'archived' | 'deleted';
   relation: 'owner' | 'co_owner' | 'member' | 'none';
-  /** The app whose branch this one shows. */
   previewOf: string | null;
 }
 

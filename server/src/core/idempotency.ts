@@ -26,7 +26,6 @@ export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Rows: a hash of what the caller could see then. */
   view?: string;
 }
 

@@ -13,11 +13,9 @@ export interface Key<T = unknown> {
   create(previous: T | null): Promise<T> | T;
   /** How long the previous generation is accepted: the lifetime of what it signed or sealed outside the database. */
   acceptedSeconds: number;
-  /** How long a new generation is known before it is used. */
   announcedSeconds: number;
   /** Sealed columns, `table.column`, with the SQL expression of the text that a value is bound to. */
   columns: Readonly<Record<string, string>>;
-  /** Replaces stored copies of the key's previous values. */
   replaceCopies?(db: Db, values: { previous: readonly T[]; current: T }): Promise<void>;
 }
 
@@ -38,7 +36,6 @@ export function declareSealingKey(declared: Pick<Key, 'name' | 'protects' | 'col
   };
 }
 
-/** For keys with a public part, which others cache. */
 export function declareSigningKey<T>(
   declared: Pick<Key<T>, 'name' | 'protects' | 'create' | 'acceptedSeconds'>,
 ): Key<T> {
@@ -57,7 +54,6 @@ export function randomText(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** The value to use, and all that are accepted: newest first. */
 export interface LiveKey<T> {
   current(): T;
   accepted(): readonly T[];
@@ -89,7 +85,6 @@ export function currentGeneration<G extends { activeAt: Date }>(
   return found;
 }
 
-/** Newest first. Creates the first generation if there is none. */
 export async function loadGenerations<T>(db: Db, key: Key<T>): Promise<Generation<T>[]> {
   const found = await listGenerations(db, key);
   if (found.length > 0) return found;

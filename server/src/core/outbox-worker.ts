@@ -60,7 +60,6 @@ export function createOutbox(options: {
   queues?: OutboxQueues;
   jobs: readonly Job[];
   jobPollSeconds?: number;
-  /** Connects at once, while the rest of the server starts. */
   connectsEarly?: boolean;
 }): Outbox {
   const { db, log } = options;

@@ -26,7 +26,6 @@ interface FailureDetails {
   detail?: string;
   errors?: ProblemItem[];
   headers?: Record<string, string>;
-  /** Where the caller can request what is missing. */
   requestUrl?: string;
 }
 

@@ -8,7 +8,6 @@ export interface SealingKey {
   generations: ReadonlyMap<number, Buffer>;
 }
 
-/** A sealed value starts with the generation of its key. */
 const generationBytes = 4;
 
 export async function sealingKey(db: Db, key: Key<string>): Promise<SealingKey> {

@@ -15,7 +15,6 @@ export function sha256(text: string | Uint8Array): string {
   return Bun.SHA256.hash(text, 'hex');
 }
 
-/** A path of user files for a message: quoted, and cut if it is long. */
 export function quotePath(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

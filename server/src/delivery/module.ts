@@ -129,7 +129,6 @@ type DeliveryDeps = DriverDeps &
 
 /** Provided by the edge, which is open before anything here starts. */
 interface RunningDeps {
-  /** The number of requests an instance is answering. */
   requestsInFlight: Parameters<typeof openDeployments>[0]['inFlight'];
 }
 

@@ -74,7 +74,6 @@ async function saveServer(db: Db, row: ServerRow): Promise<void> {
   );
 }
 
-/** Servers that run, or were killed a moment ago. */
 export async function listServers(db: Db): Promise<ServerRow[]> {
   const { rows } = await sql<ServerRow>`
     select host, data_dir, network, runtime, objects, repositories from svc.servers

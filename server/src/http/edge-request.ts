@@ -26,7 +26,6 @@ export interface EdgeResponse {
 export type EdgeResult = EdgeResponse | Promise<EdgeResponse>;
 
 export interface AppProxy {
-  /** Undefined: upgraded to a WebSocket. */
   proxy(request: ProxyRequest): Promise<ProxyResponse | undefined>;
 }
 
@@ -44,7 +43,6 @@ export interface ProxyRequest {
   upgrade(ends: WebSocketCallbacks, headers: Record<string, string>): boolean;
 }
 
-/** The members of `AbortSignal` that the proxy uses. */
 export type StopSignal = Pick<AbortSignal, 'aborted' | 'reason'> & {
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
   removeEventListener(type: 'abort', listener: () => void): void;

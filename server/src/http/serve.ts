@@ -56,7 +56,6 @@ export function serve(options: {
   handle: RequestHandler;
   hostHandler?: () => HostHandler | null;
   fastPath?: () => FastPathHandler | null;
-  /** Requests of others than these are refused. */
   clients?: PassThroughClients;
   /** Prefixes of paths with bodies of any size and without a deadline. The rest of such a path is secret. */
   streamPrefixes?: readonly string[];

@@ -27,7 +27,6 @@ interface PersonEvents {
   activated(ctx: MutationCtx, user: { userId: string }): Promise<void>;
   /** `keep`: the credential that changed it stays signed in. */
   passwordChanged(ctx: MutationCtx, user: { userId: string; keep?: string | undefined }): Promise<void>;
-  /** A tenant begins to require one of its members. */
   secondFactorRequired(ctx: MutationCtx, tenant: { tenantId: string }): Promise<void>;
   maxTierChanged(ctx: MutationCtx, tenant: { tenantId: string; tier: ResourceTier }): Promise<void>;
 }

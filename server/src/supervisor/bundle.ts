@@ -11,7 +11,6 @@ export interface Manifest {
   /** Bun writes paths of the sources into the bundles. */
   root: string;
   folder: string;
-  /** Sources of the bundles, by path in the project. */
   sources: Record<string, SourceFile>;
 }
 

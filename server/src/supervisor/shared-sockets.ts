@@ -15,7 +15,6 @@ export interface OpenedSockets {
   close(): void;
 }
 
-/** Standard input, output and errors come before. */
 const firstDescriptor = 3;
 
 /** Owned by the supervisor, so that no connection is refused while workers change. Null: not possible here. */
@@ -59,7 +58,6 @@ async function listEndpoints({ socket, host, port, https, metrics, runtime }: Co
   return endpoints;
 }
 
-/** The address that a listener on this name would use. */
 const resolveHost = async (host: string) => (await lookup(host)).address;
 
 /** Its owner and its group can connect. */

@@ -76,7 +76,6 @@ function createGateKeeper(log: Logger) {
 
 const agentGraceMs = 20_000;
 const restartMs = { first: 200, max: 10_000 };
-/** After this time a part counts as sound again. */
 const steadyMs = 60_000;
 
 interface Supervisor {
@@ -209,7 +208,6 @@ export function createSupervisor(
     workers?.roll();
   }
 
-  /** Restarts the agent until the supervisor stops. */
   async function keepRunning(start: () => Part): Promise<void> {
     let waitMs = restartMs.first;
     let wasReady = false;

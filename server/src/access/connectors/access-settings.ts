@@ -21,7 +21,6 @@ export const accessSettingsOf = ({
   auto_approve,
 });
 
-/** The settings after a change. Owners are named by id or e-mail address. */
 export async function changeAccessSettings(
   ctx: TenantMutationCtx,
   before: AccessSettings,

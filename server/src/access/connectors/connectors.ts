@@ -65,7 +65,6 @@ export {
   lockConnectorForShare,
 } from './store.ts';
 
-/** Apps belong to a later module. */
 export interface ConnectorDeps {
   findOwnedAppId(db: Db, tenantId: string, app: { ref: string; userId: string }): Promise<string | null>;
 }
@@ -264,7 +263,6 @@ export async function describeConnectors(db: Db, tenantId: string, ids: readonly
 
 interface KnownTable {
   connector_id: string;
-  /** `schema/table`, as in scopes of grants. */
   path: string;
 }
 

@@ -19,7 +19,6 @@ import {
   spanMsMax,
 } from './store.ts';
 
-/** A read of governed data, by whom and why: names of columns, never values. */
 export interface GovernedData {
   tenantId: string;
   actor: { kind: (typeof accessLogActors)[number]; id: string; name: string };
@@ -71,7 +70,6 @@ interface Reads {
 export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: () => Date }): AccessLog {
   let waiting: Reads[] = [];
   let waitingReads = 0;
-  /** Entries of `waiting` that later reads are added to. */
   let open = new Map<GovernedData, Reads>();
   let dropped = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;

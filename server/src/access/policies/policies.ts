@@ -78,7 +78,6 @@ export async function createPolicy(
   return policyRecord(row);
 }
 
-/** Serves PATCH (some fields) and PUT (all fields). */
 export async function updatePolicy(
   ctx: TenantMutationCtx,
   input: { policyId: string; set: z.output<typeof updatePolicyShape.body>; ifMatch: string | undefined },
@@ -208,7 +207,6 @@ function checkRowFilter(text: string): void {
   }
 }
 
-/** `''` means any connector. */
 async function resolveConnector(ctx: PolicyCtx, ref: string): Promise<string | null> {
   if (ref === '') return null;
   const id = await lockConnectorForShare(ctx.db, ctx.tenant.id, ref);

@@ -55,7 +55,6 @@ const maskArgs: Readonly<Partial<Record<PolicyFields['masks'][number]['kind'], r
   truncate: ['unit', 'to'],
 };
 
-/** Stored masks keep the arguments that they have. */
 export function unknownArgsProblem({
   kind,
   args,

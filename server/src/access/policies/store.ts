@@ -22,7 +22,6 @@ export function listPolicyRows(
   return fetchPage(query, window);
 }
 
-/** By id or name; a text in the form of an id is one. */
 export function findPolicyRow(db: Db, tenantId: string, ref: string): Promise<PolicyRow | undefined> {
   return selectPolicies(db, tenantId)
     .where(isUuid(ref) ? 'id' : 'name', '=', ref)

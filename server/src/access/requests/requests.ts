@@ -83,7 +83,6 @@ export async function getGrantRequest(
   return toRecord(ctx, requireVisible(ctx, await findRequestRow(ctx.db, ctx.tenant.id, request)));
 }
 
-/** For owners of the connector too, who need not be admins. */
 export async function listRequestPolicies(
   ctx: TenantCtx,
   { request, ...query }: { request: string } & PageQuery,

@@ -26,7 +26,6 @@ const excluded: readonly RegExp[] = [
   /\.partial-\d+$/,
 ];
 
-/** Objects are read through the object store, wherever they are. */
 export const objectsFolderName = 'objects';
 
 export function isBackedUp(topName: string): boolean {
@@ -36,7 +35,6 @@ export function isBackedUp(topName: string): boolean {
 export interface FileEntry {
   path: string;
   kind: 'file' | 'folder' | 'link' | 'hard_link';
-  /** The text of a link, or the path of an earlier file for a hard link. */
   target?: string;
   mode: number;
   modified: Date;
@@ -56,7 +54,6 @@ export async function* dataFiles(
 interface Walk {
   root: string;
   skipped(path: string, why: string): void;
-  /** The first path of each file that has several, by its inode. Not across folders of the data dir. */
   linked: Map<string, string>;
 }
 

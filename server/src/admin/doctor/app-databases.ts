@@ -157,7 +157,6 @@ async function unfinishedChanges({ control }: DatabaseFacts): Promise<string[]> 
 }
 
 interface Physical {
-  /** By `schema.table`; columns by name, such as `int4 not null`. */
   tables: ReadonlyMap<string, { columns: Record<string, string>; indexes: string[]; keys: string[] }>;
   typeNames: ReadonlyMap<ColumnType, string>;
 }

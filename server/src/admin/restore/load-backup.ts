@@ -119,9 +119,7 @@ interface Target {
   apps: ClientBase;
   rowsRole: string;
   files: StagedFiles;
-  /** Null: objects are excluded. */
   objects: ObjectStore | null;
-  /** Null: raw databases are excluded. */
   raw: RestoredRawDatabases | null;
   note(line: string): void;
 }

@@ -107,7 +107,6 @@ export async function findRequestableApp(
   return found.relation === 'none' ? { tenantSlug: tenant.slug, appSlug: found.slug } : null;
 }
 
-/** A preview has the people of its app. */
 function takesRequests({ record, visibility, previewOf }: AppOfTenant): boolean {
   return record === 'active' && visibility === 'invite_only' && previewOf === null;
 }

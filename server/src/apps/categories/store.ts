@@ -10,7 +10,6 @@ export interface CategoryRow extends Omit<z.output<typeof Category>, 'created_at
   created_at: Date;
   updated_at: Date;
 }
-/** With `deleted_at` set, the category is invisible and a job removes it from its apps. */
 type Tables = { categories: CategoryRow & { deleted_at: Generated<Date | null> } };
 
 export function listCategoryRows(db: Db, tenantId: string, window: PageWindow) {
@@ -81,7 +80,6 @@ export async function deleteCategoryRow(tx: Tx, tenantId: string, id: string): P
   await sql`delete from svc.categories where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
 }
 
-/** For categories with many apps: a job removes the apps afterwards. */
 export async function hideCategoryRow(tx: Tx, tenantId: string, { id, now }: { id: string; now: Date }) {
   await sql`update svc.categories set deleted_at = ${now} where tenant_id = ${tenantId} and id = ${id}`.execute(
     tx,

@@ -147,7 +147,6 @@ export async function deleteUnusedTenantIcons(
   return { icons: unused.length };
 }
 
-/** Deletes objects that never became an icon, or whose tenant was deleted. */
 export async function deleteOrphanedIconObjects(deps: {
   db: Db;
   objects: ObjectStore;

@@ -17,7 +17,6 @@ export function findIconRow(db: Db, id: string): Promise<IconRow | undefined> {
   return db.withTables<Tables>().selectFrom('icons').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Returns false when the URL was used already. */
 export async function insertIconRow(tx: Tx, row: IconRow): Promise<boolean> {
   const inserted = await tx
     .withTables<Tables>()

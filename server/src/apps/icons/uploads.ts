@@ -20,7 +20,6 @@ export interface IconUpload {
   url: string;
   variant: IconVariant;
   type: IconType;
-  /** The slug may belong to an app that does not exist yet. */
   slug: string;
 }
 
@@ -38,7 +37,6 @@ export function iconKey({ id, object_id }: { id: string; object_id: string }): s
   return `icons/${id}/${object_id}`;
 }
 
-/** Decided by content alone, not by name or header. */
 export function validateImage(bytes: Uint8Array, expected: IconType): ImageFacts {
   const image = readImage(bytes);
   if (image?.type !== expected) {
@@ -93,7 +91,6 @@ export interface IconClaims extends UrlClaims {
   purpose: 'icon';
   id: string;
   tenant: string;
-  /** Null before the app exists. */
   app: string | null;
   slug: string;
   variant: IconVariant;
@@ -112,7 +109,6 @@ export interface UploadInput {
   type: IconType;
 }
 
-/** `change`: what the upload will change, for the plan. */
 export function signUpload(
   { now, tenant, caller }: TenantCtx,
   { signer, variant, type }: UploadInput,

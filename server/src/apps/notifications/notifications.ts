@@ -41,7 +41,6 @@ export function appendMessage(text: string, words: string): string {
   return words === '' ? text : `${text}\n\n${words}`;
 }
 
-/** A removed member is notified of the removal only. */
 function isSentToFormerMembers(kind: NotificationKind): boolean {
   return kind === 'role_changed';
 }
@@ -120,7 +119,6 @@ function readCursor(cursor: string): CursorPosition {
   return { at: new Date(Number(time)), id };
 }
 
-/** Older events are in the audit log. */
 export async function deleteOldNotifications(db: Db, { now }: { now: Date }): Promise<number> {
   return deleteNotificationRowsBefore(db, daysAfter(now, -notificationRetentionDays));
 }
@@ -131,10 +129,8 @@ export interface NotificationInput {
   appId: string | null;
   /** Duplicates are ignored; users who may not see the notification are skipped. */
   userIds: readonly string[];
-  /** One line: also the subject of the e-mail. */
   title: string;
   text: string;
-  /** A console path that starts with `/`. */
   path: string;
 }
 
@@ -163,7 +159,6 @@ export async function notify(
   }
 }
 
-/** Active members of the tenant; for "removed from the tenant", any active user. */
 export function filterRecipients(
   db: Db,
   { tenant_id, kind }: Pick<NotificationRow, 'tenant_id' | 'kind'>,

@@ -24,7 +24,6 @@ export function markReviewed(ctx: MutationCtx, app: AppRef, status: 'pending' | 
   return update(ctx, app, sql`review_status = ${status}`);
 }
 
-/** A rejected review stays rejected. */
 export function resetReviewStatus(ctx: MutationCtx, app: AppRef) {
   const status = sql`review_status = case visibility when 'private' then 'none' else 'approved' end`;
   return update(ctx, app, status, sql`review_status in ('pending', 'approved')`);
@@ -58,7 +57,6 @@ export async function findDataScopes(db: Db, { tenantId, appId }: AppRef): Promi
   return rows[0] ?? { requested: [], approved: [] };
 }
 
-/** How many people the app may invite while it is `invite_only` by policy; null: no such limit. */
 export async function findInvitedMax(db: Db, { tenantId, appId }: AppRef): Promise<number | null> {
   const { rows } = await sql<{ max: number | null }>`
     select invited_people_max as max from svc.apps
@@ -66,7 +64,6 @@ export async function findInvitedMax(db: Db, { tenantId, appId }: AppRef): Promi
   return rows[0]?.max ?? null;
 }
 
-/** A suspended app stays suspended until it is resumed. */
 export function markDeployed(ctx: MutationCtx, app: AppRef) {
   const runtime = sql`runtime = case runtime when 'none' then 'running' else runtime end`;
   return update(ctx, app, sql`${runtime}, is_deployed = true`);
@@ -114,7 +111,6 @@ export async function findOrigin(db: Db, { tenantId, appId }: AppRef): Promise<A
   return rows[0] ?? { templateId: null, forkedFromId: null };
 }
 
-/** Includes deleted apps. The host is ignored: the base URL may change. */
 export async function listIconIdsInUse(db: Db, tenantId: string): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     select substring(url from '/icons/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})') as id

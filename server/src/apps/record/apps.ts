@@ -71,7 +71,6 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
   return appRecord(row);
 }
 
-/** Uses the requested subdomain, or the first free candidate. */
 async function insertWithSubdomain(ctx: TenantMutationCtx, input: Input, app: NewAppRow): Promise<AppRow> {
   const { id: tenantId, slug: tenantSlug } = ctx.tenant;
   const candidates =

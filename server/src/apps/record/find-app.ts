@@ -38,7 +38,6 @@ export async function findApp(db: Db, tenant: TenantRef, query: AppQuery): Promi
   return app?.record === 'deleted' ? null : app;
 }
 
-/** Also finds a deleted app for those who can restore it. */
 export async function findAppOrDeleted(db: Db, tenant: TenantRef, { ref, caller }: AppQuery) {
   const row = isAppRef(ref) ? await findAppRowForCaller(db, tenant.id, caller, ref, 'any') : undefined;
   if (!row || !isVisibleTo(row.access_visibility, row.relation, tenant.role)) return null;
@@ -102,7 +101,6 @@ export async function findAppForSignIn(
   return member?.status === 'active' ? visible : null;
 }
 
-/** Whether the user has to decide about the app now. The right to look at it ends with the decision. */
 export async function isReviewerOf(
   ctx: Pick<Ctx, 'db'>,
   { appId, userId }: { appId: string; userId: string },
@@ -117,7 +115,6 @@ async function findReviewer(db: Db, app: { id: string; tenantId: string } | null
   return { member, isReviewer };
 }
 
-/** Empty for a deleted app. */
 export async function listOwnerIds(db: Db, app: AppRef): Promise<string[]> {
   const people = await listAppPeople(db, app);
   return people.flatMap(({ role, user_id }) => (role === 'member' || user_id === null ? [] : [user_id]));

@@ -33,7 +33,6 @@ async function countPeople(tx: Tx, tenantId: string, id: string) {
   return rows[0] ?? { co_owners: 0, members: 0 };
 }
 
-/** Foreign keys delete everything that references the app. */
 async function deleteAppRow(tx: Tx, tenantId: string, id: string): Promise<void> {
   await sql`delete from svc.apps where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
 }
@@ -97,7 +96,6 @@ function stateText({ record, runtime }: Pick<LockedApp, 'record' | 'runtime'>): 
   return { none: 'active and not deployed', running: 'running', suspended: 'suspended' }[runtime];
 }
 
-/** An archived app's rows are read-only, and nobody can sign in to it. */
 export function archiveApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, {
     move: 'archive',
@@ -221,7 +219,6 @@ export async function purgeLockedApp(
   return { id, slug, removed };
 }
 
-/** Null when the app was restored or purged since it was listed. */
 async function purgeDueApp(
   ctx: MutationCtx,
   { tenantId, appId }: { tenantId: string; appId: string },

@@ -47,7 +47,6 @@ function hitsSql({ text, words }: SearchWords, condition: RawBuilder<unknown>): 
 
 interface SimilarityTerms {
   similar: readonly string[];
-  /** Too short for similarity: matched exactly. */
   literal: readonly string[];
 }
 
@@ -83,7 +82,6 @@ function similaritySql({ similar, literal }: SimilarityTerms, condition: RawBuil
 
 const wordsMax = 10;
 
-/** `Pet-Shp!` → `pet`, `shp`. */
 export function searchWords(q: string): SearchWords {
   const text = q.normalize('NFC').toLowerCase().trim();
   const words = new Set(text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []);
@@ -219,7 +217,6 @@ function conditions({ tenantId, visible, filter }: AppQuery): RawBuilder<unknown
 
 interface Order {
   column: RawBuilder<unknown>;
-  /** As text, without loss of precision. */
   key: RawBuilder<unknown>;
   type: string;
   direction: 'asc' | 'desc';

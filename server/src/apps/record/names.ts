@@ -16,7 +16,6 @@ export function filterFreeSubdomains(db: Db, tenantId: string, names: readonly s
   );
 }
 
-/** Deleted apps keep their slugs. */
 export function filterFreeSlugs(db: Db, tenantId: string, names: readonly string[]): Promise<string[]> {
   return filterNames(
     db,
@@ -62,7 +61,6 @@ export async function deleteExpiredNames(db: Db): Promise<void> {
 
 const suggestionsMax = 3;
 
-/** Does not reveal who uses a name. */
 export async function checkAvailability(ctx: TenantCtx, query: { slug?: string; subdomain?: string }) {
   const { id, slug: tenantSlug } = ctx.tenant;
   const slug = await checkName(query.slug, {
@@ -102,7 +100,6 @@ async function checkName(name: string | undefined, { isValid, reserved, free, su
   return { name, available: reason === null, reason, suggestions } as const;
 }
 
-/** Derives a valid name: `My_Shop` → `my-shop`. */
 function normalizeName(name: string): string {
   return name
     .toLowerCase()

@@ -157,7 +157,6 @@ async function addPerson<R extends InvitedRole>(
   return { ...person, since: ctx.now.toISOString(), changed: undefined };
 }
 
-/** Also for a user who is no longer a member of the tenant. */
 export async function removeCoOwner(ctx: AppMutationCtx, { user }: { user: string }): Promise<undefined> {
   const app = await lockAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
   if (!app) throw fail('not_found');
@@ -198,7 +197,6 @@ export async function startRole(
   auditPerson(ctx, app, { role, action: 'add', before: null, after: person });
 }
 
-/** Returns false when the person did not have the role. */
 export async function endRole(
   ctx: AppMutationCtx,
   app: LockedApp,

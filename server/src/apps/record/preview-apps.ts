@@ -44,7 +44,6 @@ export async function insertPreviewApp(
   return row ?? null;
 }
 
-/** The host of a preview follows the subdomain of its app. */
 export async function movePreviewHosts(ctx: MutationCtx, { id, subdomain }: AppRow): Promise<void> {
   for (const preview of await findPreviewApps(ctx.db, id)) {
     const branch = preview.subdomain?.split(previewSeparator)[0] ?? '';
@@ -54,7 +53,6 @@ export async function movePreviewHosts(ctx: MutationCtx, { id, subdomain }: AppR
   }
 }
 
-/** The visibility of an app is that of its previews. */
 export async function invalidateWithPreviews(
   ctx: Pick<MutationCtx, 'db' | 'invalidate'>,
   appId: AppRef['appId'],

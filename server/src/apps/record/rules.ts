@@ -67,7 +67,6 @@ export function appRecord(row: AppRow): AppRecord {
   };
 }
 
-/** Without the description, which may be long. */
 export function appListItem(row: AppRow): Omit<AppRecord, 'description'> {
   const { description: _, ...listed } = appRecord(row);
   return listed;
@@ -90,7 +89,6 @@ export function appSettings(row: NewAppRow) {
   };
 }
 
-/** Null when the server serves no apps. */
 export type AppUrls = { baseUrl: string; appsDomain: string } | null;
 
 export function appUrl(urls: { baseUrl: string; appsDomain: string }, subdomain: string): string {

@@ -10,7 +10,6 @@ import { currentCategory } from '../categories/categories.ts';
 type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
 export interface AppRow extends Omit<z.output<typeof App>, Times> {
   is_deployed: boolean;
-  /** The app whose branch this one shows. Null: an app of its own. */
   preview_of: string | null;
   owner_since: Date;
   archived_at: Date | null;
@@ -37,7 +36,6 @@ const present = ['active', 'archived'] as const;
 const any = [...present, 'deleted'] as const;
 type Records = 'present' | 'any';
 
-/** The fields of the contract, and the state that only the server reads. */
 const contractColumns = (Object.keys(App.shape) as (keyof typeof App.shape)[]).flatMap((name) =>
   name === 'category_id' ? [] : (`apps.${name}` as const),
 );
@@ -134,7 +132,6 @@ export function lockAppRow(
   return selectByRef(tx, tenantId, id, records).select(appColumns).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** Undefined when the slug or the subdomain is in use. */
 export function insertAppRow(tx: Tx, row: NewAppRow): Promise<AppRow | undefined> {
   return tx
     .withTables<Tables>()

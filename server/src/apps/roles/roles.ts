@@ -45,7 +45,6 @@ function countAppRoles(db: Db, app: AppRef): Promise<number> {
   return countRows(rolesQuery(db, app));
 }
 
-/** False if the person has the role already. */
 async function insertAppRoleRow(tx: Tx, row: AppRoleRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .withTables<Tables>()

@@ -228,7 +228,6 @@ type ConsentRecord = z.output<typeof InspectionConsent>;
 type LedgerRecord = z.output<typeof LedgerEntry>;
 type ConsentStatus = ConsentRecord['status'];
 
-/** Only the representative owner grants, because reads cannot be undone. Every owner may revoke. */
 function canSetConsent(to: 'granted' | 'revoked', relation: AppAccess['relation']): boolean {
   return to === 'granted' ? relation === 'owner' : ownsApp(relation);
 }

@@ -39,7 +39,6 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
 export const isClosed = ({ value, isUnresolvable = false }: Resolved, { kind }: Target) =>
   kind === 'app' && !value && !isUnresolvable;
 
-/** An app that is not visible looks like one that does not exist. */
 export async function requireSeenApp(
   db: Db,
   { tenant, caller, target }: { tenant: { id: string }; caller: Caller; target: Target },

@@ -23,7 +23,6 @@ const countMsMax = 5_000;
 
 type Granted = Awaited<ReturnType<typeof listGrantFacts>>[number];
 
-/** Compares each grant under the stored policies and under those of the transaction. */
 export function createPolicyEffects(deps: PreviewDeps) {
   return async ({ db, tenant }: TenantMutationCtx, change: PolicyChange): Promise<Foreseen> => {
     const countUntil = performance.now() + countMsMax;

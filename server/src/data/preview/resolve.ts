@@ -89,7 +89,6 @@ export const targetLabel = (target: Target) =>
 
 export interface Resolved {
   value: TableAccess | null;
-  /** Null if there is no such table. */
   catalogue: TableCatalogue | null;
   rowDb: AppRows | null;
   reason: Reason | null;
@@ -102,7 +101,6 @@ interface Subject {
   tenant: TenantAccess;
   caller: Caller;
   person: Person;
-  /** Whether the reader of the answer may know which tables there are. */
   knowsTables?: boolean;
   tried?: Tried;
 }

@@ -92,12 +92,10 @@ export async function startRawDatabaseReview(
   await updateRawDbRow(db, tenantId, appId, { review_of: deploymentId });
 }
 
-/** Its connections are closed. */
 export function endRawDatabaseReview(ctx: MutationCtx, app: AppRef): Promise<void> {
   return changeRawDatabase(ctx, app, (row) => row.review_of !== null && { review_of: null });
 }
 
-/** For an instance in review: a login that only reads. */
 export async function loadReaderEnv(
   { db, raw }: { db: Db; raw: RawDatabases },
   { tenantId, appId }: AppRef,

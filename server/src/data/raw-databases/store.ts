@@ -15,7 +15,6 @@ export interface RawDbRow {
   is_made: boolean;
   password_at: Date;
   known_to: string[];
-  /** The deployment in review that may read the database. */
   review_of: string | null;
 }
 type Tables = { raw_databases: RawDbRow };
@@ -92,7 +91,6 @@ export async function deleteRawDbRow(db: Db, tenantId: string, database: string)
   );
 }
 
-/** All tenants: the databases that accept logins. */
 export function listRawDbLogins(
   db: Db,
 ): Promise<{ name: string; connectionsMax: number; isReviewed: boolean }[]> {
@@ -106,7 +104,6 @@ export function listRawDbLogins(
     .execute();
 }
 
-/** Databases of every tenant count, in any state. */
 export async function hasRawDbs(db: Db): Promise<boolean> {
   return (await sql`select from svc.raw_databases limit 1`.execute(db)).rows.length > 0;
 }

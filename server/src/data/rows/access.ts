@@ -17,14 +17,12 @@ export type ChangeAction = 'insert' | 'update' | 'delete';
 export type RowAction = ReadAction | ChangeAction;
 export const rowActions = ['read', 'insert', 'update', 'delete', 'export'] as const satisfies RowAction[];
 
-/** What gives or narrows access, for explanations. */
 export interface Source {
   kind: 'owner' | 'rule' | 'table_grant' | 'grant' | 'policy';
   id: string;
   text: string;
 }
 
-/** One way in which a caller may use a table. The ways that apply to them are alternatives. */
 export interface Alternative {
   because: readonly Source[];
   reads: Partial<Record<ReadAction, ReadPart>>;
@@ -37,7 +35,6 @@ export interface ReadPart {
   where: PlannedCondition;
   /** Null: all columns in the clear. A column that is absent is hidden. */
   columns: ReadonlyMap<string, ColumnPart> | null;
-  /** Those that narrowed this part, for explanations. */
   policies?: readonly FittingPolicy[];
   /** Policies leave no row: the action is allowed and finds nothing. */
   isEmptied?: boolean;
@@ -80,7 +77,6 @@ export function actionsOf({ reads, changes }: Alternative): RowAction[] {
   );
 }
 
-/** The rows on which the caller may do the change to these columns. */
 export function changeable(
   { alternatives }: Access,
   action: ChangeAction,
@@ -176,7 +172,6 @@ function unreadKey(idColumn: CatalogueColumn): ViewColumn {
   return { column: { ...idColumn, name: '' }, source: idColumn, cases: [] };
 }
 
-/** A policy whose names and values fit the table. */
 export interface FittingPolicy {
   source: Source;
   actions: readonly string[];

@@ -34,11 +34,9 @@ import { searchedTable } from './search-sql.ts';
 import { fromClause, pageSql, readFrom, type Statement, whereSql } from './sql.ts';
 
 interface AggregatePlan {
-  /** What is grouped: the rows and columns that the caller sees. */
   source: RowTable;
   where: readonly PlannedCondition[];
   items: readonly PlannedItem[];
-  /** The groups, as a list of a table whose columns are the items. */
   groups: ListPlan;
 }
 

@@ -109,7 +109,6 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
 
 const noColumns = createOutput([]);
 
-/** In the order of the ids. */
 async function changeLocked(
   { table }: RowsCtx,
   tx: Transaction,
@@ -131,7 +130,6 @@ async function changeLocked(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** For the rows of an answer or a plan; a change without them has no such limit. */
 const storedBytesMax = 16 * rowBytesMax;
 
 async function queryRows(

@@ -17,9 +17,7 @@ import { exportSql } from './sql.ts';
 import { idJson } from './upsert-rows.ts';
 
 export type FeedPlan = Pick<ListPlan, 'table' | 'output' | 'where'> & {
-  /** Under which the id is shown. */
   idKey: string;
-  /** Of what the caller sees and asked for. */
   binding: string;
 };
 

@@ -31,7 +31,6 @@ export function constantValues(): Values {
   return Object.assign(values, { dialect: { ...postgresDialect, typed } });
 }
 
-/** How conditions refer to values of a row, and of the row before and after a change. */
 export interface RowRefs {
   column(column: CatalogueColumn): string;
   old?(column: CatalogueColumn): string;

@@ -7,11 +7,9 @@ import { newChangesSql, snapshotSql } from './feed-changes.ts';
 
 export interface Snapshot {
   text: string;
-  /** In seconds, by the clock of the database. */
   takenAt: number;
 }
 
-/** A connection that follows a table. */
 export interface Follower {
   userId: string;
   /** There are changes up to the snapshot; without `since`, there may be. */
@@ -44,7 +42,6 @@ const reconnectMs = 1_000;
  */
 export function createFeedHub(options: {
   rowDb: RowPool;
-  /** Of the database with the rows. */
   url: string;
   invalidation: Pick<Invalidation, 'onChange'>;
   log: Logger;
@@ -135,9 +132,7 @@ export function createFeedHub(options: {
   });
 
   return {
-    /** For writers, after the commit. */
     wrote,
-    /** Returns how to leave. */
     join(table: FollowedTable, follower: Follower): () => void {
       const all = followers();
       if (isClosed || all.length >= followersMax)
@@ -175,7 +170,6 @@ interface TableFeed {
   wake(): void;
 }
 
-/** One look at the log for all followers of a table. */
 function createTableFeed(db: AppRows, { appId, log: table }: FollowedTable, log: Logger): TableFeed {
   const followers = new Set<Follower>();
   let last: string | null = null;

@@ -113,7 +113,6 @@ function parseObject(text: string): Record<string, unknown> {
 
 const columnNumber = ({ physical }: CatalogueColumn) => Number(physical.slice(1));
 
-/** Who may read the value may read the file. */
 export async function sendFile(
   ctx: RowsCtx,
   deps: FilesDeps,

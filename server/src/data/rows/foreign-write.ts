@@ -71,7 +71,6 @@ function foreignDeleteSql(table: RowTable, planned: Where): Statement {
   return { text: `delete from ${foreignName(table)}${foreignWhere(planned, values)}`, values };
 }
 
-/** Returns the primary key, where the server can. */
 function foreignInsertSql(table: RowTable, inserted: readonly InsertedColumn[]): Statement {
   const values = valuesFor(table);
   const names = inserted.map(({ column }) => ident(column.physical));

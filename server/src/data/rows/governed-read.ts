@@ -11,7 +11,6 @@ import type { TableAccess } from './table-access.ts';
 export interface GovernedTable {
   tenantId: string;
   connectorId: string;
-  /** Of a connector of kind `tables`: the app whose table it is. */
   appId: string | null;
   path: string;
 }

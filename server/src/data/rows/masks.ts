@@ -10,7 +10,6 @@ export interface Mask {
   args: Readonly<Record<string, unknown>>;
 }
 
-/** A higher one is stricter. */
 const strictness: Readonly<Record<Mask['kind'], number>> = {
   round: 0,
   truncate: 0,
@@ -27,7 +26,6 @@ const rank = (mask: Mask | null) => (mask === null ? -1 : strictness[mask.kind])
 /** A name and the end of its address; more than a mask of characters usually shows. */
 const emailCharsShown = 12;
 
-/** How much a mask hides, among those of its rank. */
 function hidden(mask: Mask | null): number {
   const args = mask?.args ?? {};
   if (mask?.kind === 'round') return Number(args.to);
@@ -36,12 +34,10 @@ function hidden(mask: Mask | null): number {
   return mask?.kind === 'email' ? -emailCharsShown : 0;
 }
 
-/** Negative if the first one is more permissive. */
 export function compareStrictness(one: Mask | null, other: Mask | null): number {
   return rank(one) - rank(other) || hidden(one) - hidden(other);
 }
 
-/** Hides what each of the two hides. */
 export function stricter(one: Mask | null, other: Mask | null): Mask | null {
   if (!one || !other || rank(one) !== rank(other)) return rank(one) > rank(other) ? one : other;
   const partial = [one, other].filter(({ kind }) => kind === 'partial');
@@ -63,7 +59,6 @@ const numbers: readonly ColumnType[] = ['int', 'bigint', 'float', 'autonumber'];
 const isNumber = (type: ColumnType) => numbers.includes(type) || decimalDigits(type) !== null;
 const times: readonly ColumnType[] = ['timestamptz', 'date'];
 
-/** Why the mask cannot be applied to a column of the type; null if it can. */
 export function maskProblem(mask: Mask, type: ColumnType): string | null {
   switch (mask.kind) {
     case 'null':

@@ -128,7 +128,6 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
 
 const shownMax = 5;
 
-/** What is brought back: a deleted row, or all rows that a request has deleted or updated. */
 type Wanted = { id: string } | { requestId: string; by: string | null };
 
 export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<FastPathResponse> {
@@ -227,7 +226,6 @@ interface Logged {
   lastSeq: string;
   rowId: string;
   isDeleted: boolean;
-  /** The columns that the request has changed, by their names in the database. */
   changed: readonly string[];
   /** The columns whose number the row has: PostgreSQL assigns those of columns that the table has got since. */
   numbered: string;

@@ -137,7 +137,6 @@ function comparedWithCaller(rules: TableRules): ReadonlySet<string> {
   return names;
 }
 
-/** As the caller reads it; null if it is hidden or masked. */
 function clearColumn({ view }: RowTable, column: CatalogueColumn): CatalogueColumn | null {
   if (view.columns === null) return column;
   const seen = view.columns.find(({ source, column: { name } }) => source === column && name === column.name);

@@ -22,20 +22,16 @@ export interface RelatedItem {
   embed?: EmbedPlan;
 }
 
-/** Related rows of each row. */
 export interface EmbedPlan {
   key: string;
   kind: 'one' | 'many';
-  /** Of the row. */
   from: CatalogueColumn;
-  /** Of the related rows. */
   to: CatalogueColumn;
   table: RowTable;
   where: readonly PlannedCondition[];
   sort: readonly PlannedSort[];
   limit: number;
   items: readonly RelatedItem[];
-  /** The columns of the related rows themselves. */
   own: Output;
   embeds: readonly EmbedPlan[];
 }
@@ -61,7 +57,6 @@ export function relatedListSql(plan: RelatedPlan): Statement {
   return { text: `select ${plan.shown.text}${keys} from (${page}) t order by ${order}`, values };
 }
 
-/** Of one row, with its version. */
 export function relatedRowSql(
   { table, shown, where }: RelatedPlan,
   row: readonly PlannedCondition[],
@@ -127,7 +122,6 @@ function objectSql(items: readonly RelatedItem[], values: Values): string {
 
 const safeInteger = String(Number.MAX_SAFE_INTEGER);
 
-/** The text that `JsonRows` writes. */
 function jsonSql(column: CatalogueColumn): string {
   const value = columnRef(column);
   const quoted = `'"' || ${value}::text || '"'`;

@@ -5,14 +5,12 @@ import type { RecordRead } from './governed-read.ts';
 import type { RelatedFrame } from './plan-related.ts';
 import type { RowTable } from './row-table.ts';
 
-/** A table as the caller sees it, reached from another one. */
 export interface RelatedTable {
   table: RowTable;
   recordRead: RecordRead;
   isGoverned: boolean;
 }
 
-/** Null if the table does not exist for the caller, or if they may not read it. */
 export type OpenRelated = (tableId: string) => Promise<RelatedTable | null>;
 
 export interface Relation {

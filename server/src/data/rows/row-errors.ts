@@ -59,7 +59,6 @@ function largeRowError(cause: RowTooLarge, column: string | null): Failure {
   );
 }
 
-/** A check that this server did not know of when it checked the row. */
 function checkError(cause: unknown, table: RowTable, line?: number): Failure | null {
   const { catalogue } = table;
   const constraint = errorName(cause, 'constraint');
@@ -93,7 +92,6 @@ function columnError(
   );
 }
 
-/** A row that refers to none, or one that others refer to. */
 function referenceError(cause: unknown, table: RowTable, line?: number): Failure | null {
   const { catalogue } = table;
   const [constraint, physical] = [errorName(cause, 'constraint'), errorName(cause, 'table')];
@@ -161,7 +159,6 @@ export function isTableOutdated(error: unknown): boolean {
   );
 }
 
-/** None if the caller does not know one of them. */
 function conflictColumns(error: unknown, { catalogue, positions }: RowTable): string[] {
   const constraint = errorName(error, 'constraint');
   const index = catalogue.unique.find(({ physical }) => physical === constraint);

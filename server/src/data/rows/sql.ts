@@ -135,13 +135,11 @@ export function rowByKeySql(table: RowTable, key: readonly EqualityTest[]): Stat
   return { text: known.text, values };
 }
 
-/** Whether a row of the whole table meets conditions on its stored values. */
 export function existsSql(table: RowTable, planned: Where): Statement {
   const values = valuesFor(table);
   return { text: `select '1' from ${table.from} t${whereClause(whereSql(planned, values))} limit 1`, values };
 }
 
-/** Which of the values occur in a column of rows that the caller sees. */
 export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: readonly string[]): Statement {
   const values = valuesFor(table);
   const { from, conditions } = readFrom(table, [], values);
@@ -150,7 +148,6 @@ export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: r
   return { text: `select w.value::text from unnest(${list}) w(value) where exists (${occurs})`, values };
 }
 
-/** Finds a stored row that does not meet the check. */
 export function violationSql(table: RowTable, ids: readonly string[], check: PlannedCondition): Statement {
   const values = valuesFor(table);
   const { idColumn } = table.catalogue;
@@ -193,7 +190,6 @@ export function readFrom(table: RowTable, planned: Where, values: Values): Sourc
   };
 }
 
-/** Rows that the caller does not see are absent. */
 function joinsSql(joins: readonly Join[], values: Values): string {
   return joins
     .map(({ alias, table, from, to }) => {

@@ -179,7 +179,6 @@ const sliceChars = 1024 * 1024;
 
 type SliceRows = readonly (readonly (string | null)[])[];
 
-/** The rows of a slice as `u`, of which `items` are the values. */
 function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
   const { columns } = table.catalogue;
   const values: (string | null)[] = columns.map((_, at) => arrayText(rows.map((row) => row[at] ?? null)));

@@ -97,7 +97,6 @@ async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
-/** Until the end of the transaction, or of the savepoint before it. */
 async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
   const isLogged = tablesOf(ctx).some(
     (table) => table.catalogue.changes || hasCause(table) || reachesOthers(table),
@@ -210,7 +209,6 @@ export function previewResponse(
   return planResponse(operation, [{ action: operation.id, target, before, after }], warnings);
 }
 
-/** One row of a transaction over several; the change only in a preview. */
 export interface RowWritten {
   response: FastPathResponse;
   previewed: PreviewedChange | null;

@@ -46,7 +46,6 @@ interface Download {
   claims: Pick<DownloadClaims, 'tenant' | 'app' | 'key'>;
   request: Pick<FastPathRequest, 'method' | 'headers'>;
   info: Pick<RequestInfo, 'extendTimeout'>;
-  /** In place of the last part of the key. */
   name?: string;
 }
 

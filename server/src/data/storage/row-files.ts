@@ -9,7 +9,6 @@ import { type SignedBy, signObjectUrl, type UrlSigning } from './signed-urls.ts'
 import { blobKey, bytesLeft, requireSpace, requireStorage } from './storage.ts';
 import { addToStorageUsage, deleteObjectRow, findObjectRow, lockStorageRow } from './store.ts';
 
-/** A file that was uploaded for a column of a table. */
 export interface RowFile {
   id: string;
   tenant_id: string;
@@ -88,7 +87,6 @@ export async function finishFileUpload(
   if (numAffectedRows !== 1n) throw fail('url_expired');
 }
 
-/** Those that rows of the table may have. */
 export async function findUploadedFiles(
   db: Db,
   { tenantId, appId, tableId }: AppRef & { tableId: string },
@@ -105,7 +103,6 @@ export async function listFilesById(db: Db, ids: readonly string[]): Promise<Row
   return rows;
 }
 
-/** Never in a row so far, or of a column that is gone. */
 export async function listUnusedFiles(db: Db, before: Date, limit: number): Promise<RowFile[]> {
   const { rows } = await sql<RowFile>`
     (select * from svc.row_files where not is_used and removing_at is null and created_at < ${before} limit ${limit})

@@ -24,7 +24,6 @@ import {
   updateTableRow,
 } from './store.ts';
 
-/** Adds to a copy what its original got later. Answers what was added. */
 export async function alignTable(
   ctx: MutationCtx,
   app: AppRef,
@@ -39,7 +38,6 @@ export async function alignTable(
   ];
 }
 
-/** Feed, history and trash, each for the longer time. */
 async function alignOptions(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const longer = (a: number | null, b: number | null) =>
     a === null || b === null ? (a ?? b) : Math.max(a, b);
@@ -86,7 +84,6 @@ async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: Tab
   return columns.map(({ name }) => `${copy.name}.${name}`);
 }
 
-/** Until all tables of the copy are there. */
 export function unlinked({ target, ...column }: ColumnRow): ColumnRow {
   return { ...column, ref_table: null, on_delete: null };
 }

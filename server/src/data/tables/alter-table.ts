@@ -114,7 +114,6 @@ async function replaceChecks(
 
 const countMsMax = 20_000;
 
-/** Writers wait until the rows are counted. */
 async function requireMet(
   ctx: MutationCtx,
   row: TableRow,

@@ -27,7 +27,6 @@ import {
 } from './schema-steps.ts';
 import { listAllTableRows, lockAppTableRows, lockTableCreation } from './store.ts';
 
-/** Without renamed columns, which every table has. */
 export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSchema>> {
   const definitions = await listTableDefinitions(ctx.db, appRef(ctx));
   const roles = new Set<string>();
@@ -52,7 +51,6 @@ export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSche
   return { roles: [...roles].sort(), tables: Object.fromEntries(tables) };
 }
 
-/** As text, unless the text would be read as another column. */
 function shortColumn(spec: ColumnSpec): string | ColumnSpec {
   const text = columnSpecText(spec);
   return isDeepEqual(parseColumnSpec(text), spec) ? text : spec;
@@ -69,7 +67,6 @@ const rulesOnly = ({ columns, ...lists }: TableRules) => ({
   ...(Object.keys(columns).length > 0 && { columns }),
 });
 
-/** Reads the catalogue only. */
 export async function schemaDrift(db: Db, app: AppRef, tables: DeclaredTables): Promise<SchemaStep[]> {
   return planSchema(await listAllTableRows(db, app), tables);
 }
@@ -124,7 +121,6 @@ interface ApplyOptions {
 interface AppliedSchema {
   steps: SchemaStep[];
   left: SchemaStep[];
-  /** Undoes `steps` in this order, except those that lost something. */
   undo: SchemaStep[];
 }
 

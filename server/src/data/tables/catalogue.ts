@@ -23,7 +23,6 @@ export interface TableCatalogue {
   /** Days; null or absent: none. */
   historyDays?: number | null;
   softDeleteDays?: number | null;
-  /** Columns of the app's tables that refer to this one. */
   referencedBy?: readonly CatalogueReferrer[];
 }
 
@@ -60,9 +59,7 @@ export interface CatalogueColumn {
   role: ColumnRole;
   checks?: ColumnChecks | null;
   ref?: { tableId: string; table: string; onDelete: DeleteAction };
-  /** Connectors: how the value is written, if not as usual for its type. */
   json?: JsonKind;
-  /** Connectors: the SQL type of values that it is compared with, if not the usual one. */
   sqlType?: string;
   /** Connectors: a text whose order is not that of its bytes. */
   hasOtherOrder?: true;

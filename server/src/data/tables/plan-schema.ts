@@ -17,7 +17,6 @@ import type { ColumnRow, TableRow } from './store.ts';
 type DeclaredTable = z.output<typeof declaredTable>;
 export type DeclaredTables = Readonly<Record<string, DeclaredTable>>;
 
-/** Steps that make the stored tables as declared, in order, drops included. */
 export function planSchema(stored: readonly TableRow[], declared: DeclaredTables): SchemaStep[] {
   const { tables, steps } = renameTables(stored, declared);
   const created = Object.entries(declared).filter(([name]) => !tables.has(name));

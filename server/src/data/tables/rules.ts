@@ -130,7 +130,6 @@ export function planIndex(
   return { keys: keys.includes(id.number) ? keys : [...keys, id.number], method: 'btree', isUnique: false };
 }
 
-/** An enum is stored as text. */
 export const isSearchable = (type: ColumnType) => describeColumnType(type).sql === 'text';
 
 export function columnSpec(column: NewColumn): ColumnSpec {

@@ -37,10 +37,8 @@ export interface ColumnRow {
   default_text: string | null;
   role: 'id' | 'created_at' | 'updated_at' | 'plain';
   checks?: ColumnChecks | null;
-  /** The table that a reference refers to. Its type is that of the ids there. */
   ref_table?: string | null;
   on_delete?: DeleteAction | null;
-  /** Read from the catalogue row of that table; not stored here. */
   target?: { name: string; id_number: number } | null;
 }
 

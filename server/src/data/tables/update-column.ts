@@ -212,7 +212,6 @@ function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type
   }
 }
 
-/** The type is in the plan where it or the checks change. */
 function columnAudit(column: ColumnRow, before: ColumnRow): Record<string, unknown> {
   const { name, nullable, default_text, type, checks, target, on_delete } = column;
   const isTyped = before.checks || checks || before.type !== type || before.target || target;

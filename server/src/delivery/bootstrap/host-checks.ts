@@ -14,9 +14,7 @@ import { getUserToken, hasGitAccount, withGitUser } from '../git-connections/use
 import type { BootstrapDeps, RepoRequest } from './rules.ts';
 
 export interface HostCheck {
-  /** Whether the caller's git account is linked; otherwise the run waits for approval. */
   isLinked: boolean;
-  /** Null in a preview, and if no approval is needed. */
   grant: DeviceGrant | null;
 }
 

@@ -25,7 +25,6 @@ import {
   updateStepRow,
 } from './store.ts';
 
-/** Visible to its creator, the owners of its app and admins. */
 export async function getBootstrap(ctx: TenantCtx, { run: id }: { run: string }, urls: RunUrls) {
   const run = await findRun(ctx.db, ctx.tenant.id, id);
   if (!run || !(await canSeeRun(ctx, run))) throw fail('not_found');
@@ -74,7 +73,6 @@ export type RunResult =
   | { state: 'done' | 'canceled' }
   | { state: 'failed'; step: StepName; failure: { code: FailureCode; detail: string } };
 
-/** Ends the run; what it created stays. Caller must hold the run's row lock. */
 export async function endRun(ctx: MutationCtx, run: RunRow, ending: RunResult): Promise<void> {
   const failure = ending.state === 'failed' ? ending.failure : null;
   await updateRunRow(ctx.db, run, {
@@ -178,7 +176,6 @@ export const firstDeploymentId = (run: Run) =>
 /** Passed to git-connections, which must not import this slice. */
 export const linkEvents: LinkEvents = { linked: resumeAfterLink, denied: markDenied };
 
-/** Resumes the user's waiting runs, in the transaction that links the account. */
 async function resumeAfterLink(ctx: MutationCtx, { tenantId, userId }: TenantUser) {
   for (const run of await lockAwaitingRuns(ctx.db, tenantId, userId)) {
     const done = { state: 'done', output: {}, detail: 'Your account is linked.', ended_at: ctx.now } as const;

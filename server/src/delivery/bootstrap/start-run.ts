@@ -104,7 +104,6 @@ function approvalFields(now: Date, approval: Approval | null) {
   };
 }
 
-/** A new run replaces the caller's run that waits for approval. */
 async function cancelOwnWaitingRun(ctx: TenantMutationCtx, slug: string): Promise<void> {
   for (const run of await lockAwaitingRuns(ctx.db, ctx.tenant.id, ctx.caller.userId))
     if (run.slug === slug) await endRun(ctx, run, { state: 'canceled' });
@@ -270,7 +269,6 @@ async function chooseSeed(
   return { seed: { kind: 'template', templateId: found.id }, template: found };
 }
 
-/** A preview does not ask the git host and assumes access. */
 async function canReadSource(
   ctx: TenantCtx,
   source: ForkSource,

@@ -33,7 +33,6 @@ export class StepError extends Error {
   }
 }
 
-/** Another server process has taken the run over, or it has ended. */
 export class ClaimLost extends Error {
   constructor() {
     super('The lease of the run was lost.');
@@ -46,7 +45,6 @@ interface Creator {
   tenant: TenantAccess;
 }
 
-/** The user who started the run, who must still be an active member of the tenant. */
 export async function loadCreator(db: Db, run: Pick<Run, 'tenant_id' | 'created_by'>): Promise<Creator> {
   const member = await findMember(db, run.tenant_id, run.created_by);
   const tenant = await findTenant({ db }, { ref: run.tenant_id });

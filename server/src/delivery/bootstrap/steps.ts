@@ -166,7 +166,6 @@ async function checkHook(
   return async () => waitForHook({ looks });
 }
 
-/** Waits for a linked git account; the built-in git host needs none. */
 export const authorize: Step = async ({ deps, run }) => {
   await getUserToken(deps, { tenantId: run.tenant_id, userId: run.created_by });
   return async () => ({ state: 'done', output: {}, detail: 'Your account at the git host is linked.' });

@@ -258,7 +258,6 @@ async function removeLeftFiles(workDir: string): Promise<void> {
 
 const orphanMsMin = 24 * 3_600_000;
 
-/** Objects of builds whose deployment was never recorded, or whose deletion failed. */
 export async function removeOrphanBuilds({
   db,
   objects,

@@ -51,7 +51,6 @@ import { copySourceFiles, recordSource } from './source-files.ts';
 import { type DeploymentRow, findLiveDeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 
-/** Fetches, detects and builds, always from the start. A site that is built again for its release keeps its state. */
 export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) {
   const { deps, log, signal } = work;
   if (before.source === 'artifact') {

@@ -34,7 +34,6 @@ export interface ClaimedWork {
   log: OpenLog;
   /** Aborted when the lease is lost, the server stops or the deployment is canceled. */
   signal: AbortSignal;
-  /** Aborted only when the deployment is canceled. */
   canceled: AbortSignal;
   releaseBuildSlot(): void;
 }

@@ -101,7 +101,6 @@ const anyCompose: BuildPlan = {
   language: 'unknown',
 };
 
-/** A queued deployment ends at once; a running one when its server process notices. */
 export async function cancelDeployment(
   ctx: AppMutationCtx,
   { id }: { id: string },
@@ -130,7 +129,6 @@ export async function cancelDeployment(
   return deploymentRecord(ctx.db, { ...row, ...set }, { subdomain: app.subdomain, urls });
 }
 
-/** Starts the artifact of an earlier deployment again, with the variables of that deployment. */
 export async function rollbackDeployment(
   ctx: AppMutationCtx,
   { id }: { id: string },
@@ -188,7 +186,6 @@ export async function restartApp(
   return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
 }
 
-/** Releases of a site have retention rules of their own. */
 async function requireStoredRelease(ctx: AppMutationCtx, target: DeploymentRow): Promise<void> {
   const appRef = toAppRef(target);
   const release = await findReleaseRow(ctx.db, appRef, target.release_id ?? target.id);

@@ -17,9 +17,7 @@ import { type DeploymentRow, findDeploymentRow, type TableChanges } from './stor
 
 export interface Instances {
   isStarting(id: string): boolean;
-  /** Waits until all are healthy. A failure deletes the row of its instance and ends the other starts. */
   start(planned: readonly PlannedInstance[], row: DeploymentRow, signal: AbortSignal): Promise<void>;
-  /** Continues the log of an instance that an earlier server process has started. */
   resumeLog(instance: InstanceRow): Promise<void>;
   /** Another server process of this machine may have stopped the others. */
   closeLogsExcept(instances: readonly Pick<InstanceRow, 'id'>[]): Promise<void>;
@@ -75,7 +73,6 @@ export function createInstances(deps: RunSettingsDeps & Pick<DeploymentDeps, 'lo
     await closeLog(instance.instanceId);
   }
 
-  /** Concurrent calls share one stop. */
   function once(id: string, act: () => Promise<void>): Promise<void> {
     const stop = stopping.get(id) ?? act().finally(() => stopping.delete(id));
     stopping.set(id, stop);

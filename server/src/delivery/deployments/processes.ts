@@ -53,7 +53,6 @@ export async function scaleApp(
   return { items: after };
 }
 
-/** While the app is asleep, its instances are listed as they will run. */
 export async function listInstances(ctx: AppCtx, query: PageQuery) {
   const appRef = { tenantId: ctx.tenant.id, appId: ctx.app.id };
   const live = await findLiveDeploymentRow(ctx.db, appRef);
@@ -84,7 +83,6 @@ export async function listInstances(ctx: AppCtx, query: PageQuery) {
   };
 }
 
-/** For a request that does not come through the edge. */
 export async function keepAwake(db: Db, appId: string): Promise<void> {
   await wakeApp(db, appId);
   await recordActivity(db, [appId]);
@@ -129,7 +127,6 @@ export async function deleteScales(
   );
 }
 
-/** For a deployment that goes live: it is awake. Only apps that may sleep have a row. */
 export async function resetActivity(tx: Tx, appId: string, { canSleep }: { canSleep: boolean }) {
   if (canSleep)
     await sql`
@@ -163,7 +160,6 @@ export async function putToSleep(db: Db): Promise<string[]> {
   return rows.map(({ appId }) => appId);
 }
 
-/** Notifies the reconcilers, one of which starts the app. Does nothing for an app that is awake. */
 export async function wakeApp(db: Db, appId: string): Promise<void> {
   const { numAffectedRows } = await sql`
     update svc.app_activity set asleep_since = null, last_active_at = now()

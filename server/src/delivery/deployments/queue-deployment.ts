@@ -23,7 +23,6 @@ import {
 interface NewDeployment extends AppRef {
   trigger: DeploymentRow['trigger'];
   source: DeploymentRow['source'];
-  /** A branch, tag or commit; default: the connected branch. */
   ref?: string | null | undefined;
   /** `owner/name`, only for display: the source comes from the connection. */
   repo?: string | null | undefined;

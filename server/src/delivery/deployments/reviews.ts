@@ -28,12 +28,10 @@ export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingD
 export const findTableSteps: typeof plannedTableSteps = plannedTableSteps;
 export const findSourceChanges: typeof listSourceChanges = listSourceChanges;
 
-/** Starts what a reviewer looks at, and lets it run a while longer. */
 export async function openForReview(db: Db, deploymentId: string): Promise<void> {
   if (await markOpened(db, deploymentId)) await db.executeQuery(CompiledQuery.raw(notifySql, [workTag]));
 }
 
-/** For an instance of a deployment in review: a login to the app's raw database that only reads. */
 export async function openReviewDatabase(
   db: Db,
   { rawDatabases }: { rawDatabases: RawDatabases },
@@ -83,7 +81,6 @@ export async function markDeploymentReviewed(
   if (row) await updateDeploymentRow(ctx.db, row, { reviewed_visibility: visibility });
 }
 
-/** After a review without an approval. Caller must hold the app's row lock. */
 export async function endReviewedDeployment(
   ctx: MutationCtx,
   app: AppRef & { slug: string },

@@ -42,7 +42,6 @@ export function cancelOutcome({
   return 'refused';
 }
 
-/** Why a deployment cannot be rolled back to; null: it can. */
 export function rollbackObstacle(
   row: Pick<DeploymentRow, 'state' | 'live_at' | 'is_kept'>,
 ): 'not_rollback_target' | 'artifact_expired' | null {
@@ -50,7 +49,6 @@ export function rollbackObstacle(
   return row.is_kept ? null : 'artifact_expired';
 }
 
-/** Whether something newer is live; a rollback is meant to be older. */
 export function isOvertaken(
   { seq, kind }: Pick<DeploymentRow, 'seq' | 'kind'>,
   live: Pick<DeploymentRow, 'seq'> | undefined,
@@ -145,7 +143,6 @@ export function replacedScales({ kind, start_with }: Pick<DeploymentRow, 'kind' 
 
 export interface InstanceSlot {
   process: string;
-  /** From 1. */
   index: number;
 }
 

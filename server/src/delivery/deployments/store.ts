@@ -89,7 +89,6 @@ export function toAppRef({ tenant_id: tenantId, app_id: appId }: DeploymentRow):
   return { tenantId, appId };
 }
 
-/** Not those that ended as `built` and need a review. */
 export const isOpen = sql<boolean>`state in ('queued', 'building', 'built', 'releasing') and ended_at is null`;
 
 function selectDeployments(db: Db, { tenantId, appId }: AppRef) {
@@ -111,7 +110,6 @@ export function lockOpenRows(tx: Tx, appRef: AppRef): Promise<DeploymentRow[]> {
   return selectDeployments(tx, appRef).selectAll().where(isOpen).orderBy('seq').forUpdate().execute();
 }
 
-/** The newest that did not fail. */
 export function findNewestDeployment(db: Db, app: AppRef): Promise<DeploymentRow | undefined> {
   return selectDeployments(db, app)
     .selectAll()
@@ -213,7 +211,6 @@ export async function findLiveDeploymentRow(db: Db, appRef: AppRef): Promise<Dep
   return selectDeployments(db, appRef).selectAll().where('state', '=', 'live').executeTakeFirst();
 }
 
-/** The newest one that created the release or rolled back to it. */
 export function findDeploymentOfRelease(db: Db, appRef: AppRef, releaseId: string) {
   return selectDeployments(db, appRef)
     .selectAll()

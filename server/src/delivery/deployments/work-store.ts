@@ -95,7 +95,6 @@ export function findClaimedRow(db: Db, { id, lease }: Claim): Promise<Deployment
     .executeTakeFirst();
 }
 
-/** False if another process has the lease or the state is not `from`. */
 export async function updateClaimedRow(
   db: Db,
   { id, lease }: Claim,

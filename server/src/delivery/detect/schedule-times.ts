@@ -4,7 +4,6 @@ export interface PlannedSchedule {
   name: string;
   cron: string;
   timezone: string;
-  /** One of both is null. */
   command: string | null;
   path: string | null;
   timeoutSeconds: number;

@@ -38,7 +38,6 @@ interface ConnectedAppsDeps extends OperatorDeps {
   waits: Pick<LogWaits, 'wait' | 'isStopping'>;
 }
 
-/** Repositories of the apps that the person owns. */
 export const listConnectedRepos: ConnectedApps['listRepos'] = async (db, { tenantId, userId, host }) => {
   const appIds = await listOwnedAppIds(db, tenantId, { userId });
   if (appIds.length === 0) return [];

@@ -17,7 +17,6 @@ export interface PushRow {
   commit_sha: string;
   outcome: (typeof pushOutcomes)[number];
   deployment_id: string | null;
-  /** The preview that the push has deployed instead of the app. */
   preview_id: string | null;
   received_at: Date;
 }
@@ -113,7 +112,6 @@ export function pushSummary(facts: PushFacts): string {
 export const previewText = ({ push, app, urls }: PushFacts) =>
   `Preview of ${push.branch}: ${app.subdomain === null ? '' : appUrl(urls, app.subdomain)}`;
 
-/** The app of the push, or the preview of a push to another branch. */
 export async function findPushedApp(
   { db, pushDeployments }: { db: Db; pushDeployments: Pick<PushDeployments, 'find'> },
   ref: AppRef,

@@ -128,7 +128,6 @@ export interface PushedDeployment {
   failure_detail: string | null;
   ended_at: Date | null;
   is_log_complete: boolean;
-  /** Result of the latest review; null if none was needed. */
   review: 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'superseded' | 'expired' | null;
 }
 

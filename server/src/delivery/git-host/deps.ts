@@ -73,16 +73,13 @@ export interface ReceivedPush {
 }
 
 export interface MissedPush extends Pick<ReceivedPush, 'owner' | 'repo'> {
-  /** The newest commits by ref. */
   refs: Readonly<Record<string, string>>;
   pushedAt: Date;
 }
 
 export interface PushReport {
   text: string;
-  /** The command that follows the deployment; empty if nothing is deployed. */
   follow: string;
-  /** Yields how each deployment ended, and empty texts meanwhile. */
   waitForEnd(signal: AbortSignal): AsyncIterable<PushMessage>;
 }
 

@@ -79,7 +79,6 @@ export async function deleteRepoRow(tx: Tx, tenantId: string, id: number): Promi
 }
 
 interface RepoFilter {
-  /** Null: all repositories of the tenant. */
   ids: readonly number[] | null;
   userId: string | null;
 }

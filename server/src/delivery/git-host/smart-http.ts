@@ -109,7 +109,6 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
 }
 
 interface OpenedRepository {
-  /** Null for an empty repository that stands in for one that the push itself will create. */
   repo: RepoRow | null;
   folder: string;
   created: string;

@@ -29,7 +29,6 @@ interface LogScope {
 interface LogRow extends NewLine {
   id: number;
   process: string | null;
-  /** The number of the deployment; null for runs. */
   deployment: number | null;
 }
 
@@ -139,7 +138,6 @@ async function deleteOldLogs(
 }
 
 const retainedBuildLogs = 50;
-/** Small enough for the statement timeout. */
 const linesAtOnce = 5_000;
 
 export async function deleteExpiredLogs({ db, log }: { db: Db; log: Logger }): Promise<void> {
@@ -185,7 +183,6 @@ interface LogReading {
 /** Notifications may be lost, and there is none for the end of a deployment. */
 const pollMs = 1_000;
 
-/** Waits up to `wait_seconds` for lines after the cursor. */
 export async function readLines(db: Db, query: LogQuery, reading: LogReading): Promise<LogPage> {
   const { scope, tag, waits } = reading;
   const until = performance.now() + query.wait_seconds * 1_000;
@@ -245,7 +242,6 @@ function scopeName({ appId, source, deploymentId, process }: LogScope): string {
 }
 
 export interface LogWaits {
-  /** Resolves when the tag is published, or after the time. */
   wait(tag: string, ms: number): Promise<void>;
   isStopping(): boolean;
   stop(): void;

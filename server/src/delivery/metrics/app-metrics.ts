@@ -11,12 +11,10 @@ import type { Db } from '../../core/db.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { addCpuTime, claimSamples } from '../deployments/instances.ts';
 
-/** Counted in memory and written every few seconds. */
 export interface AppMetrics {
   /** `ms`: time to first byte, negative if not measured. */
   note(appId: string, status: number, bytes: number, ms: number): void;
   noteUsage(process: AppProcess, used: { cpuMs: number; memoryBytes: number }): void;
-  /** Totals over all apps, for `/metrics`. */
   totals(): { requests: number; bytesOut: number };
   start(): void;
   flush(): Promise<void>;
@@ -212,7 +210,6 @@ export async function getAppMetrics(
   };
 }
 
-/** Sums the rows of one minute: its processes use memory at the same time. */
 function sumProcesses(rows: readonly Omit<MinuteRow, 'appId'>[]): Counts {
   const sum = emptyCounts();
   for (const row of rows) addCounts(sum, row);
@@ -263,7 +260,6 @@ interface MinuteRow {
   memoryBytes: number;
 }
 
-/** Adds to the counts of other server processes. A deleted app is ignored. */
 async function addMinute(db: Db, row: MinuteRow): Promise<void> {
   await sql`
     insert into svc.app_metrics as m

@@ -102,7 +102,6 @@ async function removePreview(
   if (app) await purgeLockedApp(ctx, app, { action: 'previews.delete' });
 }
 
-/** For an app that no longer runs. Caller must hold its row lock. */
 export async function removePreviews(ctx: MutationCtx, { tenantId, appId }: AppRef): Promise<void> {
   for (const row of await listPreviewRows(ctx.db, { tenantId, appId })) {
     await removePreview(ctx, row);
@@ -194,7 +193,6 @@ async function pushPreview(
   return { outcome: 'preview', previewId: appId, deploymentId: deployment.id };
 }
 
-/** Tables and columns that the app got since the last build of the preview. */
 async function updateTables(
   ctx: MutationCtx,
   { tenant_id: tenantId, app_id, parent_id, slug, pushed_by }: PreviewRow,
@@ -265,7 +263,6 @@ async function tenantOf(ctx: MutationCtx, id: string) {
   return { id: found.id, slug: found.slug, name: found.name, role: 'tenant_member' as const };
 }
 
-/** Storage and a raw database of its own, empty, where its app has them. */
 async function enableSameServices(
   ctx: MutationCtx,
   { parent, app, raw }: { parent: AppRow; app: AppRow; raw: RawDatabases },

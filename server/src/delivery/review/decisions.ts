@@ -189,7 +189,6 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
   return publicationRecord(ctx, approved);
 }
 
-/** The visibility stays: what was reviewed goes live in place of what is. */
 async function approveDeployment(
   ctx: TenantMutationCtx,
   {

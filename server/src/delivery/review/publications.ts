@@ -163,7 +163,6 @@ export function closePublicationRow(
     .executeTakeFirstOrThrow();
 }
 
-/** A publication or deployment as it is stored, or a promotion of a site, from the view of all reviews. */
 export interface ReviewRow extends Omit<PublicationRow, 'visibility' | 'expires_at'> {
   kind: (typeof reviewKinds)[number];
   visibility: AppAccess['visibility'];

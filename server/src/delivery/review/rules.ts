@@ -7,7 +7,6 @@ export type Pin = Pick<PublicationRow, 'pinned' | 'deployment_id' | 'release_id'
 export interface Deployed {
   live: Omit<Pin, 'pinned'> | null;
   staged: Omit<Pin, 'pinned'> | null;
-  /** A deployment that waits for the review. */
   built: Omit<Pin, 'pinned'> | null;
 }
 

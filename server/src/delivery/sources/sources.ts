@@ -151,7 +151,6 @@ async function countUploadRows(tx: Tx, { tenantId, appId }: AppRef, since: Date)
   return rows[0]?.count ?? 0;
 }
 
-/** False if source was already stored, or the upload does not exist. */
 export async function markArrived(
   db: Db,
   { tenantId, appId }: AppRef,

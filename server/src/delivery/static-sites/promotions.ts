@@ -173,7 +173,6 @@ export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id:
   return promotionRecord({ ...open, ...decided });
 }
 
-/** The release stays staged. */
 export async function withdrawPromotion(ctx: AppMutationCtx, { id }: { id: string }): Promise<void> {
   const locked = await lockRelease(ctx, { id, required: 'visible', archived: 'allowed' });
   const { app, ref, release, open } = locked;

@@ -22,7 +22,6 @@ export async function listTemplates(ctx: TenantCtx, query: PageQuery) {
 
 type Input = z.output<typeof shape.body>;
 
-/** Fails unless the caller's git account can read the repository. */
 export async function detectTemplate(ctx: TenantCtx, { repo, ref }: Input, deps: GitDeps) {
   const [owner = '', name = ''] = repo.split('/');
   const who = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
@@ -140,7 +139,6 @@ interface TemplateRow {
   deploy_method: (typeof deployMethods)[number];
   repository: string | null;
   repo_ref: string | null;
-  /** The user whose git account must be able to read the repository. */
   added_by: string | null;
   created_at: Date;
 }

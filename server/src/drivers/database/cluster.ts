@@ -191,7 +191,6 @@ export type ClusterUse = 'control_plane' | 'app_databases';
 
 export interface DataDir {
   use: ClusterUse;
-  /** More than the default, for several server processes. */
   connectionsMax?: number | undefined;
   path: string;
   cluster: string;

@@ -66,7 +66,6 @@ async function arePrepared(url: string, credentials: Credentials, use: ClusterUs
   }
 }
 
-/** The roles that are as `prepareRoles` makes them; none if anything else differs. */
 const preparedSql = `
   select a.rolname as name, a.rolpassword as verifier
   from pg_authid a join pg_roles r on r.oid = a.oid

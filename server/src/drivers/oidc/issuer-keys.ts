@@ -2,7 +2,6 @@ import { BlockList, isIP } from 'node:net';
 import type { JSONWebKeySet } from 'jose';
 import { lookUpAddresses } from '../os/listen.ts';
 
-/** The message is for people: why an issuer cannot be used. */
 export class IssuerError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -134,7 +133,6 @@ const privateText = ({ origin }: URL) =>
 
 const bareHost = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '');
 
-/** RFC 6890 and its registries. */
 const reserved = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],

@@ -52,7 +52,6 @@ export function isRefused(error: unknown): boolean {
   return code === 'ConnectionRefused' || code === 'ECONNREFUSED';
 }
 
-/** As this machine resolves the name; empty if it has no address. */
 export async function lookUpAddresses(host: string): Promise<string[]> {
   const found = await lookup(host, { all: true }).catch(() => []);
   return found.map(({ address }) => address);

@@ -159,7 +159,6 @@ export function openRawDatabases(
   }: {
     installation: string;
     log: Logger;
-    /** Has them for all workers. */
     supervisor: { rawServer: RawServer; rawGate: RawGate } | null;
   },
 ): RawDatabases {

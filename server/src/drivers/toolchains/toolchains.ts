@@ -12,7 +12,6 @@ export interface Toolchains {
     required: readonly RequiredTool[],
     options: { log: LogSink; signal: AbortSignal },
   ): Promise<string[]>;
-  /** Installs what a build of another machine uses, by the names of its folders. */
   restore(names: readonly string[], options: { signal: AbortSignal }): Promise<void>;
   /** Deletes what no stored build uses and nothing has used for a month. */
   removeUnused(inUse: ReadonlySet<string>): Promise<void>;

@@ -39,7 +39,6 @@ interface OrderDeps {
   db: Db;
   log: Logger;
   authority: CertificateAuthority;
-  /** A function, because the operator needs the effects, which need the certificates. */
   operator: () => OperatorDeps;
 }
 
@@ -161,7 +160,6 @@ export function createOrderQueue(deps: OrderDeps) {
 
   return {
     wake,
-    /** Resolves when no due order is left. */
     async idle() {
       while (running.size > 0) await Promise.all(running);
     },
@@ -213,7 +211,6 @@ function failureDetail({ failureReason, failureText, nextTryAt, isOrdering }: Ce
 
 export const challengePrefix = '/.well-known/acme-challenge/';
 
-/** The key authorization for an ACME token; null if the token is unknown. */
 export type ChallengeLookup = (token: string) => Promise<string | null>;
 
 export function createChallengeLookup({ db }: { db: Db }): ChallengeLookup {

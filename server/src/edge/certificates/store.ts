@@ -61,7 +61,6 @@ export interface DueOrder {
   orderingId: string;
 }
 
-/** Makes an order due as soon as the retry limits allow, unless a valid certificate exists. */
 export async function requestCertificate(
   db: Db,
   domain: { tenantId: string; domainId: string; host: string },
@@ -169,7 +168,6 @@ interface StoredCertificate {
   issuedAt: Date;
 }
 
-/** Unexpired certificates of all tenants, the newest of a host last. */
 export async function listStoredCertificates(db: Db): Promise<StoredCertificate[]> {
   const { rows } = await sql<StoredCertificate>`
     select domain_id as "domainId", host, issued_at as "issuedAt" from svc.certificates

@@ -91,7 +91,6 @@ function auditCheck(ctx: MutationCtx, row: DomainRow, saved: DomainRow): void {
   });
 }
 
-/** Once, and again if a person verifies a domain whose certificate failed. */
 function isToOrder(before: Check, now: Check, by: CheckOutcome['by']): boolean {
   if (now.reason === 'ordered') return before.reason !== 'ordered';
   return now.state === 'failed' && by === 'person';

@@ -60,7 +60,6 @@ async function notifyOwners(
 
 export const lossTopic = 'domains.tellLoss';
 
-/** Notifies and audits the loss of a host to another app, in the tenant that lost it. */
 export function notifyLoss(deps: () => OperatorDeps): EffectHandler {
   return async (payload) => {
     const [tenantId, appId, id, host] = ['tenantId', 'appId', 'domainId', 'host'].map((key) =>

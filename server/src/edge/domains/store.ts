@@ -50,7 +50,6 @@ function selectAppDomains(db: Db, { tenantId, appId }: AppRef) {
   return domains.where((e) => e.and({ tenant_id: tenantId, app_id: appId }));
 }
 
-/** Undefined if the app already has the host. */
 export function insertDomainRow(tx: Tx, row: Insertable<DomainRow>): Promise<DomainRow | undefined> {
   return tx
     .withTables<Tables>()
@@ -103,7 +102,6 @@ export function lockActiveRow(tx: Tx, host: string): Promise<DomainRow | undefin
     .executeTakeFirst();
 }
 
-/** Leases the domain that is due first, of any tenant not in `except`. */
 export async function claimDueRow(db: Db, { except, seconds }: { except: string[]; seconds: number }) {
   const { rows } = await sql<Pick<DomainRow, 'id' | 'tenant_id' | 'app_id' | 'host'>>`
     update svc.domains set checking_until = now() + make_interval(secs => ${seconds})

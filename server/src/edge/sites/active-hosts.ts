@@ -14,7 +14,6 @@ export interface ActiveHosts {
 
 /** Limits the effect of a missed notification. */
 const maxAgeMs = 30_000;
-/** Doubles with each failed load, up to `maxAgeMs`. */
 const retryMs = 500;
 
 export function createActiveHosts(options: {

@@ -90,7 +90,6 @@ function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** `person` is passed to the app. `userId` is whose permission was used; null if none was needed. */
 type VisitorAuth = { person: Person | null; userId: string | null } | { refused: EdgeResponse };
 
 export interface VisitorAuthDeps {

@@ -38,7 +38,6 @@ export function createSiteHandler(options: {
   const { host: ownAuthority } = new URL(options.baseUrl);
   // Most platform requests match by one comparison.
   const own: readonly [string, string] = [`http://${ownAuthority}/`, `https://${ownAuthority}/`];
-  /** The last IP address that the platform was requested at: a site never has one. */
   let ownAddress = own[0];
   const isPlatformName = createPlatformNames(options);
   let inFlight = 0;
@@ -123,7 +122,6 @@ export function createSiteHandler(options: {
 
 const hostPattern = /^[\w.:[\]-]*$/;
 
-/** A page for browsers, a problem document for programs. */
 interface Refusal {
   page: PlainPage;
   failure: Failure;
@@ -211,7 +209,6 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-/** Extends the idle timeout of the connection with each chunk. */
 function extendTimeout(body: ReadableStream<Uint8Array>, touch: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(

@@ -26,7 +26,6 @@ interface SiteRow {
   config: SiteConfig | null;
   tenantSlug: string;
   authMode: RunningApp['authMode'];
-  /** The live deployment, or at a staging host the one that waits for its review; null for static ones. */
   deploymentId: string | null;
   addresses: string[];
   firstByteMs: number | null;

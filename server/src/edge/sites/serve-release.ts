@@ -19,7 +19,6 @@ import type { ServedRelease } from './site-cache.ts';
 
 interface BlobCache {
   peek(key: string): Uint8Array | undefined;
-  /** Concurrent reads of one key share one request to the store. */
   read(key: string, size: number): Promise<Uint8Array>;
   bytes(): number;
 }

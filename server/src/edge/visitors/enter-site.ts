@@ -81,7 +81,6 @@ async function redeemCode(
     origin: string;
     host: string;
     state: { query: string | null; cookie: string | null };
-    /** The previous visit of the browser, which is ended. */
     before: string | null;
   },
 ): Promise<{ token: string } | null> {

@@ -12,7 +12,6 @@ import { createHostReader, type SiteHost } from '../domains/host-names.ts';
 import { canVisit } from './visits.ts';
 
 export interface SiteOriginConfig extends SiteUrls {
-  /** The port of HTTPS for custom domains; null if a proxy may serve it. */
   httpsPort: number | null;
 }
 
@@ -64,7 +63,6 @@ function isSubdomain(text: string): boolean {
   return slugPattern.test(text) && !text.includes('--');
 }
 
-/** `<branch>--<subdomain of the app>` */
 function isPreviewLabel(text: string): boolean {
   const [branch = '', subdomain = '', ...more] = text.split(previewSeparator);
   return slugPattern.test(text) && branch !== '' && isSubdomain(subdomain) && more.length === 0;

@@ -12,9 +12,7 @@ export interface RequestHead {
   pathAt: number;
   targetAt: number;
   end: number;
-  /** Length of the body. */
   body: number | 'chunked';
-  /** Has an `Expect` or `Upgrade` header. */
   isSpecial: boolean;
   /** The line of an `Expect` header in HTTP/1.0 (RFC 9110 §10.1.1). */
   ignored: { from: number; to: number } | null;

@@ -3,14 +3,10 @@ import type { PassThroughClient } from '../handlers.ts';
 import { Pipe, type PipeEnd } from './pipe.ts';
 import { BodyReader, ResponseReader } from './response-reader.ts';
 
-/** Whom a connection to the general server belongs to. */
-
 interface PassThroughEvents {
-  /** Request and response are complete, and the response was sent. */
   onDone(isLast: boolean): void;
   /** The connection has become another protocol's, such as a WebSocket. */
   onTunnel(): void;
-  /** A part of the response may still have to be sent. */
   onServerEnd(): void;
   onEnd(): void;
   onError(error: unknown): void;
@@ -179,7 +175,6 @@ interface LocalEnd {
   localPort: number;
 }
 
-/** The general server listens at `fallback`. */
 export function createPassThroughClients(port = 0): PassThroughClients {
   const fallback = { hostname: '127.0.0.1', port };
   /** By the port of this end. All connections are on the loopback address. */

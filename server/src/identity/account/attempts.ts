@@ -11,7 +11,6 @@ import {
   saveKnownOrigins,
 } from './store.ts';
 
-/** Failures of one account from one origin before the first wait. */
 export const accountAttemptsMax = 5;
 export const addressAttemptsMax = 30;
 export const userCodeAttemptsMax = 10;
@@ -20,12 +19,10 @@ export const attackedFrom = 50;
 
 export interface AttemptLimit {
   key: string;
-  /** Attempts before the first wait. */
   max: number;
   firstSeconds?: number;
 }
 
-/** Where a sign-in comes from; `browser` is the hash of the browser's cookie. */
 export interface Origin {
   address: string;
   browser: string | null;

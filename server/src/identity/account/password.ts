@@ -84,7 +84,6 @@ export async function findResetUser(db: Db, { token }: { token: string }): Promi
   return found?.userId ? findUser({ db }, { ref: found.userId }) : null;
 }
 
-/** Null when the link was used, has expired or never existed. */
 export async function resetPassword(
   ctx: MutationCtx,
   { token, password }: { token: string; password: string },

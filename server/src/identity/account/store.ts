@@ -3,7 +3,6 @@ import type { Db } from '../../core/db.ts';
 
 interface CountedAttempt {
   key: string;
-  /** Attempts before the first wait. */
   max: number;
   firstSeconds: number;
   secondsMax: number;
@@ -12,7 +11,6 @@ interface CountedAttempt {
 /** After an hour without an attempt the count restarts. */
 const isOver = sql`attempt.window_start <= now() - interval '1 hour'`;
 
-/** Returns null when the attempt was counted, else the seconds until the next one is allowed. */
 export async function countAttempt(db: Db, attempt: CountedAttempt): Promise<number | null> {
   const { key, firstSeconds, secondsMax } = attempt;
   const max = Number.isFinite(attempt.max) ? attempt.max : 2 ** 30;
@@ -114,7 +112,6 @@ export async function findAccountToken(
   return rows[0] ?? null;
 }
 
-/** Null when it does not exist, has expired or was taken before. */
 export async function takeAccountToken(
   db: Db,
   { purpose, hash }: Pick<AccountToken, 'purpose' | 'hash'>,

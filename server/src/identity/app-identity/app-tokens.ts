@@ -25,7 +25,6 @@ export interface AppTokenRow {
   secret_hash: string;
   hint: string;
   created_at: Date;
-  /** Null for `renewal`, which ends with its instance. */
   expires_at: Date | null;
   last_used_at: Date | null;
 }
@@ -122,7 +121,6 @@ const hintChars = 4;
 type NewToken = Pick<AppTokenRow, 'tenant_id' | 'app_id' | 'kind' | 'name' | 'expires_at'> &
   Partial<Pick<AppTokenRow, 'id' | 'account_id' | 'rule_id' | 'instance_id' | 'is_read_only'>>;
 
-/** Only the hash of the secret is stored. */
 export function newAppToken(
   prefix: TokenPrefix,
   token: NewToken,

@@ -19,7 +19,6 @@ export interface ExchangeDeps extends OperatorDeps {
 }
 
 export interface ExchangeRequest {
-  /** An id, or `tenant/app/name`. */
   serviceAccount: string;
   subjectToken: string;
   address: string;

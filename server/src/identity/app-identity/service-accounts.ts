@@ -95,7 +95,6 @@ export async function createServiceAccount(ctx: AppMutationCtx, input: z.output<
   return serviceAccountRecord(row, []);
 }
 
-/** Tokens that exist already get the new actions, too. */
 export async function updateServiceAccount(
   ctx: AppMutationCtx,
   { account, set }: { account: string; set: z.output<typeof updateShape.body> },

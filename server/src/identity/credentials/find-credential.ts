@@ -12,7 +12,6 @@ import { findAppTokenCaller, markAppTokenUsed } from '../app-identity/app-tokens
 import { createUseRecorder, findPatByHash, type PatCredential, parseTokenPrefix } from '../pats/find-pat.ts';
 import { findSignIn } from '../sessions/sessions.ts';
 
-/** `pat` is set for a personal access token, `appToken` for a token of an app or a service account. */
 export interface Credential {
   caller: Caller;
   pat: PatCredential | null;

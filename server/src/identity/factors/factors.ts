@@ -297,7 +297,6 @@ export async function askForSecondFactor(
   ctx.warn(`${who} signed out of their browsers and asked for a second factor at the next sign-in.`);
 }
 
-/** For the operator, when somebody has lost everything. */
 export async function resetFactors(ctx: MutationCtx, user: { id: string; email: string }): Promise<number> {
   const factors = await listFactors(ctx.db, { userId: user.id });
   await deleteFactorRows(ctx.db, user.id);

@@ -91,7 +91,6 @@ export async function authenticationOptions(
   return options;
 }
 
-/** The user that the passkey belongs to, or null. */
 export async function verifyAuthentication(
   deps: { db: Db; baseUrl: string },
   { response }: { response: unknown },

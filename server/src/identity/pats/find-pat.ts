@@ -46,7 +46,6 @@ export function createUseRecorder(
 const recordIntervalMs = 60_000;
 const entriesMax = 10_000;
 
-/** Of a person, of a service account, of an instance of an app, and for the renewal of the latter. */
 export type TokenPrefix = 'svcpat_' | 'svcsat_' | 'svcapp_' | 'svcren_';
 
 /**

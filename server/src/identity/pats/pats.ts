@@ -128,7 +128,6 @@ async function revoke(ctx: MutationCtx, row: PatRow): Promise<AuditedChange> {
   };
 }
 
-/** Called when a member leaves the tenant. */
 export async function revokePatsOfMember(
   ctx: MutationCtx,
   { tenantId, userId }: { tenantId: string; userId: string },

@@ -18,7 +18,6 @@ import {
 
 const yearMs = 365 * 24 * 3600_000;
 
-/** Of the current request; `browser` is the hash of the cookie that identifies it. */
 interface RequestOrigin {
   browser: string;
   address: string;
@@ -27,7 +26,6 @@ interface RequestOrigin {
 
 const current = new AsyncLocalStorage<RequestOrigin>();
 
-/** Null outside of a request. */
 export function currentOrigin(): RequestOrigin | null {
   return current.getStore() ?? null;
 }
@@ -68,7 +66,6 @@ export function signInOrigin(ctx: WebContext) {
   return { address: getClientAddress(ctx), browser: currentOrigin()?.browser ?? null };
 }
 
-/** After all factors. */
 export async function finishLogin(
   { provider, ...deps }: SignInDeps & { provider: Provider },
   ctx: WebContext,

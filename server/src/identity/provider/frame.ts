@@ -7,7 +7,6 @@ import { formTarget } from './pages/layout.ts';
 import { continuePage, messagePage } from './pages/pages.ts';
 import { getRequestId, httpStatus, type Middleware, showPage, type WebContext } from './web-context.ts';
 
-/** Renders errors as pages and replaces the provider's self-submitting forms. */
 export function createFrame(log: Logger): Middleware {
   return async (ctx, next) => {
     try {

@@ -28,13 +28,11 @@ export interface IdentityProviderOptions {
   keys: ProviderKeys;
   upstream?: UpstreamSettings;
   issuers: IssuerKeys;
-  /** Null: local login is disabled. */
   localSecret: string | null;
   localUser: () => Promise<string | null>;
   localPasswords: 'on' | 'off';
   /** Whether a forgotten password can be reset by e-mail. */
   canResetPassword: boolean;
-  /** Static clients in addition to our own. */
   extraClients?: readonly ClientMetadata[];
 }
 

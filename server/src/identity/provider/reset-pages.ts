@@ -15,7 +15,6 @@ import { requireSameSite } from './web-context.ts';
 
 interface ResetDeps extends OperatorDeps {
   baseUrl: string;
-  /** False where this server has no passwords or sends no e-mail. */
   canResetPassword: boolean;
 }
 

@@ -34,7 +34,6 @@ interface FactorView {
   action: string;
   email: string;
   error: string | null;
-  /** Options for the authenticator; null where passkeys cannot be used. */
   passkey: object | null;
 }
 
@@ -146,7 +145,6 @@ async function findPending(deps: InteractionDeps, interaction: Interaction): Pro
   return { user, step: isDue ? 'verify' : stored, method: found.data.method as SignInMethod };
 }
 
-/** False when no second factor is due. */
 export async function showSecondFactor(
   deps: InteractionDeps,
   ctx: WebContext,
@@ -259,7 +257,6 @@ export async function addFactor(
   showPage(ctx, recoveryCodesPage({ action, codes: result.recoveryCodes ?? [] }), 200);
 }
 
-/** After the page with the recovery codes. */
 export async function continueAfterSetup(
   deps: InteractionDeps,
   ctx: WebContext,

@@ -9,9 +9,7 @@ export interface UpstreamSettings {
   clientId: string;
   clientSecret: string;
   name: string;
-  /** The claim that lists the groups of a person; null where groups do not follow a claim. */
   groupsClaim: string | null;
-  /** Member attributes that follow claims: name of the attribute to name of the claim. */
   attributeClaims: Readonly<Record<string, string>>;
 }
 
@@ -19,12 +17,9 @@ export interface UpstreamIdentity {
   issuer: string;
   subject: string;
   email: string | null;
-  /** Null when the provider does not send it. */
   emailVerified: boolean | null;
   name: string | null;
-  /** Null where groups do not follow a claim, or the provider could not list them. */
   groups: string[] | null;
-  /** Attributes that follow claims; empty where the provider sends no value. */
   attributes: Record<string, string>;
 }
 

@@ -179,7 +179,6 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
     }
   }
 
-  /** Null when an error page was shown. */
   async function create(ctx: WebContext, identity: UpstreamIdentity, back: string): Promise<string | null> {
     const { email } = identity;
     const noEmail = `${upstreamName} did not confirm your e-mail address.`;

@@ -39,7 +39,6 @@ export type WebContext = Parameters<Middleware>[0];
 
 /** Set by this server, never taken from the client. */
 export const clientAddressHeader = 'x-svc-client-address';
-/** Present when a proxy forwarded the request. */
 export const forwardedHeader = 'x-svc-forwarded';
 export const requestIdHeader = 'x-request-id';
 

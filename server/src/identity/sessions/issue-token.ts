@@ -39,7 +39,6 @@ export async function issueAccessToken(
   return login;
 }
 
-/** An app's client id is the app's id. */
 async function requireSignIn(
   ctx: MutationCtx,
   { id: userId, email }: { id: string; email: string },

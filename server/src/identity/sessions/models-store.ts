@@ -9,10 +9,8 @@ import { sha256 } from '../../core/values.ts';
 export interface StoredModel {
   idHash: string;
   payload: AdapterPayload;
-  /** Seconds since it was consumed. */
   consumedFor: number | null;
   grantId: string | null;
-  /** Negative once expired. */
   secondsLeft: number | null;
 }
 
@@ -53,7 +51,6 @@ export interface OauthModelRow {
   device: string | null;
 }
 
-/** Columns that the database fills in are optional here. */
 type Tables = {
   oauth_models: Omit<OauthModelRow, 'created_at' | 'consumed_at' | 'user_code_hash' | 'expires_at'> & {
     user_code_hash: Generated<string | null>;
@@ -115,7 +112,6 @@ export async function findModel(
   return rows[0];
 }
 
-/** Returns false when it was consumed before or does not exist. */
 export async function consumeModel(db: Db, model: { kind: string; idHash: string }): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update svc.oauth_models set consumed_at = now() where ${isModel(model)} and consumed_at is null`.execute(
@@ -150,7 +146,6 @@ export async function consumeAgain(
   return rows.length > 0;
 }
 
-/** Returns false when it did not exist. */
 export async function deleteModel(db: Db, model: { kind: string; idHash: string }): Promise<boolean> {
   return (await deleteAndInvalidate(db, isModel(model))) > 0;
 }
@@ -247,10 +242,8 @@ export async function deleteExpiredModels(db: Db): Promise<void> {
 
 export interface PollInterval {
   seconds: number;
-  /** Added to the interval of a device that polls too early. */
   increment: number;
   secondsMax: number;
-  /** Tolerance for clocks and networks. */
   toleranceSeconds: number;
 }
 

@@ -18,14 +18,12 @@ import {
 interface AdapterOptions {
   db: Db;
   request: () => { oidc: { route: string } } | undefined;
-  /** Builds the error for a token that can no longer be used. */
   invalidGrant: (detail: string) => Error;
   findClient: (id: string) => Promise<ClientMetadata | undefined>;
   /** Where the request comes from; `browser` is the hash of its cookie. */
   origin: () => { browser: string; address: string; device: string } | null;
 }
 
-/** Marks an id that is known by its hash only. */
 const storedIdPrefix = 'stored:';
 /** Routes that find a device code by the user code. Clients never name a code by its hash. */
 const routesWithStoredIds = ['code_verification', 'device_resume'];

@@ -27,7 +27,6 @@ const tokenKinds: readonly string[] = ['AccessToken', 'RefreshToken'];
 
 type SessionRecord = z.output<typeof Session>;
 
-/** One entry per browser session and per grant with a token. */
 function groupSessions(rows: readonly SignInRow[], currentId: string): SessionRecord[] {
   const tokensEnd = new Map<string, Date>();
   // The rows are sorted: the first token of a grant is its newest.
@@ -71,7 +70,6 @@ function sessionKind(row: Pick<SignInRow, 'kind' | 'client_id'>): SessionRecord[
   return row.client_id === cliClientId ? 'cli' : 'app';
 }
 
-/** Hashes of grants that end with the browser session. */
 function listGrantsOfSession(session: OauthPayload): string[] {
   return Object.values(session.authorizations ?? {}).flatMap(({ grantId, persistsLogout }) =>
     grantId === undefined || persistsLogout ? [] : [sha256(grantId)],
@@ -119,12 +117,10 @@ export async function endSignIns(
   ctx.invalidate(userTag(userId));
 }
 
-/** Returns false when there was no such session. */
 export async function endSession(db: Db, { secret }: { secret: string }): Promise<boolean> {
   return deleteModel(db, { kind: 'Session', idHash: sha256(secret) });
 }
 
-/** Also ends sign-ins in progress. */
 export async function endSignInsToApp(ctx: MutationCtx, { appId }: { appId: string }): Promise<void> {
   // An app's client id is the app's id.
   await deleteModelsOf(ctx.db, 'client_id', appId);
@@ -153,7 +149,6 @@ export async function endSignInsToAppsOf(
 
 /** `credentialId` is the hash of the session or of the grant behind the token. */
 interface SignIn extends Pick<Caller, 'userId' | 'credentialId' | 'expiresAt'> {
-  /** The app that the token was issued to; null for a login to the platform. */
   throughApp: string | null;
   /** Hashes of all records whose deletion ends the sign-in. */
   dependsOn: string[];

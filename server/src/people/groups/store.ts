@@ -184,7 +184,6 @@ export async function deleteGroupMembers(
   );
 }
 
-/** The groups of the user, whatever the state of the membership. */
 export async function listGroupRowsOf(db: Db, tenantId: string, userId: string): Promise<CountedGroupRow[]> {
   const { rows } = await sql<CountedGroupRow>`
     select ${columns} from svc.groups g

@@ -66,7 +66,6 @@ interface Call {
   info: RequestInfo;
   request: Request;
   query: URLSearchParams;
-  /** In the path; empty for a collection. */
   id: string;
 }
 

@@ -40,7 +40,6 @@ interface Other {
   kind: 'text' | 'list' | 'manager';
 }
 
-/** By path in lower case. */
 const others = new Map<string, Other>([
   ...otherTexts.map((name): [string, Other] => [name.toLowerCase(), { names: [name], kind: 'text' }]),
   ...otherLists.map((name): [string, Other] => [name.toLowerCase(), { names: [name], kind: 'list' }]),
@@ -58,7 +57,6 @@ const textCharsMax = 8_000;
 const valuesMax = 50;
 const charsMax = 32_000;
 
-/** Parses a whole resource (POST, PUT). */
 export function parseOthers(body: Json): Json {
   const result = [...others.values()].reduce((all, other) => {
     const input = other.names.reduce<unknown>(

@@ -100,7 +100,6 @@ export function matches(value: unknown, filter: Filter): boolean {
   }
 }
 
-/** By name in any case. */
 export function attributeOf(object: Json, name: string): unknown {
   const key = Object.keys(object).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : object[key];

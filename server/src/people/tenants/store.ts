@@ -21,7 +21,6 @@ export interface TenantRow {
 }
 type Tables = {
   tenants: TenantRow & {
-    /** When an admin last removed another admin, and who did it. */
     admin_left_at: Date | null;
     admin_left_by: string | null;
   };
@@ -30,7 +29,6 @@ type Tables = {
     user_id: string;
     role: TenantRole;
     created_at: Date;
-    /** Set while the tenant's directory has ended the access of the member. */
     deactivated_at: Date | null;
     attributes: Record<string, string>;
   };

@@ -47,7 +47,6 @@ function userRecord({ id, email, name, status }: UserRow): UserRecord {
 const passwordBytesMax = 1024;
 /** On a scale of 0 to 4. A password below needs fewer than 10^6 guesses. */
 const scoreMin = 2;
-/** Letters and digits besides the words of the user's name and address. */
 const ownCharsMin = 5;
 
 /** `about`: words that the password must not consist of, such as the user's name. */

@@ -20,11 +20,8 @@ import {
 export interface Definitions {
   beforeRows: string[];
   afterRows: string[];
-  /** Materialized views, whose contents are computed again. */
   refresh: string[];
-  /** Rights and policies, which name the role of the app. */
   access: string[];
-  /** Something is left out, so that a statement about it fails. */
   isPartial: boolean;
 }
 

@@ -24,7 +24,6 @@ export interface RawServerAccess {
   stopNow(): void;
 }
 
-/** The server of apps' own databases, as the platform chooses it. Null: the embedded one was never created. */
 export async function openRawServer(
   { rawDatabaseUrl, dataDir }: Pick<Config, 'rawDatabaseUrl' | 'dataDir'>,
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,

@@ -12,11 +12,9 @@ interface AppRequest {
   method: 'GET' | 'HEAD';
   target: string;
   headers: HeaderList;
-  /** Also ends the body of the response. */
   signal: StopSignal;
 }
 
-/** The members of `Response` that are used. */
 export interface AppResponse {
   status: number;
   headers: HeaderFields;
@@ -33,7 +31,6 @@ interface Connection {
   address: string;
   socket: Bun.Socket<Connection> | null;
   exchange: Exchange | null;
-  /** Not yet accepted by the kernel. */
   unsent: Buffer | null;
   idleSince: number;
 }

@@ -10,7 +10,6 @@ interface Entry extends Deadline {
   isLooking: boolean;
 }
 
-/** Idle timeouts, checked by one timer. */
 export function createDeadlines({ everyMs }: { everyMs: number }) {
   const entries = new Set<Entry>();
   const timer = setInterval(() => {
@@ -61,7 +60,6 @@ export interface WatchedStream {
   hasStarted(): boolean;
 }
 
-/** Passes chunks on with backpressure. `ended` is called once. */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
   watch: { piece(bytes: number): void; ended(how: 'whole' | 'broken' | 'cancelled'): void },

@@ -58,7 +58,6 @@ export interface Page {
   title: string;
   main: Html;
   formTargets?: readonly string[];
-  /** With the script for passkeys; other pages run none. */
   hasPasskeys?: boolean;
 }
 
