@@ -170,10 +170,7 @@ export async function warnAboutScopes(
     );
 }
 
-/**
- * For a deployment whose svc.yaml names data scopes. Nothing is removed: the version that is live may still use it. Caller
- * must write the audit entry. Null if nothing is new.
- */
+/** Removes nothing: the version that is live may still use a scope. Caller must write the audit entry. Null if nothing is new. */
 export async function addDataScopes(
   ctx: MutationCtx,
   { tenantId, appId }: AppRef,

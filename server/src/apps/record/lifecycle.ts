@@ -48,10 +48,7 @@ type MovedApp = AppRecord & { changed?: false };
 
 interface AppMoveOptions {
   move: Exclude<AppMove, 'purge'>;
-  /**
-   * Checks what the state table cannot know and runs side effects. `set`: further columns to write, where `runtime`
-   * overrides the table's value; `before` and `after`: further fields of the plan and the audit entry.
-   */
+  /** Checks what the state table cannot know, and runs side effects. `set`: further columns, where `runtime` overrides the table. */
   onMove?: (app: LockedApp) => Promise<Partial<PlanPart> & { set?: AppChange }>;
   /** Runs on a repeated move: redoes what was undone since. Returns audit fields. */
   onRepeat?: (app: LockedApp) => Promise<PlanPart | null>;

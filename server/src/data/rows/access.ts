@@ -249,10 +249,7 @@ function narrowChange(
   return { where, writable: new Map(entries), isEmptied: isAllowed(part) && isNever(where) };
 }
 
-/**
- * A column that policies mask or hide in what the caller reads can be changed only in rows where one of the alternatives
- * shows it, whichever of them allows the change.
- */
+/** A masked or hidden column can be changed only in rows where one of the alternatives shows it, whichever allows the change. */
 export function limitUpdates(
   alternatives: readonly Alternative[],
   { columns }: Pick<TableCatalogue, 'columns'>,

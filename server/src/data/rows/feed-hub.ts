@@ -36,10 +36,7 @@ const checkMs = 400;
 const notifyMs = 25;
 const reconnectMs = 1_000;
 
-/**
- * Wakes the followers of a table. Whoever has written notifies the other servers after the commit, at most every 25 ms for an app:
- * a notification within the transaction would make all commits wait for each other.
- */
+/** Writers notify other servers after the commit, at most every 25 ms for an app: within it, all commits would wait for each other. */
 export function createFeedHub(options: {
   rowDb: RowPool;
   url: string;

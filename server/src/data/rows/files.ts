@@ -205,10 +205,7 @@ interface UnusedFilesDeps {
   log: Logger;
 }
 
-/**
- * Deletes files that no row has and no row can get back, in two steps: first no row can take the file any more; a minute later, when no earlier write is
- * under way, it is deleted if still no row has it. Triggers name the files that rows give up, also those of a cascade.
- */
+/** In two steps: no row can take the file any more; a minute later, when no earlier write is under way, it is deleted if unused. */
 export async function removeUnusedFiles(deps: UnusedFilesDeps, { now }: { now: Date }): Promise<void> {
   const { db, rowsDb, log } = deps;
   const removed = await listRemovedFiles(db, new Date(now.getTime() - removalMs), filesPerRun);

@@ -161,10 +161,7 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
   }
 }
 
-/**
- * A quotient that is too large has no rounded value: it becomes null. One that is too small would be an error too. The limits
- * are literals, which an exact number of a connector is compared with as it is.
- */
+/** A quotient out of range becomes null, never an error. The limits are literals, to which exact numbers of connectors compare. */
 export function roundFloatSql(value: string, { to }: Mask['args'], bind: (text: string) => string): string {
   const [half, limit] = [Number(to) / 2, Math.min(Number(to), 1) * 1e307];
   const step = bind(String(to));

@@ -165,10 +165,7 @@ function unknownRelationError(name: string) {
 const countTests = (conditions: readonly Condition[]): number =>
   conditions.reduce((sum, each) => sum + (each.kind === 'test' ? 1 : countTests(each.parts)), 0);
 
-/**
- * `comments.status=eq.open` filters the embedded rows, since there may be several; `author.name=eq.Ada` filters the rows that
- * refer to an author.
- */
+/** `comments.status=eq.open` filters the embedded rows, `author.name=eq.Ada` the rows that refer to an author. */
 function applyParameter(
   top: Scope,
   parameter: RelatedParameter,

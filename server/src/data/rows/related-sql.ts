@@ -42,10 +42,7 @@ export function shownSql(items: readonly RelatedItem[]): Statement {
   return { text: items.map((item) => `${itemSql(item, values)}, `).join(''), values };
 }
 
-/**
- * The page first, then the related rows of its rows only. Every select names its rows `t`; a select named `x` in between
- * can compare them with the `t` outside.
- */
+/** The page first, then related rows of its rows only. Selects name their rows `t`; those named `x` can compare with the `t` outside. */
 export function relatedListSql(plan: RelatedPlan): Statement {
   const values: Values = [...plan.shown.values];
   const source = distinctFrom(readFrom(plan.table, plan.where, values), plan, values);

@@ -21,10 +21,7 @@ export interface Relation {
   other: RelatedTable;
 }
 
-/**
- * By name of a column that refers to another table, of a table that refers to this one, or of a column without its `_id`. With
- * a hint, by the name of the other table and of the column between them.
- */
+/** By a column that refers to another table, with or without its `_id`, or by a table that refers to this one. A hint adds the column. */
 export async function findRelation(
   open: OpenRelated,
   table: RowTable,

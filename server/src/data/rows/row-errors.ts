@@ -168,10 +168,7 @@ function conflictColumns(error: unknown, { catalogue, positions }: RowTable): st
   return names.every((name) => positions.has(name)) ? names : [];
 }
 
-/**
- * Of an error on a worker, Citus passes on the message only, in which the number of the shard follows the names of tables,
- * indexes and constraints; of COPY not even the code. The table that an error is about comes last.
- */
+/** Citus passes on the message only, in which shard numbers follow the names. The table that an error is about comes last. */
 const shardNames = {
   table: /"(t_[0-9a-f]{32})_\d+"/g,
   constraint: /"([ip]_[0-9a-f]{32}|f\d+|k\d+_[a-z_]*[a-z])_\d+"/g,

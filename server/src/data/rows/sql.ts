@@ -116,10 +116,7 @@ interface KeyedStatement {
 
 const keyedStatements = new WeakMap<RowTable, KeyedStatement>();
 
-/**
- * All columns of one row. The text is the same for every row that a caller reads of a table, so it is built once: also
- * looking up a prepared statement is faster with a text that has been looked up before.
- */
+/** All columns of one row. The text is built once for each table: a known text is also found faster among the prepared statements. */
 export function rowByKeySql(table: RowTable, key: readonly EqualityTest[]): Statement {
   let known = keyedStatements.get(table);
   if (!known) {
@@ -246,10 +243,7 @@ export function whereSql(planned: Where, values: Values): string[] {
   return planned.map((condition) => conditionSql(condition, values));
 }
 
-/**
- * Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use
- * an index.
- */
+/** Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use an index. */
 export function afterSql(
   { table, sort }: Pick<ListPlan, 'table' | 'sort'>,
   after: readonly AfterKey[],

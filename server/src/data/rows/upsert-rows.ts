@@ -55,10 +55,7 @@ export interface UpsertResult {
   ids: (string | number | null)[];
 }
 
-/**
- * Existing rows change only in the columns present in the line. Lines with the same columns share a
- * statement.
- */
+/** Existing rows change only in the columns present in the line. Lines with the same columns share a statement. */
 export class UpsertRows {
   readonly #ctx: RowsCtx;
   readonly #upsert: Upsert;

@@ -232,10 +232,7 @@ interface Cascade {
   cleared: number;
 }
 
-/**
- * For the plan of deletions: what happens to rows that refer to the deleted ones, summed over all of them. `deletedOf` is the
- * number of rows that the work itself deletes.
- */
+/** What happens to rows that refer to deleted ones, for the plan. `deletedOf`: the number of rows that the work itself deletes. */
 export function createCascades(tx: Pick<Transaction, 'query'>) {
   const byTable = new Map<string, ReachedTable[]>();
   const cascades = new Map<string, Cascade>();

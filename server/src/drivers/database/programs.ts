@@ -147,10 +147,7 @@ function keepDacOverride(folder: string, setpriv: string): string[] {
   return ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--securebits=+no_setuid_fixup', '--'];
 }
 
-/**
- * Goes before a command that root runs in a mount namespace of its own, in which an empty folder with only those of `folders` that
- * are in the closed one covers it.
- */
+/** Prefix of a command in a mount namespace of its own, in which only those of `folders` below the closed one are visible. */
 export function showInClosed(
   closed: string,
   { folders, cwd, unshare = 'unshare' }: { folders: readonly string[]; cwd: string; unshare?: string },

@@ -34,10 +34,7 @@ const inToken = byteClass(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
 const inTarget = byteClass(/[!-"$-~]/);
 const inValue = byteClass(/[\t -~\x80-\xff]/);
 
-/**
- * RFC 9112 without what it merely tolerates: whatever two parsers could read differently is an error. Null:
- * incomplete head.
- */
+/** RFC 9112 without what it merely tolerates: what two parsers could read differently is an error. Null: incomplete head. */
 export function parseHead(
   bytes: Buffer,
   from: number,

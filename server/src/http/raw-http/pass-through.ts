@@ -12,10 +12,7 @@ interface PassThroughEvents {
   onError(error: unknown): void;
 }
 
-/**
- * Passes requests of one client on to the general server, one at a time, and knows where each request and
- * response ends: the head of every request is checked. No other client uses the connection.
- */
+/** One request of one client at a time, with the ends of request and response. No other client uses the connection. */
 export class PassThrough {
   readonly #client: PipeEnd;
   readonly #owner: PassThroughClient;
@@ -134,10 +131,7 @@ export class PassThrough {
     } else this.finish();
   }
 
-  /**
-   * Ends the exchange if request and response are complete. A response that comes before the end of the request's body may be the
-   * last: then nobody reads the rest.
-   */
+  /** A response that comes before the end of the request's body may be the last: then nobody reads the rest. */
   finish(): void {
     const response = this.#response;
     if (response?.state !== 'done' || this.#isClosed || this.#toClient?.isEmpty === false) return;

@@ -80,10 +80,7 @@ export function userCodeLimits(clientAddress: string, sessionId: string | undefi
 const firstWaitSeconds = 5;
 const waitSecondsMax = 900;
 
-/**
- * Counts the attempt before it is made, so that concurrent attempts on any server cannot exceed the limit
- * together. Returns null, or the seconds to wait: 5, 10, 20 … A successful attempt is given back.
- */
+/** Counted before the attempt, so that concurrent ones cannot exceed the limit together. Returns null, or seconds to wait: 5, 10, 20 … */
 export async function recordAttempt(db: Db, limits: readonly AttemptLimit[]): Promise<number | null> {
   const seconds: number[] = [];
   // In one order everywhere to avoid deadlocks.

@@ -44,10 +44,7 @@ export async function checkPassword(
 /** More than for a sign-in: commands and pages preview a change before they make it. */
 export const reauthenticationsMax = 10;
 
-/**
- * Proves that the caller knows the password. Waits grow per credential, so that a stolen one cannot make its owner
- * wait. Must run outside the transaction: a failure is counted even though nothing else is written.
- */
+/** Waits grow per credential: a stolen one cannot make its owner wait. Must run outside the transaction, so that failures are counted. */
 export async function reauthenticate(
   ctx: Ctx,
   { password, localPasswords, ...deps }: SignInDeps & { password: string; localPasswords: 'on' | 'off' },
@@ -107,10 +104,7 @@ interface ResetMailDeps {
   now: () => Date;
 }
 
-/**
- * The secret is made when the e-mail is sent, so that it is stored nowhere but in the e-mail; an attempt that is
- * repeated replaces the link. Unknown addresses are queued as well: the page that asks responds alike to all.
- */
+/** The secret is made when the e-mail is sent, and stored nowhere else. Unknown addresses are queued too: the page responds alike. */
 export function mailResetLink({ db, mail, baseUrl, log, now }: ResetMailDeps): EffectHandler {
   return async (payload) => {
     const requestedAt = new Date(String(payload.at));

@@ -71,10 +71,7 @@ export async function getSecurity(ctx: Ctx) {
   return { items, recovery_codes_left: left, required: isRequired };
 }
 
-/**
- * A setup belongs to the person's account, or to the one sign-in in which it was begun: somebody else who knows the
- * password must not see its secret.
- */
+/** Of an account, or of the one sign-in that began it: somebody else who knows the password must not see its secret. */
 interface Setup {
   userId: string;
   signIn?: string | undefined;
@@ -281,10 +278,7 @@ async function requireFactor(ctx: MutationCtx, id: string): Promise<FactorRecord
   return orNotFound(factors.find((factor) => factor.id === id));
 }
 
-/**
- * Members who have no factor add one when they sign in again. Not the caller, who would lose what they are doing, nor people
- * of other tenants, which must not suffer from this one.
- */
+/** Ends sessions of members without a factor, except the caller's and those of people who are in other tenants too. */
 export async function askForSecondFactor(
   ctx: MutationCtx,
   { tenantId }: { tenantId: string },

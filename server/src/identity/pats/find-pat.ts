@@ -48,10 +48,7 @@ const entriesMax = 10_000;
 
 export type TokenPrefix = 'svcpat_' | 'svcsat_' | 'svcapp_' | 'svcren_';
 
-/**
- * A prefix, 30 random base62 characters, 6 checksum characters. The prefix lets scanners find leaked tokens;
- * the checksum rejects mistyped ones without a query.
- */
+/** Prefix, 30 random base62 characters, 6 of a checksum: scanners find leaked tokens, and mistyped ones cost no query. */
 export function makeToken(prefix: TokenPrefix): string {
   const random = randomBase62(randomChars);
   return prefix + random + checksum(random);

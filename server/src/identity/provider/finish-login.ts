@@ -30,10 +30,7 @@ export function currentOrigin(): RequestOrigin | null {
   return current.getStore() ?? null;
 }
 
-/**
- * A browser gets a random id. A sign-in can only be finished by the browser that began it, so that cookies of a
- * sign-in, planted by another host of the domain, are of no use. On https other hosts cannot set this cookie.
- */
+/** Only the browser that began a sign-in can finish it, so that cookies planted by another host of the domain are of no use. */
 export function createBrowserCookie({ baseUrl }: { baseUrl: string }): Middleware {
   const name = hostCookieName(baseUrl, 'svc_browser');
   const options = { ...cookieOptions(baseUrl), signed: false, path: '/', maxAge: yearMs };

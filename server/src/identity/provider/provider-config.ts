@@ -149,10 +149,7 @@ async function findOpenUser(db: Db, accountId: string, clientId: string | undefi
   return user;
 }
 
-/**
- * Own clients need no consent, nor do apps that the user's tenant has reviewed; other apps get what the user has consented
- * to in any browser. Each device and browser has its own grant, so that it can be revoked separately.
- */
+/** Own and reviewed apps need no consent. Each device and browser has its own grant, so that it can be revoked separately. */
 async function loadExistingGrant(db: Db, ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
   const { client, session, account, result, provider } = ctx.oidc;
   if (!client || !session || !account) return undefined;

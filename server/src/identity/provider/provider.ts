@@ -118,10 +118,7 @@ function mount(
   };
 }
 
-/**
- * Loads the provider with the first request: loading takes half of the start-up time. With an upstream provider
- * it is loaded at start, so that wrong settings are reported at once.
- */
+/** Loaded with the first request, because that takes half of the start; with an upstream at start, which reports wrong settings. */
 export async function createLazyProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
   if (options.upstream) return createIdentityProvider(options);
   let loading: Promise<IdentityProvider> | null = null;

@@ -103,10 +103,7 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
   };
 }
 
-/**
- * A provider leaves the claim out for a person without groups. One that has too many to list refers elsewhere
- * (OpenID Connect Core §5.6.2); then the groups stay as they are.
- */
+/** Absent for a person without groups. Too many are listed elsewhere (OpenID Connect Core §5.6.2); then the groups stay. */
 export function readGroups(profile: Record<string, unknown>, claim: string): string[] | null {
   const value = profile[claim];
   const elsewhere = profile._claim_names;

@@ -241,10 +241,7 @@ const signInChange = (ctx: WebContext, auditTenantId: string) => ({
 
 type PendingSignIn = UpstreamChecks & { uid: string };
 
-/**
- * Creates a user without a tenant. An address that a user already has is refused and never linked: the owner of
- * the upstream account may be somebody else.
- */
+/** An address that a user already has is refused and never linked: the upstream account may be somebody else's. */
 async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity & { email: string }) {
   const { issuer, subject, email, name } = identity;
   const user = await createUser(ctx, { email, name: cleanName(name ?? '', userNameCharsMax) });
@@ -252,10 +249,7 @@ async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity &
   return user.id;
 }
 
-/**
- * The one exception: a directory created the account, nobody has signed in to it, and the provider either has
- * the same id for the person as the directory or confirms the address.
- */
+/** For an account of a directory without any sign-in, if the provider has the same id as the directory or confirms the address. */
 async function linkProvisionedUser(ctx: MutationCtx, identity: UpstreamIdentity): Promise<string | null> {
   const { issuer, subject, emailVerified } = identity;
   const email = emailVerified === true ? identity.email : null;

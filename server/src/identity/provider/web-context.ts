@@ -94,10 +94,7 @@ export function secureCookieName(baseUrl: string, name: string): string {
   return baseUrl.startsWith('https:') ? `__Secure-${name}` : name;
 }
 
-/**
- * Our pages send no referrer, so their posts have `Origin: null`; newer browsers also send `Sec-Fetch-Site`.
- * Second line of defence behind SameSite cookies.
- */
+/** Second line of defence behind SameSite cookies. Our pages send no referrer, so their posts have `Origin: null`. */
 export function requireSameSite(ctx: RequestHeaders, origin: string): void {
   const site = ctx.get('sec-fetch-site');
   const from = ctx.get('origin');

@@ -51,10 +51,7 @@ async function requireSignIn(
   });
 }
 
-/**
- * Writes a grant and an access token like the OpenID provider does, so that the login is accepted, listed and
- * revoked like any other. `jti` is omitted: it is the secret itself.
- */
+/** Written like the OpenID provider does, so that the login is accepted, listed and revoked alike. `jti` would be the secret. */
 async function openLogin(
   ctx: MutationCtx,
   { userId, ttlSeconds, clientId }: { userId: string; ttlSeconds: number; clientId: string },

@@ -120,10 +120,7 @@ export async function consumeModel(db: Db, model: { kind: string; idHash: string
   return numAffectedRows === 1n;
 }
 
-/**
- * Consumes a refresh token again shortly after its first use, and marks its successor as consumed: a later use
- * of the successor reveals theft. Returns false after the retry period, or when the successor was used.
- */
+/** For a retry shortly after the first use. The successor counts as consumed, so that a later use of it reveals theft. */
 export async function consumeAgain(
   db: Db,
   { idHash, withinSeconds }: { idHash: string; withinSeconds: number },

@@ -112,10 +112,7 @@ function restorePayload(kind: string, id: string, model: StoredModel): AdapterPa
   return payload;
 }
 
-/**
- * The provider saves a session at the end of each request that read it. Saving one that was ended meanwhile
- * would restore it.
- */
+/** The provider saves a session at the end of each request that read it: one that was ended meanwhile would be restored. */
 function trackSessions(request: AdapterOptions['request']) {
   const states = new WeakMap<object, { found: Set<string>; ended: boolean }>();
   const current = () => {
@@ -163,10 +160,7 @@ export function createDevicePolling(db: Db, deviceCodeSeconds: number): Paramete
   };
 }
 
-/**
- * Ids of tokens, codes and sessions are secrets, so only their hashes are stored. The provider copies them into
- * payloads; these functions remove and restore the copies.
- */
+/** Ids are secrets: only hashes are stored. The provider copies ids into payloads; these functions remove and restore them. */
 function withoutSecrets(kind: string, id: string, payload: AdapterPayload): AdapterPayload {
   const { jti: _jti, userCode: _userCode, ...stored } = payload;
   if (kind !== 'Interaction') return stored;

@@ -80,10 +80,7 @@ interface RawSources {
   progress(bytes: number): void;
 }
 
-/**
- * One after the other, each from its own snapshot. A database that cannot be opened, because its app locks or changes its tables all
- * the time, throws a `RawDatabaseError` before the first entry: one app must not prevent the backup of the others.
- */
+/** One after the other, each from its own snapshot. Databases are opened before the first entry: one app must not prevent the backup. */
 export async function* rawDatabaseEntries(
   ref: RawDatabaseRef,
   { server, at, manifest, progress }: RawSources,

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Html, html } from '../../../core/html.ts';
 
-/**
- * The only script of our pages: it hands the options of a form to the authenticator, and sends what that answers. A
- * constant, whose hash the policy of the page allows.
- */
+/** Passes the options of a form to the authenticator, and its answer on. A constant, whose hash the policy of the page allows. */
 const passkeyScript = `
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   if (!window.PublicKeyCredential) continue;
