@@ -13,7 +13,7 @@ import {
 } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { daysAfter, nilUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
@@ -182,8 +182,7 @@ async function decide(
 ): Promise<RequestRecord & { changed?: false }> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   const ref = appRef(ctx);
-  const row = await findRequestRow(ctx.db, ref, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findRequestRow(ctx.db, ref, id));
   const entry = requestEntry(status === 'accepted' ? 'accessRequests.accept' : 'accessRequests.refuse', app);
   const record = await requestRecord(ctx, row);
   if (row.status === status) {

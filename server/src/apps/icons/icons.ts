@@ -5,7 +5,7 @@ import type { AppCtx, AppRef, MutationCtx, TenantCtx } from '../../core/context.
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
@@ -60,8 +60,7 @@ async function serveIcon(
   { db, objects }: { db: Db; objects: ObjectStore },
   { id, request, info }: { id: string; request: Request; info: RequestInfo },
 ): Promise<Response> {
-  const icon = await findIconRow(db, id);
-  if (!icon) throw fail('not_found');
+  const icon = orNotFound(await findIconRow(db, id));
   const etag = `"${icon.sha256}"`;
   const headers = {
     'cache-control': 'public, max-age=31536000, immutable',

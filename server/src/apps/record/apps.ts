@@ -5,7 +5,7 @@ import { usualTier } from '@svc/contract/resource-presets.ts';
 import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
 import type { AppCtx, MutationCtx, TenantMutationCtx } from '../../core/context.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { publishAppEvent } from '../app-events.ts';
@@ -107,8 +107,7 @@ export function conflictError(field: 'slug' | 'subdomain', name: string) {
 }
 
 export async function getApp(ctx: AppCtx) {
-  const row = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id, 'any');
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id, 'any'));
   return appRecord(row);
 }
 

@@ -7,7 +7,7 @@ import {
   type TenantAccess,
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { orNotFound } from '../../core/problem.ts';
 import { nilUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { listAppPeople } from './people-store.ts';
@@ -126,8 +126,7 @@ export async function findActingOwner(
   { tenantId, appId }: AppRef,
   { requestedBy }: { requestedBy: string | null },
 ): Promise<string> {
-  const app = await findAppRow(db, tenantId, appId);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await findAppRow(db, tenantId, appId));
   if (requestedBy === null) return app.owner_id;
   const relation = (await findAppRowForUser(db, tenantId, requestedBy, appId))?.relation ?? 'none';
   const member = ownsApp(relation) ? await findMember(db, tenantId, requestedBy) : null;

@@ -8,7 +8,7 @@ import { findApp } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AppRef, AuditedChange, MutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { countRows, type PageQuery, paginate } from '../../core/paging.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import { findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
@@ -204,8 +204,9 @@ export async function revokeTableGrant(
   await recheckApp(ctx, { required: 'owners_or_admin' });
   const table = await requireTable(ctx, input.table);
   if (!isUuid(input.grantId)) throw fail('not_found');
-  const row = await deleteTableGrantRow(ctx.db, ctx.tenant.id, { tableId: table.id, id: input.grantId });
-  if (!row) throw fail('not_found');
+  const row = orNotFound(
+    await deleteTableGrantRow(ctx.db, ctx.tenant.id, { tableId: table.id, id: input.grantId }),
+  );
   ctx.audit(grantChange('revoke', row, table.name));
   ctx.invalidate(tableTag(table.id));
 }

@@ -4,7 +4,7 @@ import { deploymentEndStates } from '@svc/contract/deployments.ts';
 import { recheckApp } from '../../apps/record/app-access.ts';
 import { type AppCtx, type AppRef, appRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { orNotFound } from '../../core/problem.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/log-lines.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
@@ -29,8 +29,7 @@ async function readAppLog(
 }
 
 async function findRow(db: Db, app: AppRef, id: string): Promise<DeploymentRow> {
-  const row = await findDeploymentRow(db, app, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findDeploymentRow(db, app, id));
   return row;
 }
 

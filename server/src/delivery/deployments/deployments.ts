@@ -2,7 +2,7 @@ import { lockAppFor } from '../../apps/record/app-access.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import type { BuildPlan, Runtime } from '../../drivers/runtime/runtime.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
@@ -47,8 +47,7 @@ export async function listDeployments(
 }
 
 export async function getDeployment(ctx: AppCtx, { id }: { id: string }, urls: SiteUrls) {
-  const row = await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id));
   const app = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
   return deploymentRecord(ctx.db, row, { subdomain: app?.subdomain ?? null, urls });
 }
@@ -108,8 +107,7 @@ export async function cancelDeployment(
 ): Promise<DeploymentRecord & { changed?: false }> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   const appRef = { tenantId: ctx.tenant.id, appId: app.id };
-  const row = await lockDeploymentRow(ctx.db, appRef, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await lockDeploymentRow(ctx.db, appRef, id));
   const outcome = cancelOutcome(row);
   if (outcome === 'refused') throw fail('not_cancelable', { detail: `The deployment is ${row.state}.` });
   const audit = {
@@ -136,8 +134,7 @@ export async function rollbackDeployment(
 ): Promise<DeploymentRecord> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   const appRef = { tenantId: ctx.tenant.id, appId: app.id };
-  const target = await lockDeploymentRow(ctx.db, appRef, id);
-  if (!target) throw fail('not_found');
+  const target = orNotFound(await lockDeploymentRow(ctx.db, appRef, id));
   requireDeployable(app, 'rollback');
   const obstacle = rollbackObstacle(target);
   if (obstacle) throw fail(obstacle, { detail: `Deployment #${target.seq} is ${target.state}.` });

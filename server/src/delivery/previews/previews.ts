@@ -12,7 +12,7 @@ import {
 } from '../../core/context.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { enableRawDb, getRawDb } from '../../data/raw-databases/raw-db.ts';
 import { enableStorageForApp, isStorageEnabled } from '../../data/storage/storage.ts';
@@ -258,8 +258,7 @@ async function createPreview(
 }
 
 async function tenantOf(ctx: MutationCtx, id: string) {
-  const found = await findTenant(ctx, { ref: id });
-  if (!found) throw fail('not_found');
+  const found = orNotFound(await findTenant(ctx, { ref: id }));
   return { id: found.id, slug: found.slug, name: found.name, role: 'tenant_member' as const };
 }
 

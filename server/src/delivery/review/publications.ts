@@ -12,7 +12,7 @@ import { findAppOfTenant } from '../../apps/record/find-app.ts';
 import type { AppAccess, AppCtx, AppRef, Ctx, MutationCtx, TenantCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { canSeeRequest, currentStatus } from './rules.ts';
 
@@ -38,8 +38,7 @@ async function listPage(ctx: TenantCtx, query: Omit<Query, 'app'>, appId?: strin
 
 export async function getPublication(ctx: TenantCtx, { id }: { id: string }): Promise<PublicationRecord> {
   const { db, tenant, caller } = ctx;
-  const row = await findPublicationRow(db, tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findPublicationRow(db, tenant.id, id));
   const app = await findAppOfTenant(db, tenant.id, { ref: row.app_id, userId: caller.userId });
   if (!canSeeRequest({ relation: app?.relation ?? 'none', role: tenant.role })) throw fail('not_found');
   return publicationRecord(ctx, row);

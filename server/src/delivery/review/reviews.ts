@@ -15,7 +15,7 @@ import {
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { stepRecord } from '../../data/tables/schema-steps.ts';
 import { type LogDeps, readBuildLog } from '../deployments/deployment-logs.ts';
 import { findDeployment, findReleaseDeployment } from '../deployments/deployment-record.ts';
@@ -114,8 +114,7 @@ export async function withdrawReview(ctx: TenantMutationCtx, { id, urls }: Decid
 
 async function findReview(ctx: TenantCtx, id: string) {
   const { db, tenant, caller } = ctx;
-  const row = await findReviewRow(db, tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findReviewRow(db, tenant.id, id));
   const app = await findAppOfTenant(db, tenant.id, { ref: row.app_id, userId: caller.userId });
   if (!canSeeRequest({ relation: app?.relation ?? 'none', role: tenant.role })) throw fail('not_found');
   return { row, app };
@@ -157,8 +156,7 @@ async function changedRecord(
   { id, changed }: { id: string; changed?: false | undefined },
   urls: SiteUrls,
 ) {
-  const row = await findReviewRow(ctx.db, ctx.tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findReviewRow(ctx.db, ctx.tenant.id, id));
   const record = await reviewRecord(ctx, row, urls);
   return changed === false ? { ...record, changed } : record;
 }

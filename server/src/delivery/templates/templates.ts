@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import type { RepoName } from '../../drivers/git/git-host.ts';
 import { repositoryFiles } from '../detect/detect-repository.ts';
 import type { GitDeps } from '../git-connections/rules.ts';
@@ -69,8 +69,7 @@ function duplicateAliasError({ alias }: Input) {
 }
 
 export async function deleteTemplate(ctx: TenantMutationCtx, { id }: { id: string }): Promise<undefined> {
-  const row = await deleteTemplateRow(ctx.db, ctx.tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await deleteTemplateRow(ctx.db, ctx.tenant.id, id));
   const { alias, name, repository: repo, repo_ref: ref } = row;
   ctx.audit({
     action: 'templates.delete',

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Caller, Ctx, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { orNotFound } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { ownClientIds, parseAppClientId } from './clients.ts';
@@ -93,8 +93,7 @@ export async function listSessions(ctx: Ctx, query: PageQuery) {
 export async function revokeSession(ctx: MutationCtx, { session }: { session: string }): Promise<void> {
   const { userId } = ctx.caller;
   const match = (await listSignInNames(ctx.db, userId)).find((row) => sessionId(row) === session);
-  const row = match && (await lockSignInRow(ctx.db, userId, match.id_hash));
-  if (!row) throw fail('not_found');
+  const row = orNotFound(match && (await lockSignInRow(ctx.db, userId, match.id_hash)));
   const hashes = row.kind === 'Session' ? listGrantsOfSession(row.payload) : [row.id_hash];
   await deleteGrants(ctx.db, { userId, hashes });
   if (row.kind === 'Session') await deleteSession(ctx.db, userId, row.id_hash);
