@@ -68,9 +68,7 @@ export async function startServer(): Promise<void> {
     }
     if (worker?.isFirst !== false) announce(config);
     supervisor?.reportReady();
-    // So that the first visitor does not wait for the bundle.
     started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
-    // A stop signal arrived during the start.
     if (stopMode !== null) await stopAndExit(stopMode);
   } catch (error) {
     if (!(error instanceof ReportedError))

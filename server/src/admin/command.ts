@@ -10,7 +10,6 @@ export interface AdminIo {
   stdinLines(): AsyncIterable<string>;
   /** Throws a ConfigError; read when first needed, so that help works with any environment. */
   config(): Config;
-  /** Calls `undo` synchronously when the process receives a stop signal; the returned function unregisters it. */
   onInterrupt(undo: () => void): () => void;
 }
 

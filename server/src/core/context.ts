@@ -43,7 +43,6 @@ export interface Foreseen {
 export interface RowTransaction {
   /** A second transaction where the tables are in another database; committed just after the main one. */
   tx(): Promise<RowTx>;
-  /** For every change of an app's tables, while it holds its locks. */
   requireSettled(appId: string): Promise<void>;
   /** The role that serves rows and needs access to new tables; null where the same role creates them. */
   role: string | null;
@@ -70,9 +69,7 @@ export interface Caller {
   credentialId: string;
   expiresAt: Date;
   scope?: TokenScope;
-  /** The one app that an app or a service account can use, as a co-owner within its scope. */
   ownApp?: AppRef;
-  /** The app that acts for the signed-in user; the control plane refuses such a caller. */
   throughApp?: string;
 }
 
@@ -82,7 +79,6 @@ export type TokenAction = PatAction | Extract<ServiceAccountAction, 'tables' | '
 export interface TokenScope {
   tenantId: string;
   actions: readonly TokenAction[];
-  /** `storage` allows only reading then. */
   isReadOnly?: true;
   apps: readonly string[];
 }

@@ -33,7 +33,6 @@ export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
 export interface RowDatabase {
   db: Db | null;
   role: string | null;
-  /** Makes a change in two databases whole; set if there is a second database. */
   intents?: RowIntents;
 }
 
@@ -192,7 +191,6 @@ export function runAsOperator<T>(
   return runAs(deps, operatorCaller, change, useCase);
 }
 
-/** A change that does not come through the API. */
 export async function runAs<T>(
   deps: OperatorDeps,
   caller: Caller,

@@ -26,7 +26,6 @@ export interface ServerConfig {
 const renewEveryMs = 30_000;
 const seenSeconds = 90;
 
-/** Lists this server among those of the database, and says in the log what they should share and do not. */
 export async function registerServer(
   { db, log }: { db: Db; log: Logger },
   config: ServerConfig,

@@ -17,7 +17,6 @@ export interface EdgeRequest {
 export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
-  /** Values of `set-cookie`, each a line of its own. */
   cookies?: readonly string[];
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }

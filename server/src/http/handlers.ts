@@ -56,7 +56,6 @@ export interface FastPathResponse {
 }
 
 export interface HostHandler {
-  /** The platform itself answers at this host, and no site does. */
   isPlatform(host: string): boolean;
   answer(
     request: Request,

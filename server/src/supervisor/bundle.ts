@@ -8,7 +8,6 @@ export type Program = (typeof programs)[number];
 
 export interface Manifest {
   bun: string;
-  /** Bun writes paths of the sources into the bundles. */
   root: string;
   folder: string;
   sources: Record<string, SourceFile>;

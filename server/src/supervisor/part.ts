@@ -9,7 +9,6 @@ import { findProgram, type Program, renewBundle } from './bundle.ts';
 
 export interface Part {
   pid: number;
-  /** Null: it ended before it was ready. */
   ready: Promise<{ port: number } | null>;
   exited: Promise<{ code: number; ready: boolean }>;
   send(message: SupervisorMessage): void;

@@ -8,7 +8,6 @@ import type { SharedSockets, SocketName } from '../drivers/supervisor/connect-su
 import { type BoundSocket, openSocketCalls, type SocketCalls } from '../http/socket-calls.ts';
 
 export interface OpenedSockets {
-  /** Descriptors in this process, in the order of `inWorker`. */
   descriptors: number[];
   inWorker: SharedSockets;
   gatewayPort: number;

@@ -28,7 +28,6 @@ import { createWorkers, type Workers } from './workers.ts';
 const graceMs = 5_000;
 const gateRestartMs = 1_000;
 
-/** The process that accepts connections to app databases. It starts when a worker asks for its port. */
 function createGateKeeper(log: Logger) {
   const logins: Record<string, number | null> = {};
   let part: Part | null = null;

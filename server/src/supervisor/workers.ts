@@ -1,9 +1,7 @@
 import type { Logger } from 'pino';
 import type { Part } from './part.ts';
 
-/** Longer than a worker takes at most to end its requests. */
 const graceMs = 40_000;
-/** Migrations of a new version may take a while. */
 const startMsMax = 600_000;
 const restartMs = { first: 200, max: 10_000 };
 /** After this time a worker counts as sound again. */
@@ -115,7 +113,6 @@ export function createWorkers(options: {
     }
   }
 
-  /** One after the other: the first prepares the database. */
   async function launchAll(): Promise<void> {
     let count = 1;
     while (!isStopping && slots.length < count) {

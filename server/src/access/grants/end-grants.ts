@@ -52,7 +52,6 @@ interface RevocationOfSubject {
   reason: string;
 }
 
-/** Returns the changes for the publisher of an event, who audits them after its own. */
 export async function saveRevocationsOf(
   ctx: MutationCtx,
   { tenantId, subject, reason }: RevocationOfSubject,
@@ -72,7 +71,6 @@ export async function saveRevocationsOf(
 
 const perRunMax = 500;
 
-/** A tenant whose grants cannot be expired does not hold up the others. */
 export async function expireDueGrants(deps: OperatorDeps): Promise<void> {
   for (const tenantId of await listTenantsWithOverdueGrants(deps.db)) {
     const change = { name: 'grants.expire', auditTenantId: tenantId };

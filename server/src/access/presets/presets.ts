@@ -88,7 +88,6 @@ function selectPresets(db: Db, tenantId: string) {
 const auditTarget = ({ id, name }: PresetRow) => ({ kind: 'preset', id, name });
 const auditedFields = ({ name, actions, description }: PresetRow) => ({ name, actions, description });
 
-/** Built-in presets have no rows, so the page is cut here. */
 export async function listPresets(ctx: TenantCtx, query: PageQuery) {
   const all = [...builtInRecords, ...(await listPresetRows(ctx.db, ctx.tenant.id)).map(presetRecord)];
   return paginate(query, all);

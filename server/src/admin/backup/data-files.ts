@@ -12,7 +12,6 @@ const excluded: readonly RegExp[] = [
   // Apps' own databases, which are read from their server.
   /^raw$/,
   /^raw-db\.port$/,
-  // Installed again when an app needs them.
   /^toolchains$/,
   /^local-login\.json$/,
   /\.lock(\..*)?$/,
@@ -165,7 +164,6 @@ export async function* objectEntries(
   const sum = createHash('sha256');
   for await (const { key, modifiedAt } of store.list('')) {
     const found = await store.get(key);
-    // Deleted since it was listed.
     if (!found) continue;
     const { size } = found;
     const entry = { path: key, kind: 'file', mode: 0o600, modified: modifiedAt, size } as const;
@@ -186,7 +184,6 @@ export async function* objectEntries(
 
 const readTriesMax = 3;
 
-/** Resumes where a connection was cut. */
 async function* readObject(
   store: ObjectStore,
   { key, size, first }: { key: string; size: number; first: ReadableStream<Uint8Array> },

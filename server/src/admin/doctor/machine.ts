@@ -100,7 +100,6 @@ export const appsDomain = configCheck('apps domain', async ({ baseUrl, appsDomai
 
 const readyMsMax = 3_000;
 
-/** Only a warning, because the server may be stopped on purpose. */
 export const server = configCheck('server', async ({ socket, baseUrl }) => {
   if (!socket) return checkReady(baseUrl, {}, 'Start it with npm start.');
   const own = await checkReady('http://localhost', { unix: socket }, 'Start it with npm start.');
@@ -162,7 +161,6 @@ export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir,
   return warning(detail, 'Without it, memory is checked every second, and CPU is shared by priority.');
 });
 
-/** A developer's own machine runs what its owner wrote. */
 function withoutIsolation(detail: string, baseUrl: string): Finding {
   if (isLoopbackUrl(baseUrl))
     return warning(detail, 'Apps can read what the server can read. Run only apps that you trust.');
@@ -173,7 +171,6 @@ function withoutIsolation(detail: string, baseUrl: string): Finding {
 }
 
 const refusedHint = 'Apps cannot be deployed without it; sites and rows are still served.';
-/** Owns no file, so that only the rights of others count. */
 const anotherUser = { uid: -1, gid: -1 };
 
 /** The socket of the agent belongs to the user of the server that runs. */

@@ -40,7 +40,6 @@ export type StagedFiles = ReturnType<typeof stageFiles>;
 
 export function stageFiles(dataDir: string, now: Date) {
   mkdirSync(dataDir, { recursive: true });
-  // Left by a killed restore; only one runs at a time.
   for (const name of readdirSync(dataDir).filter((name) => name.startsWith('restoring-'))) {
     rmSync(join(dataDir, name), { recursive: true, force: true });
   }

@@ -21,7 +21,6 @@ import { type RestoredRawDatabases, restoreRawDatabases } from './raw-databases.
 import type { BackupSource } from './verify-backup.ts';
 
 async function rebuildControlSchema(client: ClientBase, migrations: readonly Migration[]): Promise<void> {
-  // Keeps the table of migrations, which `migrate` owns.
   await client.query(`
     create schema svc_restoring;
     alter table svc.migrations set schema svc_restoring;

@@ -37,7 +37,6 @@ function categorySettings(row: CategorySettings): CategorySettings {
   return { slug, name, description, color, icon_url, display_order };
 }
 
-/** Apps updated per transaction; an update of an app touches many indexes. */
 export const detachBatchMax = 500;
 
 export function detachWarning(apps: number): string {
@@ -110,7 +109,6 @@ export async function updateCategory(
   return categoryRecord({ ...row, ...after, updated_at: ctx.now });
 }
 
-/** Apps are not deleted with their category. The number of affected apps is part of the plan and the audit. */
 export async function deleteCategory(ctx: TenantMutationCtx, category: string): Promise<undefined> {
   const row = orNotFound(await lockCategoryRow(ctx.db, ctx.tenant.id, category));
   const apps = await countAppsInCategory(ctx.db, ctx.tenant.id, row.id);

@@ -41,7 +41,6 @@ export function createIcons(options: Omit<IconDeps, 'rateLimit'>): RequestHandle
   return async (request, url, info) => {
     info.setRoute('icons');
     const id = url.pathname.slice(iconsPrefix.length);
-    // One spelling per icon.
     if (!uuidPattern.test(id) || id !== id.toLowerCase()) throw fail('not_found');
     switch (request.method) {
       case 'GET':

@@ -80,7 +80,6 @@ export function uploadIconChange({ id, url, variant, type, slug }: IconUpload): 
   };
 }
 
-/** Equal when the URL is signed and when it is used. */
 export function uploadPlan(change: AuditedChange, { id, url }: Pick<IconUpload, 'id' | 'url'>): Plan {
   const operation = { id: change.action, irreversible: false };
   return makePlan(operation, [change], [], { ids: new Set([id, url]), now: new Date(0) });

@@ -43,7 +43,6 @@ export async function recheckApp(
   return app;
 }
 
-/** Null for people who are not active members of the tenant. An app and a service account have no membership. */
 async function findCallerRole(
   db: Db,
   tenantId: string,

@@ -17,11 +17,9 @@ const similarMax = 500;
 /** PostgreSQL `ts_rank` normalization flag: divides the rank by the document length. */
 const normalizeByLength = 2;
 const trigramChars = 4;
-/** In a short word, one typo leaves as few common trigrams as an unrelated word has. */
 const shortChars = 5;
 const shortSimilarityMin = 0.45;
 
-/** Exact names first, then words and prefixes, then anywhere. Each step is bounded and skipped when enough was found. */
 function hitsSql({ text, words }: SearchWords, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const prefixes = words.map((word) => `${word}:*`).join(' & ');
   const similar = similaritySql(splitBySimilarity(text, words), condition);

@@ -63,7 +63,6 @@ export async function searchApps(ctx: TenantCtx, query: z.output<typeof searchAp
   return { items, capped, next_cursor };
 }
 
-/** By page or by cursor; a cursor skips and repeats nothing when apps change between pages. */
 async function listByCursor(
   ctx: TenantCtx,
   listQuery: AppQuery,

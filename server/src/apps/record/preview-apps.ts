@@ -8,7 +8,6 @@ import { type AppRow, insertAppRow } from './store.ts';
 export const previewSeparator = '--';
 const hostLabelCharsMax = 63;
 
-/** How many characters the name of a branch can have in the host; none where no host is possible. */
 export function previewSlugCharsMax(subdomain: string | null): number {
   // `<branch>--staging` is the staging host of another app.
   if (subdomain === null || subdomain === 'staging') return 0;

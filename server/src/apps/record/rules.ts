@@ -26,7 +26,6 @@ export function canRestore(relation: Relation, role: TenantAccess['role']): bool
   return relation === 'owner' || role === 'tenant_admin';
 }
 
-/** An update cannot widen visibility: publishing requires a review. */
 export function isWider(from: AppAccess['visibility'], to: AppAccess['visibility']): boolean {
   return visibilities.indexOf(to) > visibilities.indexOf(from);
 }

@@ -20,7 +20,6 @@ export interface AppRow extends Omit<z.output<typeof App>, Times> {
 }
 export type AppRowForUser = AppRow &
   Pick<AppAccess, 'relation'> & {
-    /** Visibility of the app whose branch a preview shows: it decides who sees the preview. */
     access_visibility: AppAccess['visibility'];
   };
 type Derived = 'deployment_status' | 'operating_status';
@@ -31,7 +30,6 @@ type Tables = { apps: AppTable };
 /** The people of a preview are those of its app. */
 const peopleId = sql`coalesce(apps.preview_of, apps.id)`;
 
-/** A deleted app keeps its slug and is found only by restore and purge. */
 const present = ['active', 'archived'] as const;
 const any = [...present, 'deleted'] as const;
 type Records = 'present' | 'any';
@@ -160,7 +158,6 @@ export function isSubdomainTaken(error: unknown): boolean {
   return sqlState(error) === '23505';
 }
 
-/** Counts deleted apps too: a restored app has the tier it had before. */
 export async function countAppsWithTier(
   db: Db,
   tenantId: string,
@@ -174,7 +171,6 @@ export async function countAppsWithTier(
   return rows[0]?.total ?? 0;
 }
 
-/** Returns whether there may be more. `updated_at` of the apps stays. */
 export async function removeAppsFromCategory(
   db: Db,
   tenantId: string,

@@ -117,7 +117,6 @@ export async function removeAppRole(
   ctx: AppMutationCtx,
   input: { role: string; user: string },
 ): Promise<undefined> {
-  // Also by the id of somebody who is no longer a member.
   const userId = isUuid(input.user)
     ? input.user.toLowerCase()
     : (await findMember(ctx.db, ctx.tenant.id, input.user))?.userId;
@@ -128,7 +127,6 @@ export async function removeAppRole(
   auditRole(ctx, 'remove', row, input.user);
 }
 
-/** Somebody who returns to the tenant starts without roles. */
 export async function endAppRolesOfUser(
   ctx: MutationCtx,
   { tenantId, user }: { tenantId: string; user: { id: string; email: string } },

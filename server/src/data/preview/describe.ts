@@ -49,7 +49,6 @@ const formOf = (condition: PlannedCondition) =>
 type SourceRecord = z.output<typeof AccessSource>;
 
 interface Disclosure {
-  /** Admins and owners learn about everything; others only about what they see anyway. */
   isFull: boolean;
   table: string;
   names: ReadonlyMap<string, string>;

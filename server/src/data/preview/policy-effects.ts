@@ -121,7 +121,6 @@ async function effectOn(deps: PreviewDeps, examined: Examined): Promise<PlanEffe
   return { ...effect, text };
 }
 
-/** Nothing can be read where a policy does not fit the table. */
 async function readPart(access: ReturnType<typeof accessByGrants>): Promise<ReadPart> {
   try {
     const [alternative] = (await access)?.access.alternatives ?? [];

@@ -27,7 +27,6 @@ export interface Alternative {
   because: readonly Source[];
   reads: Partial<Record<ReadAction, ReadPart>>;
   changes: Partial<Record<ChangeAction, ChangePart>>;
-  /** Every row that is inserted this way belongs to the caller. */
   insertsOwn: boolean;
 }
 
@@ -46,7 +45,6 @@ export interface ColumnPart {
 }
 
 export interface ChangePart {
-  /** Judged on the row before and after; of an insert on the new values. */
   where: PlannedCondition;
   /** Null: all columns. */
   writable: ReadonlyMap<string, PlannedCondition> | null;
@@ -59,7 +57,6 @@ export interface Access {
   insertsOwn: boolean;
 }
 
-/** Null if the table does not exist for the caller. */
 export function combine(alternatives: readonly Alternative[]): Access | null {
   if (alternatives.length === 0) return null;
   const insertsOwn = alternatives.every(
@@ -161,7 +158,6 @@ function commonType(types: ReadonlySet<ColumnType>, { type }: CatalogueColumn): 
 const isSameMask = (one: Mask | null, other: Mask | null) =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 
-/** Rows need an order where the id is hidden or masked: one that says nothing about the id. */
 function orderingColumn(idColumn: CatalogueColumn, physical = idColumn.physical): ViewColumn {
   const column = { ...idColumn, name: '', physical, type: 'text' } as const;
   return { column, source: idColumn, cases: [{ when: always, mask: { kind: 'hash', args: {} } }] };
@@ -178,13 +174,10 @@ export interface FittingPolicy {
   where: PlannedCondition;
   isVisible(column: string): boolean;
   masks: ReadonlyMap<string, Mask>;
-  /** Attributes of the caller that its filter compares with and that they do not have: no row is visible then. */
   missing: readonly string[];
-  /** Lists of the caller that its filter compares with and that are empty. */
   emptyLists: readonly ('roles' | 'groups')[];
 }
 
-/** Policies narrow: rows by all of their filters, columns by the strictest of their masks. */
 export function narrow(
   alternative: Alternative,
   policies: readonly FittingPolicy[],

@@ -146,7 +146,6 @@ const functionTypes: Record<AggregateFunction, (column: CatalogueColumn) => Valu
   max: (column) => (hasOrder(column) ? typeOf(column) : null),
 };
 
-/** A cursor is valid for the same groups only. */
 function groupsTable(source: RowTable, items: readonly PlannedItem[]): RowTable {
   const columns = items.map(({ column }) => column);
   const signature = items.map(({ item, of }) => {
@@ -211,7 +210,6 @@ function itemSql({ item, of }: PlannedItem, values: Values): string {
   }
 }
 
-/** Null if MySQL does not know the time zone. */
 function zoneSql(table: RowTable, zone: string): Statement {
   const values = valuesFor(table);
   const name = bindAs(values, zone, 'text');

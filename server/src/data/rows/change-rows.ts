@@ -55,7 +55,6 @@ export async function deleteRows(ctx: RowsCtx): Promise<FastPathResponse> {
 
 async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathResponse> {
   const { table, access, request } = ctx;
-  // The filter sees what the caller reads.
   if (!access.actions.has('read')) throw fail('forbidden');
   const query = parseQuery(ctx.search, 'changeMany', hasColumnIn(table));
   if (query.where.length === 0)

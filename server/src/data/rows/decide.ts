@@ -94,7 +94,6 @@ function ownAlternatives(facts: AccessFacts): Alternative[] {
   });
 }
 
-/** A grant whose preset has no action on rows does not open the table. */
 export const hasParts = ({ reads, changes }: Alternative) => Object.keys({ ...reads, ...changes }).length > 0;
 const hasActions = (alternative: Alternative) => actionsOf(alternative).length > 0;
 
@@ -215,7 +214,6 @@ export function compileRule(
   );
 }
 
-/** Null if a value does not fit its column, such as an attribute that is not a number. */
 function planFilter(catalogue: TableCatalogue, filter: readonly Condition[]): PlannedCondition[] | null {
   const find = (name: string) => requireCatalogueColumn(catalogue, name);
   try {

@@ -12,9 +12,7 @@ export interface Snapshot {
 
 export interface Follower {
   userId: string;
-  /** There are changes up to the snapshot; without `since`, there may be. */
   advance(to: Snapshot, since: string | null): void;
-  /** Ends the connection if the caller no longer sees what they saw. */
   checkAccess(): Promise<void>;
   end(): void;
 }

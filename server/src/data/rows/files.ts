@@ -157,7 +157,6 @@ export async function withUploadedFiles(
   return { ...access, table: { ...access.table, files, isPreview } };
 }
 
-/** The value with what is known of the file: callers send its id, or in a preview what they will upload. */
 export function withFile(
   { files, isPreview, catalogue }: RowTable,
   at: number,

@@ -39,7 +39,6 @@ type Where = readonly PlannedCondition[];
 
 const foreignName = ({ catalogue: { schema, table } }: RowTable) => `${ident(schema)}.${ident(table)}`;
 
-/** Values without a type: the server takes that of the column. */
 function bindPlain(values: Values, { column, value }: InsertedColumn): string {
   if (typeof value === 'object' && value !== null) return value.sql;
   values.push(dialectOf(values).encode(value, column.type));
@@ -85,7 +84,6 @@ function lastIdSql(table: RowTable): Statement {
   return { text: 'select last_insert_id()', values: valuesFor(table) };
 }
 
-/** Changes of one row behind a connector, by its primary key. */
 export async function writeForeignRow(
   ctx: RowsCtx,
   writeDb: AppRows,
@@ -268,7 +266,6 @@ async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColum
   return { operation: { id: 'rows.insert', irreversible: false }, id: '', before: null, after, response };
 }
 
-/** Null if the catalogue knows of no missing value: it is outdated then. */
 function missingValues({ table }: RowsCtx, inserted: readonly InsertedColumn[], error: unknown) {
   if (sqlState(error) !== '23502') return null;
   const missing = table.catalogue.columns.filter(

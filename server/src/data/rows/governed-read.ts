@@ -7,7 +7,6 @@ import type { EmbedPlan } from './related-sql.ts';
 import type { Output, RowTable } from './row-table.ts';
 import type { TableAccess } from './table-access.ts';
 
-/** A table that grants open: who reads it is written down. */
 export interface GovernedTable {
   tenantId: string;
   connectorId: string;

@@ -263,7 +263,6 @@ const outdatedSchemaError = (cause: unknown) =>
     { cause },
   );
 
-/** The path says which row is restored. */
 const hasBody = ({ rest }: RowsPath) => rest.kind !== 'restore' || rest.id === null;
 
 function hasSameView(now: TableAccess, before: TableAccess): boolean {

@@ -186,7 +186,6 @@ export async function upsertRowIn(
   };
 }
 
-/** Finds the row by its id or by the key of the conflict; null where the caller may not read these columns. */
 function keyTests(
   { table }: RowsCtx,
   { on }: Upsert,

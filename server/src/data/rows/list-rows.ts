@@ -115,7 +115,6 @@ async function planPage(ctx: RowsCtx): Promise<PlannedList> {
   return { query, plan, related: null, statement: pageSql(plan) };
 }
 
-/** Apps ask for the same first pages again and again. */
 const known = new Map<string, PlannedList & { table: RowTable }>();
 const knownMax = 1_000;
 const knownCharsMax = 1_000;

@@ -86,7 +86,6 @@ export const truncateUnitOf = (args: Mask['args']) =>
 export const constantText = ({ args }: Mask) => String(args.value ?? args.text ?? '');
 export const countArg = (value: unknown) => (typeof value === 'number' ? value : 0);
 
-/** A rounded int can exceed the range of its type. */
 export function maskedType({ kind }: Mask, type: ColumnType): ColumnType {
   if (kind === 'hash') return 'text';
   return kind === 'round' && (type === 'int' || type === 'autonumber') ? 'bigint' : type;
@@ -102,7 +101,6 @@ export function tenantHashKeys(key: string, tenantId: string): HashKeys {
   return hashKeys(new Bun.CryptoHasher('sha256', key).update(tenantId).digest());
 }
 
-/** The two padded keys of HMAC-SHA-256, as PostgreSQL reads bytes. */
 export function hashKeys(secret: Uint8Array): HashKeys {
   const block = Buffer.alloc(64);
   block.set(secret);

@@ -80,7 +80,6 @@ function isTimeZone(text: string): boolean {
   }
 }
 
-/** `n.gt.10`, `n.gt.10,total.lt.5` (both must hold) or `or(n.gt.10,total.lt.5)`. */
 export function parseHaving(text: string, tally: Tally): Condition {
   try {
     return parseGroup('and', `(${text})`, tally);

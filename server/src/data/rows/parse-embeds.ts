@@ -75,7 +75,6 @@ function readItem(reader: Reader, depth: number): SelectItem {
   return { column: embed.name, alias: alias ?? embed.name, embed };
 }
 
-/** Nothing in the brackets: the related rows only filter. */
 function readEmbedded(reader: Reader, depth: number): SelectItem[] {
   const isEmpty = /^\s*\)/.exec(reader.text.slice(reader.at))?.[0].length;
   if (isEmpty) {

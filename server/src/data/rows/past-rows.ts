@@ -21,7 +21,6 @@ import { columnRef } from './row-table.ts';
 import { idJson } from './upsert-rows.ts';
 import { planResponse, refusedRow, runWrite } from './write-transaction.ts';
 
-/** The changes of one row, newest first, as far as the caller sees the row before or after them. */
 export async function listHistory(ctx: RowsCtx, id: string): Promise<FastPathResponse> {
   const { historyDays } = ctx.table.catalogue;
   if (historyDays == null) throw historyOffError(ctx, 'history', '--history 30d');
@@ -33,7 +32,6 @@ export async function listHistory(ctx: RowsCtx, id: string): Promise<FastPathRes
   return entries.response;
 }
 
-/** Deleted rows that the caller saw before, last deleted first. Rows that were restored are not among them. */
 export async function listTrash(ctx: RowsCtx): Promise<FastPathResponse> {
   const { softDeleteDays, idColumn } = ctx.table.catalogue;
   if (softDeleteDays == null) throw historyOffError(ctx, 'trash', '--soft-delete 30d');
@@ -227,7 +225,6 @@ interface Logged {
   rowId: string;
   isDeleted: boolean;
   changed: readonly string[];
-  /** The columns whose number the row has: PostgreSQL assigns those of columns that the table has got since. */
   numbered: string;
 }
 

@@ -182,7 +182,6 @@ function errorName(error: unknown, field: 'constraint' | 'table'): string {
   return [...error.message.matchAll(shardNames[field])].at(-1)?.[1] ?? '';
 }
 
-/** Also of an error of a worker. */
 export function errorCode(error: unknown): string | null {
   const code = sqlState(error);
   if (code !== 'XX000' || !(error instanceof Error)) return code;

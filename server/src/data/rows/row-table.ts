@@ -47,7 +47,6 @@ export const wholeView: TableView = { rows: always, columns: null, keys: { inner
 export interface ViewColumn {
   column: CatalogueColumn;
   source: CatalogueColumn;
-  /** The first case that applies to a row gives the value, null if none does. */
   cases: readonly ViewCase[];
 }
 
@@ -92,7 +91,6 @@ export function rowTable(
   };
 }
 
-/** Whether the caller sees every row and column as it is stored. */
 export function isWhole({ view }: Pick<RowTable, 'view'>): boolean {
   return view.columns === null && isAlways(view.rows);
 }

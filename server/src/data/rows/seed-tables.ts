@@ -116,7 +116,6 @@ class CsvRow {
     readonly values: readonly string[],
   ) {}
 
-  /** An empty value is null. Numbers, booleans and JSON are written as in JSON. */
   toJson({ byName }: RowTable): string {
     const fields = this.names.map((name, at) => {
       const value = this.values[at] ?? '';
@@ -135,7 +134,6 @@ function csvTable({ path, text }: SeedFile): Map<string, SeedRow[]> {
   return new Map([[table, rows.map((values) => new CsvRow(names, values))]]);
 }
 
-/** RFC 4180: a field may be in quotes, in which two quotes stand for one. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

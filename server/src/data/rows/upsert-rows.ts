@@ -191,7 +191,6 @@ function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
   return { values, items, from };
 }
 
-/** Finds a row that may not be inserted; null if all may be. Also of rows that then change an existing one. */
 function checkSql(ctx: RowsCtx, present: string, rows: SliceRows) {
   const { columns } = ctx.table.catalogue;
   const names = columns.filter((_, at) => present[at] === '1').map(({ name }) => name);

@@ -10,7 +10,6 @@ export interface InsertedColumn {
   value: string | null | { sql: string };
 }
 
-/** With a check the row is inserted only if its values meet it. */
 export function insertSql(
   table: RowTable,
   inserted: readonly InsertedColumn[],

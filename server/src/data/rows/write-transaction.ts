@@ -312,7 +312,6 @@ async function reachedTables({ table, openRelated }: RowsCtx): Promise<ReachedTa
   return [...found.values()];
 }
 
-/** Deleted and updated rows of each table, by PostgreSQL's own counters of the transaction. */
 async function countChanges(
   tx: Pick<Transaction, 'query'>,
   tables: readonly ReachedTable['table'][],

@@ -94,7 +94,6 @@ export async function deleteObjectRowsBatch(db: Db, { tenantId, appId }: AppRef)
   return numAffectedRows === BigInt(deletedRowsMax);
 }
 
-/** Few enough for the statement timeout. */
 const deletedRowsMax = 10_000;
 
 export async function isBlobUsed(db: Db, app: AppRef, blobId: string): Promise<boolean> {

@@ -169,7 +169,6 @@ function planAccess(row: TableRow, { access }: DeclaredTable, owner_column: stri
     : [{ kind: 'set_access', table: row.name, before: row.rules, after }];
 }
 
-/** A table that is declared without columns is left as it is, indexes included. */
 function planTableIndexes(
   row: TableRow,
   { columns, indexes }: DeclaredTable,
@@ -198,7 +197,6 @@ function planTableIndexes(
 const referenceNames = (columns: readonly NewColumn[]) =>
   columns.filter(({ target }) => target).map(({ name }) => name);
 
-/** Where tables refer to each other, a column is added afterwards. */
 function planCreation(created: readonly (readonly [string, DeclaredTable])[], idType: IdType): SchemaStep[] {
   const tables = created.map(([name, table]) => ({ name, table, columns: table.columns ?? [] }));
   return inReferenceOrder(tables).flatMap(({ table: { name, table, columns }, later }): SchemaStep[] => {

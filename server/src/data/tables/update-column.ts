@@ -194,7 +194,6 @@ function changedDefault(before: ColumnRow, after: ColumnRow, value: ColumnChange
   return checked.value;
 }
 
-/** A rule that compares the column must neither break nor mean something else. */
 function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type']): void {
   if (!isNamedByRules(row.rules, column.name)) return;
   const inUse = (detail: string) => fail('column_in_use', { detail });

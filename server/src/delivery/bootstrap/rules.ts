@@ -110,7 +110,6 @@ const marker = (runId: string) => `(svc run ${runId})`;
 
 type DeploymentOutcome =
   | { is: 'open' | 'done' }
-  /** A newer deployment replaced it and is followed instead. */
   | { is: 'replaced' }
   | { is: 'failed'; code: FailureCode; detail: string };
 

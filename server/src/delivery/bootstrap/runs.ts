@@ -37,11 +37,9 @@ async function canSeeRun({ db, tenant, caller }: TenantCtx, run: Run): Promise<b
   return app !== null && ownsApp(app.relation);
 }
 
-/** Only for the creator. A running step finishes first. */
 export async function cancelBootstrap(ctx: TenantMutationCtx, { run: id }: { run: string }, urls: RunUrls) {
   const run = await lockRun(ctx.db, ctx.tenant.id, id);
   if (!run || run.created_by !== ctx.caller.userId) throw fail('not_found');
-  // A run that ended otherwise after the cancellation was requested is not canceled.
   const isRepeated = isEnded(run.state) ? run.state === 'canceled' : run.cancel_asked;
   if (isEnded(run.state) && !isRepeated)
     throw fail('invalid_state_transition', { detail: `The run has already ended: it is ${run.state}.` });
@@ -88,7 +86,6 @@ export async function endRun(ctx: MutationCtx, run: RunRow, ending: RunResult): 
     const { detail } = ending.failure;
     await updateStepRow(ctx.db, run.id, ending.step, { state: 'failed', detail, ended_at: ctx.now });
   }
-  // A step may be waiting between two checks.
   if (ending.state === 'canceled') await leaveStepRows(ctx.db, run.id, 'The run was canceled.');
   ctx.audit({
     action: 'bootstraps.end',

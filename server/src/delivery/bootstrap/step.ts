@@ -10,12 +10,10 @@ import { type Claim, lockClaimedRun, type Run } from './store.ts';
 export interface StepWork {
   deps: BootstrapDeps;
   run: Run;
-  /** The user who started the run; all steps use their permissions. */
   creator: Creator;
   signal: AbortSignal;
 }
 
-/** `running`: the step waits for something outside and is checked again. */
 export type StepEnd =
   | { state: 'done'; output: Record<string, unknown>; detail: string }
   | { state: 'running'; output: Record<string, unknown>; detail: string; againAfterSeconds: number };

@@ -31,7 +31,6 @@ export const reserveApp: Step = async ({ deps, run }) => {
   return (ctx) => reserveAppFor(ctx, run, deps);
 };
 
-/** Without an approval this runs at the start of the run, so that the slug is taken at once. */
 export async function reserveAppFor(
   ctx: TenantMutationCtx,
   run: Pick<RunRow, 'id' | 'tenant_id' | 'input' | 'template_id' | 'source_app_id'>,
@@ -116,7 +115,6 @@ async function createMarked(
 
 const pollSeconds = 1;
 
-/** Connects in the transaction of the step, then waits for the hook, which an effect creates. */
 export const connect: Step = async (work) => {
   const { deps, run } = work;
   const { app_id: appId, tenant_id: tenantId } = run;

@@ -57,7 +57,6 @@ export async function readBuildLog(
 const flushMs = 1_000;
 /** A superseded deployment may write while it drains. */
 const drainMs = 60_000;
-/** For a log whose writer was killed after the end of the deployment. */
 const buildLogWaitMs = 30_000;
 
 type LogState = Pick<DeploymentRow, 'state' | 'live_at' | 'ended_at' | 'attempts' | 'is_log_complete'>;

@@ -142,7 +142,6 @@ interface LiveInstances {
   addresses: string[];
 }
 
-/** Null for sites and for apps that do not run. Cached under the app's tag. */
 export async function findLiveInstances(db: Db, appId: string): Promise<LiveInstances | null> {
   const { rows } = await sql<LiveInstances>`
     select d.id as "deploymentId", array(

@@ -24,7 +24,6 @@ interface NewDeployment extends AppRef {
   trigger: DeploymentRow['trigger'];
   source: DeploymentRow['source'];
   ref?: string | null | undefined;
-  /** `owner/name`, only for display: the source comes from the connection. */
   repo?: string | null | undefined;
   uploadId?: string | null | undefined;
   createdBy: string | null;

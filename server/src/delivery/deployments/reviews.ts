@@ -71,7 +71,6 @@ export async function startReviewedDeployment(
   ctx.invalidate(workTag);
 }
 
-/** Records that the build was approved for more people. Caller must hold the app's row lock. */
 export async function markDeploymentReviewed(
   ctx: MutationCtx,
   app: AppRef,

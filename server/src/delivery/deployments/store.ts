@@ -27,7 +27,6 @@ interface StartWith {
   env: Readonly<Record<string, string>>;
   framework?: string;
   firstByteMs?: number | null;
-  /** Absent: one instance of `web`. */
   processes?: Readonly<Record<string, PlannedProcess>>;
   sleepMs?: number | null;
   release?: string | null;
@@ -183,7 +182,6 @@ export async function findQueuePositions(
   return new Map(found.rows.map(({ id, position }) => [id, position]));
 }
 
-/** Columns that are not set have defaults. */
 export function insertDeploymentRow(tx: Tx, row: Partial<DeploymentRow>) {
   const { artifact, start_with } = row as DeploymentRow;
   return tx

@@ -78,7 +78,6 @@ export async function releaseLease(db: Db, { id, lease }: Claim): Promise<void> 
     where id = ${id} and lease_holder = ${lease}`.execute(db);
 }
 
-/** Readers of the log of an ended deployment wait for this. */
 export async function markLogComplete(db: Db, id: string): Promise<void> {
   await sql`update svc.deployments set is_log_complete = true where id = ${id} and ended_at is not null`.execute(
     db,

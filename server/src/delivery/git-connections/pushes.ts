@@ -160,7 +160,6 @@ export function deploymentText(
 
 const logWaitMs = 5_000;
 
-/** A failed deployment ends with its stored log, whose last lines are shown. */
 export function hasEnded({ state, ended_at, is_log_complete }: PushedDeployment, now: Date): boolean {
   if (state === 'failed') return is_log_complete || now.getTime() - (ended_at?.getTime() ?? 0) > logWaitMs;
   return ended_at !== null || (deploymentEndStates as readonly string[]).includes(state);

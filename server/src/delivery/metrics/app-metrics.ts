@@ -59,14 +59,12 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
     counted = new Map();
     for (const { appId, process, minute, counts } of batch.values()) {
       await addMinute(db, { appId, process, minute: new Date(minute), ...counts }).catch((error: unknown) => {
-        // Retried with the next flush, up to a limit.
         log.warn({ err: error, app: appId }, 'write of app metrics failed');
         if (counted.size < bufferedMinutesMax) addCounts(countsFor({ appId, process }, minute), counts);
       });
     }
   }
 
-  /** Flushes run one after the other. */
   function flush(): Promise<void> {
     writing = writing.then(write);
     return writing;

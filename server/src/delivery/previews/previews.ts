@@ -223,7 +223,6 @@ async function updateTables(
 
 const nameCharsMax = 100;
 
-/** Null where the subdomain of the app leaves no host. */
 async function createPreview(
   ctx: MutationCtx,
   parent: AppRow,
@@ -236,7 +235,6 @@ async function createPreview(
   const name = `${parent.name} (${branch})`.slice(0, nameCharsMax);
   const app =
     (await insertPreviewApp(ctx, parent, { slug: subdomain, subdomain, name })) ??
-    // A person may have given the slug to an app.
     (await insertPreviewApp(ctx, parent, {
       slug: `preview-${sha256(`${parent.id} ${branch}`).slice(0, 16)}`,
       subdomain,

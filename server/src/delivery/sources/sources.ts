@@ -22,7 +22,6 @@ export interface SourceClaims extends UrlClaims {
   /** An id: a slug could be reused by another app. */
   app: string;
   tenant: string;
-  /** The user whose permission is used, while they have it. */
   issuer: string;
 }
 

@@ -111,7 +111,6 @@ async function verifyUnpacked(folder: string, { filesMax, bytesMax }: EntryLimit
   }
 }
 
-/** For names that do not fit into a header. */
 const extraBytesMax = 64 * 1024;
 /** Programs interpret these records differently. */
 const refusedRecords = /^GNU\.sparse\./;

@@ -22,7 +22,6 @@ interface IssuerKeysOptions {
 }
 
 const cachedMs = 10 * 60_000;
-/** Between two requests that unknown keys or failures cause. */
 const pauseMs = 10_000;
 const responseMsMax = 5_000;
 const bodyBytesMax = 256 * 1024;

@@ -63,7 +63,6 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
     },
     rawServer: {
       kind: 'embedded',
-      // The supervisor starts it.
       exists: () => false,
       url: () => ask('rawDatabase'),
       stop: async () => {},
@@ -91,7 +90,6 @@ export interface Supervised {
   gatewayPort: number;
   serverUser: { uid: number; gid: number } | null;
   worker: { number: number; isFirst: boolean; count: number } | null;
-  /** Descriptors of the sockets that all workers share; null: the worker opens its own. */
   sockets: SharedSockets | null;
 }
 

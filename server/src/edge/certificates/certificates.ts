@@ -142,7 +142,6 @@ export function createOrderQueue(deps: OrderDeps) {
       while (!stopped.signal.aborted) {
         const order = await claimDueOrder(deps.db, deps.authority.name);
         if (!order) return;
-        // More orders may be due: start another worker.
         wake();
         await orderCertificate(deps, order, stopped.signal);
       }
@@ -170,7 +169,6 @@ export function createOrderQueue(deps: OrderDeps) {
   };
 }
 
-/** With a new key, the next order registers a new account. */
 export const acmeAccountKey = declareKey({
   name: 'acme.account_key',
   protects: 'The account at the certificate authority',

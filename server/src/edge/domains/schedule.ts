@@ -43,7 +43,6 @@ export function transition(row: State, outcome: CheckOutcome): StateChange {
     case 'active':
       return transitionActive(row, outcome);
     case 'disconnected': {
-      // A person verifies it: start again.
       const restarted = { status: 'pending', pending_since: outcome.now, tries: 0 } as const;
       const cleared = { disconnected_at: null, disconnected_for: null, wrong_since: null, wrong_checks: 0 };
       return { ...restarted, ...cleared, ...transitionPending({ ...row, ...restarted }, outcome) };

@@ -114,7 +114,6 @@ export async function claimDueRow(db: Db, { except, seconds }: { except: string[
   return rows[0];
 }
 
-/** Clears the flag; false if the notification was sent before. */
 export async function claimLossNotification(tx: Tx, tenantId: string, id: string): Promise<boolean> {
   const { numAffectedRows } = await sql`update svc.domains set is_loss_untold = false
     where tenant_id = ${tenantId} and id = ${id} and is_loss_untold`.execute(tx);

@@ -134,7 +134,6 @@ echo 'Next: svc config set base-url ${baseUrl} && svc login'
 
 const archiveHeaders = { 'content-type': 'application/gzip', 'cache-control': 'no-cache' };
 
-/** Packed once, at the first request. */
 export function createSdkPackage(): () => Promise<SdkPackage> {
   let sdk: Promise<SdkPackage> | undefined;
   return () => {

@@ -12,7 +12,6 @@ export interface ActiveHosts {
   stop(): void;
 }
 
-/** Limits the effect of a missed notification. */
 const maxAgeMs = 30_000;
 const retryMs = 500;
 
@@ -34,7 +33,6 @@ export function createActiveHosts(options: {
   invalidation.onChange((tag) => {
     if (tag !== null && tag !== domainsTag) return;
     epoch++;
-    // Eager: `has` does not load.
     load().catch(options.onError);
   });
 

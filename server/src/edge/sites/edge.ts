@@ -129,7 +129,6 @@ export function createEdge(deps: EdgeDeps): Edge {
   }
 
   function respondUnknown(host: SiteHost, request: EdgeRequest): EdgeResult {
-    // The domain may have been removed during the lookup.
     if (host.kind === 'domain')
       return pageResponse(deps.domains.has(host.host) ? notFoundPage : misdirectedPage, request.method);
     if (host.kind === 'staging' && request.path === '/robots.txt') return robotsResponse(request.method);

@@ -16,7 +16,6 @@ import { problemResponse } from '../visitors/site-responses.ts';
 import { createPlatformNames } from './active-hosts.ts';
 import { badHostPage, misdirectedPage, type PlainPage, pageResponse, unavailablePage } from './plain-page.ts';
 
-/** Pending responses. Beyond this limit, new requests get 503. */
 export const inFlightMax = 2_000;
 /** Including requests that got 503 while their work still runs. Beyond this limit nothing is started. */
 export const startedMax = 5 * inFlightMax;

@@ -165,7 +165,6 @@ export interface ReleaseContent {
 export interface SiteSnapshot extends VisitedSite {
   isOpen: boolean;
   release: ServedRelease | null;
-  /** Takes precedence over the release; null: no deployment runs. */
   app: RunningApp | null;
 }
 

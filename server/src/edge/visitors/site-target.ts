@@ -16,7 +16,6 @@ export interface SiteOriginConfig extends SiteUrls {
 }
 
 export interface SiteTarget {
-  /** A code is valid at this origin only. */
   origin: string;
   host: string;
   siteHost: SiteHost;

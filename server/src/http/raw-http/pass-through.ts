@@ -5,7 +5,6 @@ import { BodyReader, ResponseReader } from './response-reader.ts';
 
 interface PassThroughEvents {
   onDone(isLast: boolean): void;
-  /** The connection has become another protocol's, such as a WebSocket. */
   onTunnel(): void;
   onServerEnd(): void;
   onEnd(): void;

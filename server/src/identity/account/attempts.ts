@@ -56,7 +56,6 @@ export async function signInLimits(db: Db, email: string, origin: Origin): Promi
   };
 }
 
-/** After a complete sign-in. The attempts themselves are given back where they are counted. */
 export async function recordSuccess(
   db: Db,
   limits: SignInLimits,

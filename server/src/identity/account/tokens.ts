@@ -2,7 +2,6 @@ import type { Db } from '../../core/db.ts';
 import { sha256 } from '../../core/values.ts';
 import { findAccountToken, saveAccountToken, takeAccountToken } from './store.ts';
 
-/** Something secret that is used once, such as a challenge; only its hash is stored. */
 export interface AccountSecret {
   purpose: 'password_reset' | 'passkey_sign_in' | 'passkey_registration' | 'totp_setup' | 'second_factor';
   secret: string;

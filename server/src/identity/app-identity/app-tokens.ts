@@ -94,7 +94,6 @@ async function deleteTokensByName(db: Db, appId: string, name: string): Promise<
   );
 }
 
-/** Created tokens stay listed for a week after they expire. */
 export async function deleteExpiredAppTokens(db: Db): Promise<void> {
   await sql`
     delete from svc.app_tokens

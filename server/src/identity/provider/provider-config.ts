@@ -32,7 +32,6 @@ const day = 24 * 3600;
 export const deviceCodeSeconds = 600;
 const refreshTokenSeconds = 30 * day;
 const sessionSeconds = 14 * day;
-/** Upper limit for a device that keeps renewing its tokens. */
 const grantSeconds = 365 * day;
 
 interface ConfigDeps extends SignInDeps {
@@ -245,7 +244,6 @@ export const oauthCookieKey = declareKey<string[]>({
   acceptedSeconds: sessionSeconds,
 });
 
-/** The current keys first. */
 export function listSigningKeys({ signing }: ProviderKeys): SigningKey[] {
   const current = signing.current();
   return [current, ...signing.accepted().filter((set) => set !== current)].flatMap(({ keys }) => keys);

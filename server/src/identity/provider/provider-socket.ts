@@ -44,7 +44,6 @@ async function findFreePath(dataDir: string): Promise<{ path: string; temporary:
   if (Buffer.byteLength(path) <= pathBytesMax && !(await isListening(path))) {
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Left behind by processes that were killed.
     for (const name of readdirSync(folder).filter(isSocketName))
       if (!(await isListening(join(folder, name)))) rmSync(join(folder, name), { force: true });
     return { path, temporary: false };
@@ -83,7 +82,6 @@ const forwardedHeaders = [
 ];
 /** A reverse proxy sets at least one of these. */
 const proxyHeaders = ['x-forwarded-for', 'forwarded'];
-/** Connection-level headers of the socket. */
 const droppedHeaders = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'];
 
 export function forwardTo(

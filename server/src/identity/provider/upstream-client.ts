@@ -152,7 +152,6 @@ export function isUpstreamUnavailable(error: unknown): boolean {
   return error.cause instanceof Response && error.cause.status >= 500;
 }
 
-/** Plain HTTP is allowed on loopback only. */
 function isLocal(url: URL): boolean {
   return (
     url.protocol === 'http:' &&

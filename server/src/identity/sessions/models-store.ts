@@ -18,7 +18,6 @@ interface ModelToStore extends Pick<StoredModel, 'idHash' | 'payload'> {
   kind: string;
   userCode?: string;
   secondsLeft?: number;
-  /** Of the client that it was made for; not changed later. */
   address: string | null;
   device: string | null;
 }

@@ -35,7 +35,6 @@ export const enterpriseTexts = [
 export const managerParts = ['value', '$ref', 'displayName'] as const;
 
 interface Other {
-  /** Names of the attribute and, for those of the extension, of its schema before it. */
   names: readonly string[];
   kind: 'text' | 'list' | 'manager';
 }

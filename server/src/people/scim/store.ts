@@ -15,7 +15,6 @@ import { nameParts, type UserAttributes, userSchema } from './user-resource.ts';
 type StoredAttributes = Pick<UserAttributes, 'displayName' | 'name' | 'emails'> &
   Partial<Pick<UserAttributes, 'other'>>;
 
-/** A member of the tenant. The attributes are null for one whom the directory has not sent. */
 export interface ScimUserRow {
   id: string;
   email: string;

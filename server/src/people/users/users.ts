@@ -43,7 +43,6 @@ function userRecord({ id, email, name, status }: UserRow): UserRecord {
   return { id, email, name, status };
 }
 
-/** Bounds the work of the slow password hash. */
 const passwordBytesMax = 1024;
 /** On a scale of 0 to 4. A password below needs fewer than 10^6 guesses. */
 const scoreMin = 2;
@@ -189,7 +188,6 @@ export async function createUser(
   return userRecord(row);
 }
 
-/** For users whom a directory has created; others have their own name and address. */
 export async function updateProfile(
   ctx: MutationCtx,
   input: { userId: string; email: string; name: string },

@@ -53,7 +53,6 @@ export async function listRawDatabases(control: ClientBase): Promise<RawDatabase
   return rows;
 }
 
-/** Sizes by name; none of a server that does not answer, which is then reported for each database. */
 export async function measureRawDatabases(
   server: RawServerAccess | null,
   databases: readonly RawDatabaseRef[],
@@ -135,7 +134,6 @@ function rowSecurityError({ database }: RawDatabaseRef): never {
   );
 }
 
-/** Null if the login cannot read all rows. */
 async function tryDump({ database }: RawDatabaseRef, url: string) {
   const client = new pg.Client({
     connectionString: adminUrl(inDatabase(url, database)),

@@ -68,7 +68,6 @@ export function createAppClient(): AppClient {
   const handlers: Bun.SocketHandler<Connection> = {
     data({ data }, bytes) {
       if (data.exchange) data.exchange.receive(bytes);
-      // No request was pending.
       else data.socket?.terminate();
     },
     drain: ({ data }) => write(data),
@@ -188,7 +187,6 @@ function send(
     for (let found = findHead(unread); found; found = findHead(unread)) {
       const parsed = parseHead(found.text, method);
       unread = unread.subarray(found.length);
-      // An interim response.
       if (parsed.status < 200 && parsed.status !== 101) continue;
       if (parsed.status === 101) throw new Error('The app switched protocols without being asked.');
       head = parsed;

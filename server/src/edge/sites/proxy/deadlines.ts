@@ -31,7 +31,6 @@ export function createDeadlines({ everyMs }: { everyMs: number }) {
     try {
       if (await entry.look()) expire(entry);
     } catch {
-      // Checked again at the next tick.
     } finally {
       entry.isLooking = false;
     }
@@ -42,7 +41,6 @@ export function createDeadlines({ everyMs }: { everyMs: number }) {
       const entry: Entry = { ...deadline, at: performance.now() + deadline.ms, isLooking: false };
       entries.add(entry);
       return {
-        /** Restarts the timeout, with a new `ms` if given. */
         touch(next = entry.ms): void {
           entry.ms = next;
           entry.at = performance.now() + next;
