@@ -32,7 +32,6 @@ export function readListen(env: Environment): string | null {
 
 const workersMax = 64;
 
-/** One core is left to PostgreSQL and the apps. */
 export function readWorkers(env: Environment): number {
   const text = env.SVC_WORKERS;
   if (!text) return Math.min(workersMax, Math.max(1, availableParallelism() - 1));
@@ -112,8 +111,7 @@ export function readDomains(env: Environment) {
         'must be addresses, e.g. 127.0.0.1:5300,9.9.9.9',
       )
     : null;
-  const dns = { servers: resolvers, port };
-  return { dns, edgeAddresses: addresses, caaId: env.SVC_ACME_CAA_ID || null };
+  return { dns: { servers: resolvers, port }, edgeAddresses: addresses, caaId: env.SVC_ACME_CAA_ID || null };
 }
 
 export function readHttps(env: Environment, mainPort: number): HttpsConfig | null {

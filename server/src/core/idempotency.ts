@@ -53,11 +53,7 @@ export async function findStoredResponse(db: Db, request: IdempotentRequest): Pr
   return openResponse(row.answer, request.key);
 }
 
-export async function storeResponse(
-  tx: Tx,
-  request: IdempotentRequest,
-  response: StoredResponse,
-): Promise<void> {
+export async function storeResponse(tx: Tx, request: IdempotentRequest, response: StoredResponse) {
   const row = {
     request_hash: request.requestHash,
     answer: sealResponse(response, request.key),

@@ -110,8 +110,7 @@ export async function insertGeneration<T>(
   { name }: Key<T>,
   { generation, value, announcedSeconds }: { generation: number; value: T; announcedSeconds: number },
 ): Promise<boolean> {
-  const text = JSON.stringify(value);
-  const stored = wrapValue(db, { text, boundTo: boundTo({ name, generation }) });
+  const stored = wrapValue(db, { text: JSON.stringify(value), boundTo: boundTo({ name, generation }) });
   const { numAffectedRows } = await sql`
     insert into svc.key_generations (name, generation, value, master_key, active_at)
     values (${name}, ${generation}, ${stored.value}, ${stored.master_key},
@@ -124,7 +123,6 @@ function boundTo({ name, generation }: Pick<KeyRow, 'name' | 'generation'>): str
   return `${name} ${generation}`;
 }
 
-/** At the start of a server. Creates all keys that are missing, so that later reads write nothing. */
 export async function prepareKeys(db: Db, keys: readonly Key[]): Promise<void> {
   await wrapKeys(db);
   const { rows } = await sql<{ name: string }>`select distinct name from svc.key_generations`.execute(db);
@@ -132,7 +130,6 @@ export async function prepareKeys(db: Db, keys: readonly Key[]): Promise<void> {
   await Promise.all(keys.filter(({ name }) => !present.has(name)).map((key) => loadGenerations(db, key)));
 }
 
-/** Fails if a key cannot be opened, and stores every key as configured: encrypted or not. */
 export async function wrapKeys(target: Db, source: Db = target): Promise<number> {
   const { rows } = await sql<KeyRow>`select * from svc.key_generations order by name, generation`.execute(
     target,

@@ -27,8 +27,7 @@ export function seal(key: SealingKey, secret: { text: string; boundTo: string })
 
 /** Throws where the sealed bytes were copied from another row: `boundTo` is authenticated. */
 export function unseal(key: SealingKey, { sealed, boundTo }: { sealed: Buffer; boundTo: string }): string {
-  const generation = sealed.readInt32BE();
-  return decrypt(bytesOf(key, generation), { bytes: sealed.subarray(generationBytes), boundTo });
+  return decrypt(bytesOf(key, sealed.readInt32BE()), { bytes: sealed.subarray(generationBytes), boundTo });
 }
 
 function bytesOf({ name, generations }: SealingKey, generation: number): Buffer {

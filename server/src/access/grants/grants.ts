@@ -322,8 +322,7 @@ export async function listGrantFacts(
   filter: { policyId?: string; connectorId?: string },
   limit: number,
 ) {
-  const window = { limit, offset: 0 };
-  const { rows } = await listGrantRows(db, tenantId, { status: 'active', ...filter }, window);
+  const { rows } = await listGrantRows(db, tenantId, { status: 'active', ...filter }, { limit, offset: 0 });
   const facts = await grantFacts(db, tenantId, rows);
   const nameOf = await subjectNames(db, tenantId, rows);
   return rows.flatMap((row, at) => {

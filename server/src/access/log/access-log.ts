@@ -33,11 +33,6 @@ export interface GovernedData {
   policyIds: readonly string[];
 }
 
-interface GovernedRead {
-  rows: number;
-  requestId: string;
-}
-
 export function readerOf(caller: Caller): Pick<GovernedData, 'actor' | 'throughApp'> {
   const kind = caller.kind === 'app' || caller.kind === 'service_account' ? caller.kind : 'user';
   return {
@@ -48,7 +43,7 @@ export function readerOf(caller: Caller): Pick<GovernedData, 'actor' | 'throughA
 
 export interface AccessLog {
   /** Returns at once. Reads with the same object `data` are stored together, which costs little. */
-  recordRead(data: GovernedData, read: GovernedRead): void;
+  recordRead(data: GovernedData, read: { rows: number; requestId: string }): void;
   flush(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -122,10 +122,7 @@ export async function deletePolicy(
   ctx.foresee(() => effects.load(ctx, { before: row, after: null }));
 }
 
-async function lockPolicy(
-  ctx: TenantMutationCtx,
-  input: { policyId: string; ifMatch: string | undefined },
-): Promise<PolicyRow> {
+async function lockPolicy(ctx: TenantMutationCtx, input: { policyId: string; ifMatch: string | undefined }) {
   const row = orNotFound(await lockPolicyRow(ctx.db, ctx.tenant.id, input.policyId));
   if (!matchesIfMatch(input.ifMatch, versionEtag(row))) throw fail('precondition_failed');
   return row;

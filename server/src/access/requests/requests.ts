@@ -194,8 +194,7 @@ export async function approveGrantRequest(
   // The settings may have changed since the request.
   requireAllowedDuration(connector, row.duration_seconds);
   // Owners of a connector need not be admins: they learn nothing about the policies of other connectors.
-  const attached = await lockGrantPolicies(ctx, policies, connector);
-  const policyIds = attached.map(({ id }) => id);
+  const policyIds = (await lockGrantPolicies(ctx, policies, connector)).map(({ id }) => id);
   return approve(ctx, row, { decidedBy: ctx.caller.userId, reason, policyIds });
 }
 

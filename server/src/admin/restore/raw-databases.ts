@@ -55,7 +55,6 @@ export async function restoreRawDatabases(
   return {
     create: async (name) => {
       const password = randomBytes(24).toString('base64url');
-      // A killed restore may have left one.
       await dropLoading(admin, name);
       loaded.add(name);
       if (!(await roleExists(admin, name))) {
@@ -244,11 +243,7 @@ export async function loadRawDatabase(
   await raw.finish(of.database, dump);
 }
 
-async function loadContent(
-  client: Client,
-  entries: Entries,
-  { tables }: Dump,
-): Promise<Manifest['sequences']> {
+async function loadContent(client: Client, entries: Entries, { tables }: Dump) {
   const parse = (path: string) => parseTablePath(parseRawPath(path)?.inside ?? '');
   for (let entry = await entries.peek(); entry; entry = await entries.peek()) {
     const inside = parseRawPath(entry.path)?.inside ?? '';

@@ -80,10 +80,7 @@ async function updateRequestRow(
   await tx.withTables<Tables>().updateTable('access_requests').set(set).where('id', '=', id).execute();
 }
 
-async function deletePendingRequestRows(
-  tx: Tx,
-  { tenantId, userId }: { tenantId: string; userId: string },
-): Promise<void> {
+async function deletePendingRequestRows(tx: Tx, { tenantId, userId }: { tenantId: string; userId: string }) {
   await tx
     .withTables<Tables>()
     .deleteFrom('access_requests')

@@ -169,11 +169,7 @@ export function filterRecipients(
     : filterActiveMembers(db, tenant_id, userIds);
 }
 
-/** Notifies a person who is no longer a tenant admin: others may now decide alone. */
-export async function notifyFormerAdmin(
-  ctx: MutationCtx,
-  { tenantId, userId, before, after }: RoleChange,
-): Promise<void> {
+export async function notifyFormerAdmin(ctx: MutationCtx, { tenantId, userId, before, after }: RoleChange) {
   if (before !== 'tenant_admin' || after === 'tenant_admin' || userId === ctx.caller.userId) return;
   const tenant = await findTenant(ctx, { ref: tenantId });
   if (!tenant) return;
@@ -186,7 +182,6 @@ export async function notifyFormerAdmin(
     text: after
       ? `${ctx.caller.email} changed your role. You are still a member.`
       : `${ctx.caller.email} removed you from the tenant.`,
-    // A person who left the tenant has no page in it.
     path: after ? consolePaths.apps(tenant.slug) : consolePaths.home,
   });
 }

@@ -45,7 +45,6 @@ export async function findAppOrDeleted(db: Db, tenant: TenantRef, { ref, caller 
   return appAccess(row);
 }
 
-/** Undefined for an app or a service account that asks for another app than its own. */
 export async function findAppRowForCaller(
   db: Db,
   tenantId: string,
@@ -60,7 +59,6 @@ export async function findAppRowForCaller(
 
 export type AppOfTenant = AppAccess & Pick<AppRow, 'runtime'>;
 
-/** Also finds apps that the user cannot see: a table grant may reach into them. */
 export async function findAppOfTenant(
   db: Db,
   tenantId: string,
@@ -70,11 +68,7 @@ export async function findAppOfTenant(
   return row ? { ...appAccess(row), runtime: row.runtime } : null;
 }
 
-export async function findOwnedAppId(
-  db: Db,
-  tenantId: string,
-  query: { ref: string; userId: string },
-): Promise<string | null> {
+export async function findOwnedAppId(db: Db, tenantId: string, query: { ref: string; userId: string }) {
   const app = await findAppOfTenant(db, tenantId, query);
   return app && ownsApp(app.relation) ? app.id : null;
 }
@@ -120,7 +114,6 @@ export async function listOwnerIds(db: Db, app: AppRef): Promise<string[]> {
   return people.flatMap(({ role, user_id }) => (role === 'member' || user_id === null ? [] : [user_id]));
 }
 
-/** The requester while they are an active owner; otherwise the representative owner, active or not. */
 export async function findActingOwner(
   db: Db,
   { tenantId, appId }: AppRef,

@@ -50,7 +50,6 @@ interface AppMoveOptions {
   move: Exclude<AppMove, 'purge'>;
   /** Checks what the state table cannot know, and runs side effects. `set`: further columns, where `runtime` overrides the table. */
   onMove?: (app: LockedApp) => Promise<Partial<PlanPart> & { set?: AppChange }>;
-  /** Runs on a repeated move: redoes what was undone since. Returns audit fields. */
   onRepeat?: (app: LockedApp) => Promise<PlanPart | null>;
 }
 
@@ -103,7 +102,6 @@ export function archiveApp(ctx: AppMutationCtx): Promise<MovedApp> {
   });
 }
 
-/** Does not start the app: what was running when it was archived is suspended. */
 export function reactivateApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, { move: 'reactivate', onMove: async () => ({ set: { archived_at: null } }) });
 }
@@ -160,7 +158,6 @@ export function deleteApp(ctx: AppMutationCtx): Promise<MovedApp> {
   });
 }
 
-/** The app comes back with its rows. It is not started, and its users sign in again. */
 export function restoreApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, {
     move: 'restore',
@@ -216,10 +213,7 @@ export async function purgeLockedApp(
   return { id, slug, removed };
 }
 
-async function purgeDueApp(
-  ctx: MutationCtx,
-  { tenantId, appId }: { tenantId: string; appId: string },
-): Promise<PurgedApp | null> {
+async function purgeDueApp(ctx: MutationCtx, { tenantId, appId }: { tenantId: string; appId: string }) {
   const app = await lockAppRow(ctx.db, tenantId, appId, 'any');
   const isDue = app?.record === 'deleted' && app.purge_after !== null && app.purge_after <= ctx.now;
   return isDue ? purgeLockedApp(ctx, app) : null;

@@ -44,12 +44,9 @@ export async function requireSeenApp(
   { tenant, caller, target }: { tenant: { id: string }; caller: Caller; target: Target },
 ): Promise<void> {
   if (target.kind !== 'app') return;
-  orNotFound(
-    await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller }),
-  );
+  orNotFound(await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller }));
 }
 
-/** Tokens for other purposes learn nothing about tables. */
 function isForRows({ scope }: Caller, tenantId: string): boolean {
   if (!scope) return true;
   const { actions } = scope;

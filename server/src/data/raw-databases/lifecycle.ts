@@ -83,12 +83,7 @@ export function resizeRawDatabase(
   return changeRawDatabase(ctx, app, (row) => row.connections_max !== connections_max && { connections_max });
 }
 
-/** Lets a deployment in review read the database. It works after `loadReaderEnv`. */
-export async function startRawDatabaseReview(
-  db: Db,
-  { tenantId, appId }: AppRef,
-  deploymentId: string,
-): Promise<void> {
+export async function startRawDatabaseReview(db: Db, { tenantId, appId }: AppRef, deploymentId: string) {
   await updateRawDbRow(db, tenantId, appId, { review_of: deploymentId });
 }
 

@@ -40,12 +40,7 @@ export async function insertRawDbRow(tx: Tx, row: RawDbRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('raw_databases').values(row).execute();
 }
 
-export async function updateRawDbRow(
-  db: Db,
-  tenantId: string,
-  appId: string,
-  set: Partial<RawDbRow>,
-): Promise<void> {
+export async function updateRawDbRow(db: Db, tenantId: string, appId: string, set: Partial<RawDbRow>) {
   await db
     .withTables<Tables>()
     .updateTable('raw_databases')
@@ -54,7 +49,6 @@ export async function updateRawDbRow(
     .execute();
 }
 
-/** Databases whose password the user has seen, of one app or of all. Joins `apps` for the slug in the warning. */
 export async function lockRawDbRowsKnownTo(
   tx: Tx,
   tenantId: string,

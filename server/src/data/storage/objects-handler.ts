@@ -49,10 +49,7 @@ interface Download {
   name?: string;
 }
 
-export async function sendObject(
-  deps: Pick<ObjectsDeps, 'db' | 'objects'>,
-  download: Download,
-): Promise<Response> {
+export async function sendObject(deps: Pick<ObjectsDeps, 'db' | 'objects'>, download: Download) {
   const { claims, request } = download;
   const app = { tenantId: claims.tenant, appId: claims.app };
   for (let attempt = 1; ; attempt++) {

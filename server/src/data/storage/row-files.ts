@@ -75,11 +75,7 @@ export async function signFileUpload(
   return { file: value, put_url: url, expires_at, headers: { 'content-type': type } };
 }
 
-export async function finishFileUpload(
-  ctx: MutationCtx,
-  { tenantId, appId }: AppRef,
-  id: string,
-): Promise<void> {
+export async function finishFileUpload(ctx: MutationCtx, { tenantId, appId }: AppRef, id: string) {
   const { numAffectedRows } = await sql`update svc.row_files set uploaded_at = ${ctx.now}
     where tenant_id = ${tenantId} and app_id = ${appId} and id = ${id} and removing_at is null`.execute(
     ctx.db,
@@ -134,10 +130,7 @@ export async function setFileState(
 }
 
 /** The bytes first: if that fails, the file is still known and tried again. */
-export async function deleteFile(
-  { db, objects }: { db: Db; objects: ObjectStore },
-  file: RowFile,
-): Promise<void> {
+export async function deleteFile({ db, objects }: { db: Db; objects: ObjectStore }, file: RowFile) {
   const app = { tenantId: file.tenant_id, appId: file.app_id };
   const key = fileKey(file);
   const object = await findObjectRow(db, app, key);

@@ -24,12 +24,7 @@ import {
   updateTableRow,
 } from './store.ts';
 
-export async function alignTable(
-  ctx: MutationCtx,
-  app: AppRef,
-  original: TableRow,
-  copy: TableRow,
-): Promise<string[]> {
+export async function alignTable(ctx: MutationCtx, app: AppRef, original: TableRow, copy: TableRow) {
   return [
     ...(await alignOptions(ctx, original, copy)),
     ...(await addMissingColumns(ctx, original, await reload(ctx, app, copy))),
@@ -60,7 +55,6 @@ async function alignOptions(ctx: MutationCtx, original: TableRow, copy: TableRow
   return names.map((name) => `${copy.name}: ${name.replace('_days', '')}`);
 }
 
-/** Nullable where no default fills the rows that the copy may have. */
 async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const missing = original.columns.filter(({ name }) => copy.columns.every((each) => each.name !== name));
   const isFull = countDeclaredColumns(copy.columns) + missing.length > columnsPerTableMax;
@@ -92,7 +86,6 @@ async function reload(ctx: MutationCtx, app: AppRef, table: TableRow): Promise<T
   return (await findTableRow(ctx.db, app, table.id)) ?? table;
 }
 
-/** Where rows of the copy do not fit, the column stays as it is. */
 async function alignColumns(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const changed: string[] = [];
   let table = copy;

@@ -114,21 +114,14 @@ function leftName(step: SchemaStep): string {
 interface ApplyOptions {
   prune: boolean;
   allowed: 'all' | readonly string[];
-  /** `expanding`: only what can be undone; the rest is checked for permission and left for later. */
   part?: 'whole' | 'expanding';
-}
-
-interface AppliedSchema {
-  steps: SchemaStep[];
-  left: SchemaStep[];
-  undo: SchemaStep[];
 }
 
 export async function applySchema(
   ctx: AppMutationCtx,
   tables: DeclaredTables,
   { prune, allowed, part = 'whole' }: ApplyOptions,
-): Promise<AppliedSchema> {
+): Promise<{ steps: SchemaStep[]; left: SchemaStep[]; undo: SchemaStep[] }> {
   await lockSchema(ctx);
   const planned = await schemaDrift(ctx.db, appRef(ctx), tables);
   const selected = planned.filter((step) => prune || !isDrop(step));
@@ -154,7 +147,6 @@ async function lockSchema(ctx: AppMutationCtx): Promise<void> {
   await ctx.rows.requireSettled(ctx.app.id);
 }
 
-/** The waiting time of the lock that a step needed is not for what follows. */
 async function resetAllTimeouts(ctx: AppMutationCtx): Promise<void> {
   for (const tx of new Set([await ctx.rows.tx(), ctx.db])) await resetTimeouts(tx);
 }
@@ -180,7 +172,6 @@ function withStep(error: unknown, step: SchemaStep): unknown {
   return fail(error.code, { detail, ...(error.errors && { errors: error.errors }) }, { cause: error });
 }
 
-/** Leaves what somebody else has changed since. Answers the steps that could not be undone. */
 export async function undoSchema(ctx: AppMutationCtx, undo: readonly SchemaStep[]): Promise<SchemaStep[]> {
   const failed: SchemaStep[] = [];
   await lockSchema(ctx);

@@ -15,12 +15,11 @@ export interface TableCatalogue {
   columns: readonly CatalogueColumn[];
   idColumn: CatalogueColumn;
   owner: CatalogueColumn | null;
-  unique: readonly UniqueIndex[];
-  search?: SearchedColumns;
+  unique: readonly { physical: string; columns: readonly CatalogueColumn[] }[];
+  search?: { language: string; columns: readonly { column: CatalogueColumn; vector: string }[] };
   foreign?: ForeignSource;
   rules: TableRules;
   changes?: boolean;
-  /** Days; null or absent: none. */
   historyDays?: number | null;
   softDeleteDays?: number | null;
   referencedBy?: readonly CatalogueReferrer[];
@@ -38,16 +37,6 @@ export interface ForeignSource {
   kind: 'postgres' | 'mysql';
   from: string;
   keys: readonly CatalogueColumn[];
-}
-
-interface SearchedColumns {
-  language: string;
-  columns: readonly { column: CatalogueColumn; vector: string }[];
-}
-
-interface UniqueIndex {
-  physical: string;
-  columns: readonly CatalogueColumn[];
 }
 
 export interface CatalogueColumn {

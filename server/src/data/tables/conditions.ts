@@ -178,8 +178,7 @@ export function withCallerValues(
 /** To check a filter while the values of the caller are not known: of these tests only the columns. */
 export function withoutCallerValues(condition: Condition): Condition {
   if (condition.kind !== 'test') return { ...condition, parts: condition.parts.map(withoutCallerValues) };
-  const operands = [condition.operand].flat();
-  if (!operands.some((operand) => operand.startsWith(prefix))) return condition;
+  if (![condition.operand].flat().some((operand) => operand.startsWith(prefix))) return condition;
   return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
 }
 

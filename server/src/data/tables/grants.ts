@@ -76,11 +76,7 @@ export async function insertTableGrantRow(tx: Tx, row: TableGrantRow): Promise<v
 }
 
 /** Takes no lock on the table: a revocation never waits for a schema change. */
-function deleteTableGrantRow(
-  tx: Tx,
-  tenantId: string,
-  { tableId, id }: { tableId: string; id: string },
-): Promise<TableGrantRow | undefined> {
+function deleteTableGrantRow(tx: Tx, tenantId: string, { tableId, id }: { tableId: string; id: string }) {
   return tx
     .withTables<Tables>()
     .deleteFrom('table_grants')
@@ -164,10 +160,7 @@ export async function issueTableGrant(
   return record;
 }
 
-async function resolvePrincipalId(
-  ctx: AppMutationCtx,
-  { principal_type, principal_id }: Principal,
-): Promise<string> {
+async function resolvePrincipalId(ctx: AppMutationCtx, { principal_type, principal_id }: Principal) {
   switch (principal_type) {
     case 'user': {
       const member = await lockMemberForShare(ctx.db, ctx.tenant.id, principal_id);

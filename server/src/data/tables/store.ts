@@ -115,21 +115,14 @@ export async function lockTableCreation(tx: Tx, appId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`svc tables of ${appId}`}, 0))`.execute(tx);
 }
 
-export async function insertTableRow(
-  tx: Tx,
-  { columns, indexes, referenced_by, ...row }: TableRow,
-): Promise<void> {
+export async function insertTableRow(tx: Tx, { columns, indexes, referenced_by, ...row }: TableRow) {
   await tx.withTables<Tables>().insertInto('app_tables').values(row).execute();
   await insertColumnRows(tx, row, columns);
 }
 
 type TableId = Pick<StoredTable, 'tenant_id' | 'id'>;
 
-export async function updateTableRow(
-  tx: Tx,
-  { tenant_id, id }: TableId,
-  set: Partial<StoredTable>,
-): Promise<void> {
+export async function updateTableRow(tx: Tx, { tenant_id, id }: TableId, set: Partial<StoredTable>) {
   await tx
     .withTables<Tables>()
     .updateTable('app_tables')
@@ -142,11 +135,7 @@ export async function deleteTableRow(tx: Tx, { tenant_id, id }: TableId): Promis
   await sql`delete from svc.app_tables where tenant_id = ${tenant_id} and id = ${id}`.execute(tx);
 }
 
-export async function insertColumnRows(
-  tx: Tx,
-  { tenant_id, id }: TableId,
-  columns: readonly ColumnRow[],
-): Promise<void> {
+export async function insertColumnRows(tx: Tx, { tenant_id, id }: TableId, columns: readonly ColumnRow[]) {
   const rows = columns.map(({ target, ...column }) => ({ ...column, tenant_id, table_id: id }));
   await tx.withTables<Tables>().insertInto('app_table_columns').values(rows).execute();
 }

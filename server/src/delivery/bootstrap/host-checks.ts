@@ -96,11 +96,7 @@ export async function canReadCode(deps: BootstrapDeps, source: ForkSource, reade
   return canReadRepository(deps, reader, connection.repo);
 }
 
-export async function canReadRepository(
-  deps: BootstrapDeps,
-  who: TenantUser,
-  repo: RepoName,
-): Promise<boolean> {
+export async function canReadRepository(deps: BootstrapDeps, who: TenantUser, repo: RepoName) {
   try {
     return (await withGitUser(deps, who, (user) => user.repository(repo))) !== null;
   } catch (error) {

@@ -269,12 +269,7 @@ async function chooseSeed(
   return { seed: { kind: 'template', templateId: found.id }, template: found };
 }
 
-async function canReadSource(
-  ctx: TenantCtx,
-  source: ForkSource,
-  deps: BootstrapDeps,
-  mode: RunMode,
-): Promise<boolean> {
+async function canReadSource(ctx: TenantCtx, source: ForkSource, deps: BootstrapDeps, mode: RunMode) {
   if (mode === 'execute')
     return canReadCode(deps, source, { userId: ctx.caller.userId, tenantId: ctx.tenant.id });
   const connection = await findConnection(ctx.db, { tenantId: source.tenant.id, appId: source.app.id });

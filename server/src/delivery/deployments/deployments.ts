@@ -106,8 +106,7 @@ export async function cancelDeployment(
   urls: SiteUrls,
 ): Promise<DeploymentRecord & { changed?: false }> {
   const app = await lockAppFor(ctx, { required: 'owners' });
-  const appRef = { tenantId: ctx.tenant.id, appId: app.id };
-  const row = orNotFound(await lockDeploymentRow(ctx.db, appRef, id));
+  const row = orNotFound(await lockDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: app.id }, id));
   const outcome = cancelOutcome(row);
   if (outcome === 'refused') throw fail('not_cancelable', { detail: `The deployment is ${row.state}.` });
   const audit = {
@@ -184,8 +183,7 @@ export async function restartApp(
 }
 
 async function requireStoredRelease(ctx: AppMutationCtx, target: DeploymentRow): Promise<void> {
-  const appRef = toAppRef(target);
-  const release = await findReleaseRow(ctx.db, appRef, target.release_id ?? target.id);
+  const release = await findReleaseRow(ctx.db, toAppRef(target), target.release_id ?? target.id);
   if (release?.state === 'revoked') throw fail('release_revoked');
   if (release?.state !== 'finalized')
     throw fail('artifact_expired', {

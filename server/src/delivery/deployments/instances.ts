@@ -19,7 +19,6 @@ export interface Instances {
   isStarting(id: string): boolean;
   start(planned: readonly PlannedInstance[], row: DeploymentRow, signal: AbortSignal): Promise<void>;
   resumeLog(instance: InstanceRow): Promise<void>;
-  /** Another server process of this machine may have stopped the others. */
   closeLogsExcept(instances: readonly Pick<InstanceRow, 'id'>[]): Promise<void>;
   stop(instance: Pick<InstanceRow, 'id' | 'handle'>): Promise<void>;
   stopOrphan(instance: InstanceRef): Promise<void>;
@@ -166,7 +165,6 @@ export function createInstances(deps: RunSettingsDeps & Pick<DeploymentDeps, 'lo
 
 export interface DeploymentRequest {
   ref?: string | undefined;
-  /** `pending`: a preview before the upload. */
   uploadId?: string | 'pending' | undefined;
   tableChanges?: TableChanges | null;
 }
@@ -239,15 +237,13 @@ export type RunSettingsDeps = Pick<
   DeploymentDeps,
   'db' | 'runtime' | 'environment' | 'builds' | 'toolchains'
 >;
-type RunSettings = Omit<StartJob, 'instanceId' | 'log' | 'signal'> & { secrets: string[] };
-
 const toolsMsMax = 15 * 60_000;
 
 export async function loadRunSettings(
   { db, runtime, environment, builds, toolchains }: RunSettingsDeps,
   row: DeploymentRow,
   identity: Readonly<Record<string, string>>,
-): Promise<RunSettings> {
+): Promise<Omit<StartJob, 'instanceId' | 'log' | 'signal'> & { secrets: string[] }> {
   const { tenant_id: tenantId, app_id: appId, id: deploymentId, artifact, start_with } = row;
   if (!artifact) throw new DeploymentFailure('internal', 'start', 'The artifact does not exist.');
   if (row.runtime !== runtime.kind)

@@ -11,7 +11,6 @@ import { listAppInstances } from './instances-store.ts';
 import { activityEveryMs, instanceSlots, processScales, requireDeployable, workTag } from './rules.ts';
 import { findLiveDeploymentRow } from './store.ts';
 
-/** Changes how many instances run, without a build and until svc.yaml of a later deployment says how many. */
 export async function scaleApp(
   ctx: AppMutationCtx,
   { instances }: { instances: Readonly<Record<string, number>> },
@@ -115,11 +114,7 @@ async function saveScale(
     on conflict (app_id, process) do update set instances = excluded.instances`.execute(tx);
 }
 
-export async function deleteScales(
-  tx: Tx,
-  { tenantId, appId }: AppRef,
-  processes: readonly string[],
-): Promise<void> {
+export async function deleteScales(tx: Tx, { tenantId, appId }: AppRef, processes: readonly string[]) {
   await sql`
     delete from svc.app_scales
     where tenant_id = ${tenantId} and app_id = ${appId} and process = any(${[...processes]}::text[])`.execute(

@@ -49,11 +49,7 @@ async function hashFile(path: string): Promise<string> {
   return hash.digest('hex').slice(0, hashChars);
 }
 
-async function saveSourceFiles(
-  db: Db,
-  deploymentId: string,
-  files: ReadonlyMap<string, string>,
-): Promise<void> {
+async function saveSourceFiles(db: Db, deploymentId: string, files: ReadonlyMap<string, string>) {
   await sql`
     insert into svc.deployment_sources (deployment_id, files) values (${deploymentId}, ${JSON.stringify(Object.fromEntries(files))})
     on conflict (deployment_id) do update set files = excluded.files`.execute(db);

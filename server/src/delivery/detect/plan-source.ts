@@ -29,7 +29,6 @@ import { BuildError, type BuildPlan, type DeployMethod } from '../../drivers/run
 import { findScheduleProblem, type PlannedSchedule } from './schedule-times.ts';
 
 export interface SourcePlan {
-  /** `static` for a project that builds to files and has no server, whatever the method of the app. */
   method: DeployMethod;
   plan: BuildPlan;
   health: { path: string | null; timeoutMs: number };
@@ -139,10 +138,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
 }
 
 /** A process of svc.yaml replaces the one of the Procfile with the same name. */
-async function plannedWorkers(
-  { processes = {} }: Manifest,
-  files: SourceFiles,
-): Promise<Record<string, PlannedProcess>> {
+async function plannedWorkers({ processes = {} }: Manifest, files: SourceFiles) {
   const planned = new Map<string, PlannedProcess>();
   for (const [name, command] of Object.entries(await procfileWorkers(files)))
     planned.set(name, { command, instances: null });
@@ -244,7 +240,6 @@ async function readHosting(files: SourceFiles): Promise<HostingFiles> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Frameworks publish the files of these folders. */
 const publishedFolders = ['', 'public/', 'static/'];
 
 /** Rules for other hosts of an app that is no site: its server answers all paths by itself. */

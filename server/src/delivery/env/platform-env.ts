@@ -16,16 +16,11 @@ interface EnvTarget extends AppRef {
 
 const identityVariables = ['SVC_APP_TOKEN', 'SVC_APP_TOKEN_URL'];
 
-interface PlatformEnv {
-  build: Record<string, string>;
-  run: Record<string, string>;
-}
-
 export async function platformEnv(
   db: Db,
   { baseUrl, appsDomain }: SiteUrls,
   { tenantId, appId, deploymentId, commit }: EnvTarget,
-): Promise<PlatformEnv> {
+): Promise<{ build: Record<string, string>; run: Record<string, string> }> {
   const app = await findAppById({ db }, { id: appId });
   const tenant = await findTenant({ db }, { ref: tenantId });
   if (app?.tenantId !== tenantId || !tenant) throw fail('not_found');

@@ -28,8 +28,7 @@ import {
 } from './user-tokens.ts';
 
 export async function listGitAccounts(ctx: TenantCtx, query: PageQuery) {
-  const rows = await listLinkRows(ctx.db, tenantUser(ctx));
-  return paginate(query, rows.map(accountRecord));
+  return paginate(query, (await listLinkRows(ctx.db, tenantUser(ctx))).map(accountRecord));
 }
 
 export async function storeLink(

@@ -10,10 +10,9 @@ import type { ConnectionRow } from './connection-store.ts';
 import type { PushRow } from './pushes.ts';
 import type { LinkRow } from './user-tokens.ts';
 
-type AccountRecord = z.output<typeof GitAccount>;
 export type ConnectionRecord = z.output<typeof GitConnection>;
 
-export function accountRecord({ id, login, kind, host, linked_at }: LinkRow): AccountRecord {
+export function accountRecord({ id, login, kind, host, linked_at }: LinkRow): z.output<typeof GitAccount> {
   return { id, login, kind, host, linked_at: linked_at.toISOString() };
 }
 
@@ -71,7 +70,6 @@ export function isSameName(one: string, other: string): boolean {
 export function installationObstacle(facts: {
   owner: string;
   repoInstallation: Installation | null;
-  /** Undefined if the request names no installation; null if the named one does not exist. */
   requested: Installation | null | undefined;
   userInstallations: readonly Installation[];
 }): 'installation_missing' | 'installation_mismatch' | null {
@@ -144,7 +142,6 @@ export interface PreviewPush {
   settings: PreviewSettings;
 }
 
-/** Implemented by previews, which imports this slice. */
 export interface PushPreviews {
   /** Asks the git host. Null: the branch gets no preview. */
   findSettings(connection: ConnectionRow, branch: string): Promise<PreviewSettings | null>;
@@ -158,7 +155,6 @@ export interface PushPreviews {
   remove(ctx: MutationCtx, parent: AppRef, branch: string): Promise<boolean>;
 }
 
-/** Implemented by deployments, which imports this slice. */
 export interface PushDeployments {
   find(db: Db, app: AppRef, id: string): Promise<PushedDeployment | undefined>;
   findNewest(tx: Tx, app: AppRef): Promise<{ id: string; commit_sha: string | null } | undefined>;

@@ -102,9 +102,7 @@ export async function updateHookRow(
   }
 }
 
-async function listHooksWithSecret(
-  db: Db,
-): Promise<{ id: number; repo_id: number; secret_sealed: Buffer }[]> {
+async function listHooksWithSecret(db: Db) {
   const { rows } = await sql<{ id: number; repo_id: number; secret_sealed: Buffer }>`
     select id, repo_id, secret_sealed from svc.git_host_hooks where secret_sealed is not null order by id`.execute(
     db,
@@ -112,12 +110,7 @@ async function listHooksWithSecret(
   return rows;
 }
 
-/** Does nothing when the hook got another secret meanwhile. */
-async function replaceHookSecret(
-  db: Db,
-  hook: { id: number; secret_sealed: Buffer },
-  sealed: Buffer,
-): Promise<void> {
+async function replaceHookSecret(db: Db, hook: { id: number; secret_sealed: Buffer }, sealed: Buffer) {
   await sql`update svc.git_host_hooks set secret_sealed = ${sealed}
     where id = ${hook.id} and secret_sealed = ${hook.secret_sealed}`.execute(db);
 }

@@ -69,11 +69,7 @@ export async function countLines(
 const lineColumns = sql`id, stream, process, at, text,
   (select d.seq from svc.deployments d where d.id = deployment_id) as deployment`;
 
-async function listLinesAfter(
-  db: Db,
-  scope: LogScope,
-  { after, limit }: { after: number; limit: number },
-): Promise<LogRow[]> {
+async function listLinesAfter(db: Db, scope: LogScope, { after, limit }: { after: number; limit: number }) {
   const { rows } = await sql<LogRow>`
     select ${lineColumns} from svc.log_lines
     where ${ofScope(scope)} and id > ${after} order by id limit ${limit}`.execute(db);
@@ -96,7 +92,6 @@ function ofScope({ tenantId, appId, source, deploymentId, process }: LogScope) {
         and ${isOfTenant}`;
 }
 
-/** Deletes a batch of the lines beyond the newest; true while there may be more. */
 export async function deleteOldAppLines(
   db: Db,
   appId: string,

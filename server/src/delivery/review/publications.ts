@@ -56,11 +56,7 @@ const publicationKinds = ['publication', 'deployment'] as const;
 
 type PublicationRecord = z.output<typeof PublicationRequest>;
 
-function publicationRecords(
-  ctx: Pick<Ctx, 'db' | 'now'>,
-  tenantId: string,
-  rows: readonly PublicationRow[],
-): Promise<PublicationRecord[]> {
+function publicationRecords(ctx: Pick<Ctx, 'db' | 'now'>, tenantId: string, rows: readonly PublicationRow[]) {
   return requestRecords(ctx, tenantId, rows);
 }
 
@@ -167,8 +163,6 @@ export interface ReviewRow extends Omit<PublicationRow, 'visibility' | 'expires_
   visibility: AppAccess['visibility'];
   expires_at: Date | null;
 }
-type ReviewTables = { reviews: ReviewRow };
-
 export function findReviewRow(db: Db, tenantId: string, id: string): Promise<ReviewRow | undefined> {
   return selectReviews(db, tenantId).selectAll().where('id', '=', id).executeTakeFirst();
 }
@@ -214,5 +208,5 @@ function selectRequests(db: Db, tenantId: string) {
 }
 
 function selectReviews(db: Db, tenantId: string) {
-  return db.withTables<ReviewTables>().selectFrom('reviews').where('tenant_id', '=', tenantId);
+  return db.withTables<{ reviews: ReviewRow }>().selectFrom('reviews').where('tenant_id', '=', tenantId);
 }

@@ -45,8 +45,7 @@ export function listAppReviews(ctx: AppCtx, query: Omit<Query, 'app'>, urls: Sit
 
 async function listPage(ctx: TenantCtx, query: Omit<Query, 'app'>, urls: SiteUrls, appId?: string) {
   const { kind, status, visibility } = query;
-  const kinds = kind === undefined ? undefined : [kind];
-  const filter = { kinds, appId, status, visibility, now: ctx.now };
+  const filter = { kinds: kind === undefined ? undefined : [kind], appId, status, visibility, now: ctx.now };
   const { rows, total } = await listReviewRows(ctx.db, ctx.tenant.id, filter, pageWindow(query));
   return toPage(query, await reviewRecords(ctx, rows, urls), total);
 }
@@ -57,7 +56,6 @@ export async function getReview(ctx: TenantCtx, { id }: { id: string }, urls: Si
   return { ...record, diff: await reviewDiff(ctx.db, row, record.status) };
 }
 
-/** Admins read it while they have to decide; the right ends with the decision. */
 export async function readReviewLog(
   ctx: TenantCtx,
   { id, query }: { id: string; query: LogQuery },
@@ -239,8 +237,7 @@ async function compareFiles(
   { after, before }: { after: Content; before: Content | null },
 ): Promise<Diff['files']> {
   if (after.release_id !== null) {
-    const against = before?.release_id ?? null;
-    const pair = { release: after.release_id, against, limit: reviewFilesMax };
+    const pair = { release: after.release_id, against: before?.release_id ?? null, limit: reviewFilesMax };
     const { counts, items } = await compareReleases(db, ref, pair);
     return fileList(counts, items as Changes);
   }

@@ -4,7 +4,7 @@ import { type LockedApp, lockAppFor } from '../../apps/record/app-access.ts';
 import { markDeployed } from '../../apps/record/app-status.ts';
 import type { AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import type { PlanPart } from '../../core/events.ts';
-import { orNotFound } from '../../core/problem.ts';
+import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { findRunningProcess, publishLiveChange, publishLiveEvent } from './live-events.ts';
 import { listLiveReleaseRows, lockReleaseRow, updateReleaseRow } from './release-store.ts';
@@ -43,7 +43,8 @@ export async function lockRelease(
   const app = await lockAppFor(ctx, { required });
   const ref = { tenantId: ctx.tenant.id, appId: app.id };
   const site = await lockSiteRow(ctx.db, ref);
-  const release = orNotFound(site && (await lockReleaseRow(ctx.db, ref, id)));
+  const release = site && (await lockReleaseRow(ctx.db, ref, id));
+  if (!release) throw fail('not_found');
   if (archived === 'refused') requireNotArchived(app);
   return { app, ref, site, release, open: await findOpenPromotionRow(ctx.db, ref) };
 }

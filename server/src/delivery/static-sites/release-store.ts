@@ -95,8 +95,7 @@ export function countDraftRows(tx: Tx, ref: AppRef): Promise<number> {
 }
 
 export async function listReleaseIds(tx: Tx, ref: AppRef): Promise<string[]> {
-  const rows = await selectReleases(tx, ref).select('id').execute();
-  return rows.map(({ id }) => id);
+  return (await selectReleases(tx, ref).select('id').execute()).map(({ id }) => id);
 }
 
 export async function listAppsToCleanUp(
@@ -129,14 +128,8 @@ function selectReleases(db: Db, { tenantId, appId }: AppRef) {
     .where((row) => row.and({ tenant_id: tenantId, app_id: appId }));
 }
 
-interface DeploymentRelease {
-  id: string;
-  state: ReleaseState;
-  manifest_sha256: string;
-}
-
 export async function findDeploymentRelease(db: Db, { tenantId, appId }: AppRef, deploymentId: string) {
-  const { rows } = await sql<DeploymentRelease>`
+  const { rows } = await sql<{ id: string; state: ReleaseState; manifest_sha256: string }>`
     select id, state, manifest_sha256 from svc.static_releases
     where tenant_id = ${tenantId} and app_id = ${appId} and deployment_id = ${deploymentId}`.execute(db);
   return rows[0];

@@ -151,8 +151,6 @@ export async function compareReleases(
 }
 
 type ReleaseRecord = z.output<typeof Release>;
-type PromotionRecord = z.output<typeof Promotion>;
-
 export function releaseRecord(
   row: ReleaseRow,
   { site, open }: { site: Pointers | undefined; open: Pick<PromotionRow, 'release_id'> | undefined },
@@ -178,7 +176,7 @@ export function releaseRecord(
   };
 }
 
-export function promotionRecord(row: PromotionRow): PromotionRecord {
+export function promotionRecord(row: PromotionRow): z.output<typeof Promotion> {
   return {
     id: row.id,
     release_id: row.release_id,

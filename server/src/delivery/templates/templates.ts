@@ -24,8 +24,7 @@ type Input = z.output<typeof shape.body>;
 
 export async function detectTemplate(ctx: TenantCtx, { repo, ref }: Input, deps: GitDeps) {
   const [owner = '', name = ''] = repo.split('/');
-  const who = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
-  return withGitUser(deps, who, async (user) => {
+  return withGitUser(deps, { tenantId: ctx.tenant.id, userId: ctx.caller.userId }, async (user) => {
     const found = await user.repository({ owner, name });
     const commit = found && (await user.commit(found, ref ?? found.defaultBranch));
     if (!found || !commit)

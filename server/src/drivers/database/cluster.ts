@@ -112,7 +112,6 @@ async function initCluster(
 
 const ctypeLocales = ['C.UTF-8', 'en_US.UTF-8'];
 
-/** Best effort: the initdb of a killed server may still be writing. */
 function removeStagingFolders(dataDir: string): void {
   for (const name of listEntries(dataDir)) {
     if (!name.startsWith(stagingPrefix)) continue;
@@ -131,8 +130,7 @@ function listEntries(folder: string): string[] {
 /** Written on each start, so that a new release's settings apply. ALTER SYSTEM has precedence over this file. */
 function settingsFile(use: ClusterUse, connectionsMax: number): string {
   const ofUse = use === 'app_databases' ? { ...settings, ...settingsForApps } : settings;
-  const max_connections = Math.max(ofUse.max_connections, connectionsMax);
-  const all = Object.entries({ ...ofUse, max_connections });
+  const all = Object.entries({ ...ofUse, max_connections: Math.max(ofUse.max_connections, connectionsMax) });
   const lines = all.map(([name, value]) => `${name} = '${value}'`);
   return ['# Written on each start. Change settings with ALTER SYSTEM.', ...lines, ''].join('\n');
 }

@@ -92,8 +92,7 @@ export function findClusterUser(cluster: string): Ids {
 const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
 function asCurrentUser(program: string, args: string[]) {
-  const options = process.platform === 'win32' ? {} : { env: environment };
-  return { program, args, options };
+  return { program, args, options: process.platform === 'win32' ? {} : { env: environment } };
 }
 
 /** In a mount namespace where the closed folders contain nothing but what PostgreSQL needs. */

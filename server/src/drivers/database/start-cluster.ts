@@ -40,7 +40,6 @@ export interface RunningCluster {
   found: 'running' | 'started';
 }
 
-// Long, since crash recovery replays the whole WAL since the last checkpoint.
 const readyMsMax = 10 * 60_000;
 
 export async function ensureClusterRuns(
@@ -126,11 +125,7 @@ async function waitUntilReady(start: {
   throw new DatabaseError('start_failed', `PostgreSQL did not start. Its log:\n${lines}`);
 }
 
-async function acceptsLogin(
-  endpoint: Endpoint,
-  credentials: Credentials,
-  dataDir: DataDir,
-): Promise<boolean> {
+async function acceptsLogin(endpoint: Endpoint, credentials: Credentials, dataDir: DataDir) {
   const login = { user: superuser, password: credentials.superuser, database: 'postgres' };
   try {
     await withClient(connectionUrl(endpoint, login), (client) => client.query('select 1'));

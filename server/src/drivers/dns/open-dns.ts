@@ -89,8 +89,7 @@ function startLookup({ servers, port, isConfigured }: LookupOptions): DnsLookup 
 
   return {
     async txt(name) {
-      const answer = await query(name, 'TXT');
-      return toResult(answer, (it) => textsIn(it, name));
+      return toResult(await query(name, 'TXT'), (it) => textsIn(it, name));
     },
     async route(name, isTarget): Promise<DnsRoute> {
       const { aliases, at, answer } = await follow(name, 'A', isTarget);

@@ -53,6 +53,5 @@ export function isRefused(error: unknown): boolean {
 }
 
 export async function lookUpAddresses(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
+  return (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 }

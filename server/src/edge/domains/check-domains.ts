@@ -43,7 +43,6 @@ export async function finishCheck(
   const app = { tenantId: row.tenant_id, appId: row.app_id };
   if (isProved && !isTaken && isOutdated(evidence, row, holder)) {
     if (by === 'person') throw fail('unavailable', { detail: outdatedText, headers: { 'retry-after': '1' } });
-    // Still due: the next run checks it again.
     return saveDomainRow(ctx.db, app, row.id, { checking_until: null });
   }
   const checks: Checks = isTaken ? { ...found, ownership: ownedElsewhere(found.ownership, holder) } : found;
@@ -150,7 +149,6 @@ const concurrentMax = 8;
 /** Slow name servers of one tenant must not delay the others. */
 const perTenantMax = 2;
 const leaseSeconds = 120;
-/** The job starts every minute. */
 const roundMsMax = 50_000;
 
 /** Checks the due domains of all tenants and returns their number. Copies of the server share the work by leases. */
@@ -191,11 +189,9 @@ async function checkDomain(
   { tenantId, appId, id, host }: AppRef & { id: string; host: string },
 ): Promise<void> {
   const evidence = await gatherEvidence(deps, config, { host, appId });
-  const change = { name: 'domains.check', auditTenantId: tenantId };
-  await runAsOperator(deps, change, async (ctx) => {
+  await runAsOperator(deps, { name: 'domains.check', auditTenantId: tenantId }, async (ctx) => {
     await lockHost(ctx.db, host);
     const row = await lockDomainRow(ctx.db, { tenantId, appId }, id);
-    // The domain was removed or disconnected since the claim.
     if (!row || row.status === 'disconnected') return;
     const saved = await finishCheck(ctx, row, { evidence, config, by: 'clock' });
     const { status, ownership, routing, disconnected_for: why } = saved;

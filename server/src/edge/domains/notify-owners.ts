@@ -66,8 +66,7 @@ export function notifyLoss(deps: () => OperatorDeps): EffectHandler {
       String(payload[key]),
     ) as [string, string, string, string];
     const { log } = deps();
-    const change = { name: 'domains.disconnect', auditTenantId: tenantId };
-    await runAsOperator(deps(), change, async (ctx) => {
+    await runAsOperator(deps(), { name: 'domains.disconnect', auditTenantId: tenantId }, async (ctx) => {
       if (!(await claimLossNotification(ctx.db, tenantId, id))) return;
       log.warn({ tenant: tenantId, app: appId, host }, 'domain claimed by another app');
       ctx.audit({

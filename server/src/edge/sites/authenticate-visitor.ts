@@ -82,8 +82,7 @@ export function createUserTokens(deps: { key: LiveKey<JWK>; baseUrl: string; now
 
 async function newKey(): Promise<JWK> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  const kid = randomBytes(8).toString('hex');
-  return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'ES256', kid };
+  return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'ES256', kid: randomBytes(8).toString('hex') };
 }
 
 function encodeJson(value: unknown): string {

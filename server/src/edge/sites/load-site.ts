@@ -33,7 +33,6 @@ interface SiteRow {
   healthMs: number | null;
 }
 
-/** Instances not confirmed for this long get no requests. */
 const confirmedSecondsMax = 15;
 
 /** Without a tenant filter: the host identifies the app. */
@@ -69,10 +68,7 @@ async function findSiteRow(
   return rows[0] ?? null;
 }
 
-async function listReleaseFiles(
-  db: Db,
-  { tenantId, appId, releaseId }: AppRef & { releaseId: string },
-): Promise<(Omit<SiteFile, 'tag'> & { sha256: string })[]> {
+async function listReleaseFiles(db: Db, { tenantId, appId, releaseId }: AppRef & { releaseId: string }) {
   const { rows } = await sql<Omit<SiteFile, 'tag'> & { sha256: string }>`
     select f.path, f.sha256, f.size, b.blob_id as "blobId", b.gzip_size as "gzipSize", b.brotli_size as "brotliSize"
     from svc.static_files f

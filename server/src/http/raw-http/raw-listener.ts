@@ -63,7 +63,6 @@ export interface RawListenerOptions {
   trustedProxies: TrustedProxies;
   /** Null: requests that are not answered here get 405. */
   passThroughClients: PassThroughClients | null;
-  /** In place of the address of the peer, where that is not the client's. */
   clientAddress?: string;
   strictTransport?: string | null;
   log: Logger;
@@ -179,10 +178,7 @@ export function listenRaw(options: RawListenerOptions): RawListener {
 }
 
 /** Bun.listen takes one certificate. Bun's own `tls.Server` adds those of other host names in this way. */
-function addHostCertificates(
-  listener: TCPSocketListener<Connection>,
-  hosts: readonly HostCertificate[],
-): void {
+function addHostCertificates(listener: TCPSocketListener<Connection>, hosts: readonly HostCertificate[]) {
   if (hosts.length === 0) return;
   const server = Object.assign(tls.createServer(), { _handle: listener });
   for (const { serverName, cert, key } of hosts) server.addContext(serverName, { cert, key });

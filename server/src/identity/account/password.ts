@@ -107,8 +107,7 @@ interface ResetMailDeps {
 /** The secret is made when the e-mail is sent, and stored nowhere else. Unknown addresses are queued too: the page responds alike. */
 export function mailResetLink({ db, mail, baseUrl, log, now }: ResetMailDeps): EffectHandler {
   return async (payload) => {
-    const requestedAt = new Date(String(payload.at));
-    if (!mail || now().getTime() - requestedAt.getTime() > resetMinutes * 60_000) return;
+    if (!mail || now().getTime() - new Date(String(payload.at)).getTime() > resetMinutes * 60_000) return;
     const user = await findUser({ db }, { ref: String(payload.email) });
     if (user?.status !== 'active' || !(await hasPassword({ db }, { userId: user.id }))) return;
     const token = randomBytes(32).toString('base64url');

@@ -53,11 +53,7 @@ export async function deleteOldLoginAttempts(db: Db): Promise<void> {
   await sql`delete from svc.login_attempts where window_start < now() - interval '1 hour'`.execute(db);
 }
 
-export async function findKnownOrigins(
-  db: Db,
-  userId: string,
-  origins: readonly string[],
-): Promise<string[]> {
+export async function findKnownOrigins(db: Db, userId: string, origins: readonly string[]) {
   const { rows } = await sql<{ origin: string }>`
     select origin from svc.known_origins
     where user_id = ${userId} and origin = any(${origins}::text[])`.execute(db);

@@ -87,14 +87,12 @@ export async function startTotp(
   signIn?: string,
 ): Promise<{ secret: string; uri: string }> {
   const secret = newTotpSecret();
-  const key = await sealingKey(db, factorKey);
-  const sealed = seal(key, { text: secret, boundTo: user.id }).toString('base64');
+  const sealed = seal(await sealingKey(db, factorKey), { text: secret, boundTo: user.id }).toString('base64');
   const entry = { ...setupKey({ userId: user.id, signIn }), data: { sealed } };
   await saveSecret(db, { ...entry, userId: signIn === undefined ? user.id : null }, setupSeconds);
   return { secret, uri: totpUri({ secret, email: user.email, host: new URL(baseUrl).host }) };
 }
 
-/** The setup in progress, so that a page can be shown again. */
 export async function findTotpSetup(
   { db, baseUrl }: FactorDeps,
   user: { id: string; email: string },
@@ -119,7 +117,6 @@ export interface AddedFactor {
   recoveryCodes: string[] | null;
 }
 
-/** Called first. With the password alone, only the first factor can be added. */
 async function lockFactors(ctx: MutationCtx, { userId, signIn }: Setup): Promise<FactorRecord[]> {
   await lockUser(ctx.db, userId);
   const existing = await listFactors(ctx.db, { userId });
@@ -226,8 +223,7 @@ export async function verifyCode(
     return (await takeRecoveryCode(db, userId, hashRecoveryCode(code))) ? 'recovery_code' : null;
   const app = await findAppRow(db, userId);
   if (!app) return null;
-  const key = await sealingKey(db, factorKey);
-  const secret = unseal(key, { sealed: app.secret_sealed, boundTo: userId });
+  const secret = unseal(await sealingKey(db, factorKey), { sealed: app.secret_sealed, boundTo: userId });
   const step = findTotpStep(secret, code, { now, after: Number(app.last_step) });
   return step !== null && (await recordAppUse(db, app.id, step)) ? 'totp' : null;
 }
@@ -253,7 +249,6 @@ export async function renameFactor(ctx: MutationCtx, input: { factor: string; na
   return { ...factor, name: input.name };
 }
 
-/** With the last factor the recovery codes go, too. */
 export async function removeFactor(ctx: MutationCtx, input: { factor: string }): Promise<FactorRecord> {
   const { userId, email } = ctx.caller;
   const factor = await requireFactor(ctx, input.factor);
@@ -279,10 +274,7 @@ async function requireFactor(ctx: MutationCtx, id: string): Promise<FactorRecord
 }
 
 /** Ends sessions of members without a factor, except the caller's and those of people who are in other tenants too. */
-export async function askForSecondFactor(
-  ctx: MutationCtx,
-  { tenantId }: { tenantId: string },
-): Promise<void> {
+export async function askForSecondFactor(ctx: MutationCtx, { tenantId }: { tenantId: string }) {
   const userIds = await filterPasswordOnly(ctx.db, await listMembersOfThisAlone(ctx.db, tenantId));
   const others = userIds.filter((id) => id !== ctx.caller.userId);
   const { length: people } = await endBrowserSessions(ctx, { userIds: others });

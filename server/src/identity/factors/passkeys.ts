@@ -120,12 +120,7 @@ export async function verifyAuthentication(
   return passkey.user_id;
 }
 
-function saveChallenge(
-  db: Db,
-  purpose: AccountSecret['purpose'],
-  challenge: string,
-  userId: string | null,
-): Promise<void> {
+function saveChallenge(db: Db, purpose: AccountSecret['purpose'], challenge: string, userId: string | null) {
   // Not a secret of the user: several browsers may register at the same time.
   return saveSecret(db, { purpose, secret: challenge, userId: null, data: { userId } }, challengeSeconds);
 }

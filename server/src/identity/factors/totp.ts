@@ -10,11 +10,7 @@ export function newTotpSecret(): string {
 }
 
 /** The step of the code, or null. A code of the step before or after is accepted, for clocks that differ. */
-export function findTotpStep(
-  secret: string,
-  code: string,
-  { now, after }: { now: Date; after: number },
-): number | null {
+export function findTotpStep(secret: string, code: string, { now, after }: { now: Date; after: number }) {
   const step = Math.floor(now.getTime() / 1000 / stepSeconds);
   const presented = Buffer.from(code.replace(/\s/g, ''));
   const found = [step, step - 1, step + 1].find((candidate) => {

@@ -13,22 +13,11 @@ export async function findPatByHash(db: Db, hash: string) {
   return { id, tenantId: tenant_id, userId: user_id, actions, apps, expiresAt: expires_at };
 }
 
-interface UsedToken {
-  id: string;
-  tenantId: string;
-}
-
-interface UseRecorderDeps {
-  db: Db;
-  now: () => Date;
-  log: Logger;
-}
-
 /** Updates `last_used_at` at most once a minute, without delaying the request. */
 export function createUseRecorder(
-  deps: UseRecorderDeps,
+  deps: { db: Db; now: () => Date; log: Logger },
   save: typeof markUsed = markUsed,
-): (token: UsedToken) => void {
+): (token: { id: string; tenantId: string }) => void {
   const recordedAt = new Map<string, number>();
   return ({ id, tenantId }) => {
     const at = deps.now();

@@ -31,7 +31,6 @@ export interface IdentityProviderOptions {
   localSecret: string | null;
   localUser: () => Promise<string | null>;
   localPasswords: 'on' | 'off';
-  /** Whether a forgotten password can be reset by e-mail. */
   canResetPassword: boolean;
   extraClients?: readonly ClientMetadata[];
 }
@@ -101,8 +100,7 @@ function addPages(provider: Provider, options: IdentityProviderOptions): void {
   provider.use(createBrowserCookie({ baseUrl }));
   provider.use(createDevicePolling(db, deviceCodeSeconds));
   provider.use(createDeviceGate({ db, provider, baseUrl }));
-  const upstreamName = upstream?.name ?? null;
-  provider.use(createInteractions({ ...options, provider, upstreamName }));
+  provider.use(createInteractions({ ...options, provider, upstreamName: upstream?.name ?? null }));
   provider.use(createLogout({ provider, baseUrl }));
   if (upstream) provider.use(createUpstream({ db, events, provider, baseUrl, log, settings: upstream }));
 }

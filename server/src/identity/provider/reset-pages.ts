@@ -33,7 +33,6 @@ const sentPage = noticePage({
   link: { href: '/login', label: 'Back to sign-in' },
 });
 
-/** `/login/forgot` sends a link by e-mail; it opens `/login/reset`. */
 export function createResetPages(deps: ResetDeps): Handle {
   return async (request, url, info) => {
     if (!deps.canResetPassword) {
@@ -111,6 +110,5 @@ export function createResetPages(deps: ResetDeps): Handle {
 async function readForm(request: Request): Promise<URLSearchParams> {
   if (!request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded'))
     throw fail('unsupported_media_type');
-  const body = await readBody(request, { bytesMax: formBytesMax });
-  return new URLSearchParams(Buffer.from(body).toString());
+  return new URLSearchParams(Buffer.from(await readBody(request, { bytesMax: formBytesMax })).toString());
 }

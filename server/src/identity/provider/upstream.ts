@@ -56,10 +56,7 @@ async function insertUserLink(
  * address counts before an id, which any directory may have for anybody: it is that of the directory which created
  * the account, and of every other tenant that the account gives access to.
  */
-async function lockUnclaimedUser(
-  tx: Tx,
-  { subject, email }: { subject: string; email: string | null },
-): Promise<{ id: string; email: string } | null> {
+async function lockUnclaimedUser(tx: Tx, { subject, email }: { subject: string; email: string | null }) {
   const { rows } = await sql<{ id: string; email: string }>`
     select u.id, u.email from svc.users u
     where u.provisioned_by is not null and u.password_hash is null
@@ -122,8 +119,7 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
     }
     const back = interactionPath(interaction);
     if (callback.searchParams.get('error') === 'access_denied') {
-      const text = `${upstreamName} did not sign you in.`;
-      return showMessage(ctx, 403, 'The sign-in was cancelled', text, back);
+      return showMessage(ctx, 403, 'The sign-in was cancelled', `${upstreamName} did not sign you in.`, back);
     }
     let identity: UpstreamIdentity;
     try {

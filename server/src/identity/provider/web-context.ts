@@ -42,11 +42,6 @@ export const clientAddressHeader = 'x-svc-client-address';
 export const forwardedHeader = 'x-svc-forwarded';
 export const requestIdHeader = 'x-request-id';
 
-interface PageResponse {
-  status: number;
-  body: unknown;
-  set(headers: Record<string, string>): void;
-}
 interface RequestHeaders {
   get(header: string): string;
 }
@@ -68,7 +63,7 @@ export function getRequestId(ctx: RequestHeaders): string {
 }
 
 export function showPage(
-  ctx: PageResponse,
+  ctx: { status: number; body: unknown; set(headers: Record<string, string>): void },
   page: Page,
   status: number,
   headers: Record<string, string> = {},

@@ -49,8 +49,7 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         const stored = withoutSecrets(kind, id, payload);
         if (kind === 'Interaction') stored.browser = options.origin()?.browser;
         const { address = null, device = null } = options.origin() ?? {};
-        const model = { kind, idHash, payload: stored, userCode, secondsLeft, address, device };
-        await storeModel(db, model, mode);
+        await storeModel(db, { kind, idHash, payload: stored, userCode, secondsLeft, address, device }, mode);
       },
 
       async find(id) {

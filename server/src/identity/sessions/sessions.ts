@@ -127,10 +127,7 @@ export async function endSignInsToApp(ctx: MutationCtx, { appId }: { appId: stri
 }
 
 /** The people whose sessions ended. Visits to apps end with them; logins of the command line and tokens go on. */
-export async function endBrowserSessions(
-  ctx: MutationCtx,
-  { userIds }: { userIds: readonly string[] },
-): Promise<string[]> {
+export async function endBrowserSessions(ctx: MutationCtx, { userIds }: { userIds: readonly string[] }) {
   const ended = await deleteSessionsOf(ctx.db, userIds);
   for (const userId of ended) ctx.invalidate(userTag(userId));
   return ended;
@@ -146,7 +143,6 @@ export async function endSignInsToAppsOf(
   ctx.invalidate(userTag(userId));
 }
 
-/** `credentialId` is the hash of the session or of the grant behind the token. */
 interface SignIn extends Pick<Caller, 'userId' | 'credentialId' | 'expiresAt'> {
   throughApp: string | null;
   /** Hashes of all records whose deletion ends the sign-in. */

@@ -163,10 +163,7 @@ export async function reactivateMember(
   ctx.invalidate(userTag(userId));
 }
 
-async function lockMember(
-  ctx: MutationCtx,
-  { tenantId, userId }: { tenantId: string; userId: string },
-): Promise<MemberRow> {
+async function lockMember(ctx: MutationCtx, { tenantId, userId }: { tenantId: string; userId: string }) {
   if (!(await lockTenantRow(ctx.db, tenantId))) throw fail('not_found');
   return orNotFound(await findMemberRow(ctx.db, tenantId, userId));
 }

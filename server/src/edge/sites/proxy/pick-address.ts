@@ -45,7 +45,6 @@ export interface ProxyExchange extends ProxyInput {
   app: RunningApp;
   person: Person | null;
   headers: HeaderList;
-  /** True if the stream must end: the server stops, or the visitor lost access. */
   isOver(): boolean | Promise<boolean>;
   slot: Slot;
   startedAt: number;
@@ -81,11 +80,7 @@ export async function pickAddress(
 }
 
 /** Requests of this server process count; the others spread theirs alike. */
-async function firstReachable(
-  shared: ProxyShared,
-  addresses: readonly string[],
-  how: 'lately' | 'now',
-): Promise<string | null> {
+async function firstReachable(shared: ProxyShared, addresses: readonly string[], how: 'lately' | 'now') {
   const [only] = addresses;
   if (only !== undefined && addresses.length === 1)
     return (await shared.reachable.check(only, how)) ? only : null;

@@ -58,11 +58,6 @@ export interface Page {
   hasPasskeys?: boolean;
 }
 
-interface RenderedPage {
-  body: string;
-  headers: Record<string, string>;
-}
-
 /** Inline, so that a page is one request. */
 const style = `
 :root{color-scheme:light dark;--page:#f4f5f8;--card:#fff;--text:#15181f;--muted:#596172;--line:#d5d9e2;--field:#fff;
@@ -141,17 +136,14 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('base6
 const styleHash = hashOf(style);
 const scriptHash = hashOf(passkeyScript);
 
-export function renderPage(page: Page): RenderedPage {
+export function renderPage(page: Page): { body: string; headers: Record<string, string> } {
   return {
     body: renderDocument(page),
     headers: { ...pageHeaders, 'content-security-policy': contentSecurityPolicy(page) },
   };
 }
 
-export function pageResponse(
-  page: Page,
-  init: { status: number; headers?: Record<string, string> },
-): Response {
+export function pageResponse(page: Page, init: { status: number; headers?: Record<string, string> }) {
   const { body, headers } = renderPage(page);
   return new Response(body, { status: init.status, headers: { ...headers, ...init.headers } });
 }
