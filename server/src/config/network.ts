@@ -6,13 +6,11 @@ import { type IpNetworks, parseNetworks } from '../core/ip-networks.ts';
 import type { AcmeConfig } from '../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
+import { socketPathBytesMax } from '../drivers/os/listen.ts';
 import { parseTrustedProxies, socketPeer, type TrustedProxies } from '../http/client-address.ts';
 import type { MetricsConfig } from '../http/metrics.ts';
 import type { CallerLimits } from '../http/rate-limit.ts';
 import { type Environment, parseVariable, readPort, requireMatch, requireVariable } from './values.ts';
-
-/** Linux takes 107 bytes, macOS 103. */
-export const socketPathBytesMax = 100;
 
 export function readListen(env: Environment): string | null {
   if (!env.SVC_LISTEN) return null;

@@ -3,6 +3,9 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 
+/** Linux takes 107 bytes, macOS 103. */
+export const socketPathBytesMax = 100;
+
 interface PortSetting {
   variable: string;
   port: number;
@@ -43,6 +46,18 @@ function isInUse(path: string): Promise<boolean> {
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
       resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
     );
+  });
+}
+
+export function isListening(address: { path: string } | { host: string; port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
   });
 }
 

@@ -5,6 +5,7 @@ import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
+import { confirmedSeconds } from '../../delivery/deployments/instances-store.ts';
 import { domainsTag } from '../domains/domain-record.ts';
 import type { SiteHost } from '../domains/host-names.ts';
 import { compileConfig } from './compile-config.ts';
@@ -33,8 +34,6 @@ interface SiteRow {
   healthMs: number | null;
 }
 
-const confirmedSecondsMax = 15;
-
 /** Without a tenant filter: the host identifies the app. */
 async function findSiteRow(
   db: Db,
@@ -52,7 +51,7 @@ async function findSiteRow(
       array(
         select i.address from svc.app_instances i
         where i.app_id = a.id and i.deployment_id = d.id and i.state = 'ready' and i.address is not null
-          and i.confirmed_at > now() - make_interval(secs => ${confirmedSecondsMax})
+          and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds})
         order by i.address
       ) as addresses
     from svc.apps a
