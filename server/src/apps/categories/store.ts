@@ -2,8 +2,7 @@ import { Category } from '@svc/contract/categories.shapes.ts';
 import { type Generated, sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { countRows, fetchPage } from '../../core/paging.ts';
+import { countRows, fetchPage, type PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
 
 export interface CategoryRow extends Omit<z.output<typeof Category>, 'created_at' | 'updated_at'> {

@@ -41,10 +41,6 @@ export async function listRolesOf(db: Db, app: AppRef, userId: string): Promise<
   return rows.map(({ role }) => role);
 }
 
-function countAppRoles(db: Db, app: AppRef): Promise<number> {
-  return countRows(rolesQuery(db, app));
-}
-
 async function insertAppRoleRow(tx: Tx, row: AppRoleRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .withTables<Tables>()
@@ -105,7 +101,7 @@ export async function setAppRole(ctx: AppMutationCtx, input: { role: string; use
     created_at: ctx.now,
   };
   const isNew = await insertAppRoleRow(ctx.db, row);
-  if (isNew && (await countAppRoles(ctx.db, appRef(ctx))) > appRolesMax)
+  if (isNew && (await countRows(rolesQuery(ctx.db, appRef(ctx)))) > appRolesMax)
     throw fail('limit_reached', { detail: `The people of an app can have at most ${appRolesMax} roles.` });
   auditRole(ctx, 'set', row, member.email);
   const stored = isNew ? row : orNotFound(await findAppRoleRow(ctx.db, appRef(ctx), row));

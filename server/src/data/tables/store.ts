@@ -6,8 +6,7 @@ import type { TableRules } from '@svc/contract/table-rules.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { countRows } from '../../core/paging.ts';
+import { countRows, type PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
 
 interface StoredTable {

@@ -3,8 +3,7 @@ import type { releaseStates } from '@svc/contract/static-sites.ts';
 import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { countRows, fetchPage } from '../../core/paging.ts';
+import { countRows, fetchPage, type PageWindow } from '../../core/paging.ts';
 
 export type ReleaseState = (typeof releaseStates)[number];
 

@@ -39,7 +39,7 @@ export function openDns({ servers, port }: DnsOptions): Dns {
   return {
     startLookup: () =>
       startLookup({
-        servers: servers ?? systemServers(),
+        servers: servers ?? getServers().map(parseDnsServer),
         port,
         isConfigured: (address) => configured.has(address),
       }),
@@ -141,10 +141,6 @@ function toResult<T>(answer: DnsAnswer | DnsError, valuesOf: (answer: DnsAnswer)
 function mergeResults(one: DnsResult<string>, other: DnsResult<string>): DnsResult<string> {
   if (other.kind !== 'found') return other.kind === 'unknown' ? other : one;
   return { kind: 'found', values: one.kind === 'found' ? [...one.values, ...other.values] : other.values };
-}
-
-function systemServers(): DnsServerAddress[] {
-  return getServers().map(parseDnsServer);
 }
 
 type NameServers =

@@ -55,7 +55,7 @@ export function createSiteHandler(options: {
       const begin = url.indexOf('://') + 3;
       const end = url.indexOf('/', begin);
       const authority = url.slice(begin, end);
-      const host = hostIn(authority);
+      const host = authority.replace(/:\d*$/, '').replace(/\.$/, '');
       if (!edge.serves(host)) {
         if (isPlatformName(host)) {
           ownAddress = url.slice(0, end + 1);
@@ -144,10 +144,6 @@ async function dropBody(answer: EdgeResponse | AppProxy): Promise<EdgeResponse |
   if ('proxy' in answer) return answer;
   if (answer.body instanceof ReadableStream) await answer.body.cancel();
   return { ...answer, body: null };
-}
-
-function hostIn(authority: string): string {
-  return authority.replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
 function readRequest(
