@@ -123,6 +123,7 @@ function boundTo({ name, generation }: Pick<KeyRow, 'name' | 'generation'>): str
   return `${name} ${generation}`;
 }
 
+/** At the start of a server. Creates all keys that are missing, so that later reads write nothing. */
 export async function prepareKeys(db: Db, keys: readonly Key[]): Promise<void> {
   await wrapKeys(db);
   const { rows } = await sql<{ name: string }>`select distinct name from svc.key_generations`.execute(db);

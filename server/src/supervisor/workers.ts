@@ -113,6 +113,7 @@ export function createWorkers(options: {
     }
   }
 
+  /** One after the other: the first prepares the database. */
   async function launchAll(): Promise<void> {
     let count = 1;
     while (!isStopping && slots.length < count) {

@@ -71,6 +71,7 @@ export async function saveRevocationsOf(
 
 const perRunMax = 500;
 
+/** A tenant whose grants cannot be expired does not hold up the others. */
 export async function expireDueGrants(deps: OperatorDeps): Promise<void> {
   for (const tenantId of await listTenantsWithOverdueGrants(deps.db)) {
     const change = { name: 'grants.expire', auditTenantId: tenantId };

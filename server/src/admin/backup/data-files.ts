@@ -164,6 +164,7 @@ export async function* objectEntries(
   const sum = createHash('sha256');
   for await (const { key, modifiedAt } of store.list('')) {
     const found = await store.get(key);
+    // Deleted since it was listed.
     if (!found) continue;
     const { size } = found;
     const entry = { path: key, kind: 'file', mode: 0o600, modified: modifiedAt, size } as const;

@@ -100,6 +100,7 @@ export const appsDomain = configCheck('apps domain', async ({ baseUrl, appsDomai
 
 const readyMsMax = 3_000;
 
+/** Only a warning, because the server may be stopped on purpose. */
 export const server = configCheck('server', async ({ socket, baseUrl }) => {
   if (!socket) return checkReady(baseUrl, {}, 'Start it with npm start.');
   const own = await checkReady('http://localhost', { unix: socket }, 'Start it with npm start.');
@@ -171,6 +172,7 @@ function withoutIsolation(detail: string, baseUrl: string): Finding {
 }
 
 const refusedHint = 'Apps cannot be deployed without it; sites and rows are still served.';
+/** Owns no file, so that only the rights of others count. */
 const anotherUser = { uid: -1, gid: -1 };
 
 /** The socket of the agent belongs to the user of the server that runs. */

@@ -111,6 +111,7 @@ export async function findOrigin(db: Db, { tenantId, appId }: AppRef): Promise<A
   return rows[0] ?? { templateId: null, forkedFromId: null };
 }
 
+/** Includes deleted apps. The host is ignored: the base URL may change. */
 export async function listIconIdsInUse(db: Db, tenantId: string): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     select substring(url from '/icons/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})') as id

@@ -59,6 +59,7 @@ export async function findAppRowForCaller(
 
 export type AppOfTenant = AppAccess & Pick<AppRow, 'runtime'>;
 
+/** Also finds apps that the user cannot see: a table grant may reach into them. */
 export async function findAppOfTenant(
   db: Db,
   tenantId: string,

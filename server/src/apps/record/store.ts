@@ -158,6 +158,7 @@ export function isSubdomainTaken(error: unknown): boolean {
   return sqlState(error) === '23505';
 }
 
+/** Counts deleted apps too: a restored app has the tier it had before. */
 export async function countAppsWithTier(
   db: Db,
   tenantId: string,

@@ -223,6 +223,7 @@ export async function listInspections(ctx: AppCtx, query: PageQuery) {
 
 type ConsentRecord = z.output<typeof InspectionConsent>;
 type LedgerRecord = z.output<typeof LedgerEntry>;
+/** Only the representative owner grants, because reads cannot be undone. Every owner may revoke. */
 function canSetConsent(to: 'granted' | 'revoked', relation: AppAccess['relation']): boolean {
   return to === 'granted' ? relation === 'owner' : ownsApp(relation);
 }

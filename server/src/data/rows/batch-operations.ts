@@ -109,6 +109,7 @@ function parseId(
 
 const referencePattern = /^([A-Za-z][A-Za-z0-9_]{0,62})\.([a-z][a-z0-9_]{0,62})$/;
 
+/** An object whose only member is `$ref`, directly as the value of a column. Others, as of a JSON Schema, are values of `jsonb`. */
 function parseReference(text: string): Reference | null {
   if (!text.startsWith('{') || !text.includes('$ref')) return null;
   const { $ref, ...others } = JSON.parse(text) as Record<string, unknown>;

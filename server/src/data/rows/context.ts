@@ -144,6 +144,7 @@ export function parsePreferences(request: FastPathRequest) {
   };
 }
 
+/** RFC 7240 §3: which preferences of a change were followed. */
 export function withPreferenceApplied(
   request: FastPathRequest,
   response: FastPathResponse,

@@ -94,6 +94,7 @@ function ownAlternatives(facts: AccessFacts): Alternative[] {
   });
 }
 
+/** A grant whose preset has no action on rows does not open the table. */
 export const hasParts = ({ reads, changes }: Alternative) => Object.keys({ ...reads, ...changes }).length > 0;
 const hasActions = (alternative: Alternative) => actionsOf(alternative).length > 0;
 

@@ -122,6 +122,7 @@ async function sendRows(
   }
 }
 
+/** Rows that fill a chunk; a power of two, because each number is another prepared statement. */
 function rowsPerFetch(bytesPerRow: number): number {
   const fitting = Math.max(1, Math.min(fetchedRowsMax, chunkBytes / bytesPerRow));
   return 2 ** Math.floor(Math.log2(fitting));

@@ -50,6 +50,7 @@ export function createFeedPositions(key: LiveKey<string>) {
   };
 }
 
+/** Of two snapshots `xmin:xmax:running,…` of one database: the later one contains all that the other one does. */
 export function isLater(one: string, other: string): boolean {
   const [a, b] = [extent(one), extent(other)];
   return a.end === b.end ? a.running < b.running : a.end > b.end;

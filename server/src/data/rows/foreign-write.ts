@@ -39,6 +39,7 @@ type Where = readonly PlannedCondition[];
 
 const foreignName = ({ catalogue: { schema, table } }: RowTable) => `${ident(schema)}.${ident(table)}`;
 
+/** Values without a type: the server takes that of the column. */
 function bindPlain(values: Values, { column, value }: InsertedColumn): string {
   if (typeof value === 'object' && value !== null) return value.sql;
   values.push(dialectOf(values).encode(value, column.type));

@@ -30,6 +30,7 @@ export async function getRow(ctx: RowsCtx, id: string) {
   return jsonResponse(200, row.json, { etag });
 }
 
+/** The representation depends on other rows too, so that its hash is the ETag. */
 async function getRelatedRow(ctx: RowsCtx, id: string, query: ParsedQuery) {
   const plan = await planRelated(ctx, query, () => []);
   const [parameter] = query.related;

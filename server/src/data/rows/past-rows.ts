@@ -225,6 +225,7 @@ interface Logged {
   rowId: string;
   isDeleted: boolean;
   changed: readonly string[];
+  /** The columns whose number the row has: PostgreSQL assigns those of columns that the table has got since. */
   numbered: string;
 }
 

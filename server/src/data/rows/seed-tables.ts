@@ -134,6 +134,7 @@ function csvTable({ path, text }: SeedFile): Map<string, SeedRow[]> {
   return new Map([[table, rows.map((values) => new CsvRow(names, values))]]);
 }
 
+/** RFC 4180: a field may be in quotes, in which two quotes stand for one. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

@@ -143,6 +143,7 @@ function auditObject(
 
 type StoredBlob = Pick<ObjectRow, 'key' | 'blob_id' | 'size' | 'content_type' | 'sha256'>;
 
+/** Makes a stored blob the object of a key. Caller must hold the lock of the storage row. */
 export async function putObject(
   ctx: MutationCtx,
   storage: StorageRow,

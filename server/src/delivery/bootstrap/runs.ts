@@ -40,6 +40,7 @@ async function canSeeRun({ db, tenant, caller }: TenantCtx, run: Run): Promise<b
 export async function cancelBootstrap(ctx: TenantMutationCtx, { run: id }: { run: string }, urls: RunUrls) {
   const run = await lockRun(ctx.db, ctx.tenant.id, id);
   if (!run || run.created_by !== ctx.caller.userId) throw fail('not_found');
+  // A run that ended otherwise after the cancellation was requested is not canceled.
   const isRepeated = isEnded(run.state) ? run.state === 'canceled' : run.cancel_asked;
   if (isEnded(run.state) && !isRepeated)
     throw fail('invalid_state_transition', { detail: `The run has already ended: it is ${run.state}.` });
@@ -71,6 +72,7 @@ export type RunResult =
   | { state: 'done' | 'canceled' }
   | { state: 'failed'; step: StepName; failure: { code: FailureCode; detail: string } };
 
+/** Ends the run; what it created stays. Caller must hold the run's row lock. */
 export async function endRun(ctx: MutationCtx, run: RunRow, ending: RunResult): Promise<void> {
   const failure = ending.state === 'failed' ? ending.failure : null;
   await updateRunRow(ctx.db, run, {

@@ -31,6 +31,7 @@ export const reserveApp: Step = async ({ deps, run }) => {
   return (ctx) => reserveAppFor(ctx, run, deps);
 };
 
+/** Without an approval this runs at the start of the run, so that the slug is taken at once. */
 export async function reserveAppFor(
   ctx: TenantMutationCtx,
   run: Pick<RunRow, 'id' | 'tenant_id' | 'input' | 'template_id' | 'source_app_id'>,

@@ -71,6 +71,7 @@ export async function startReviewedDeployment(
   ctx.invalidate(workTag);
 }
 
+/** Records that the build was approved for more people. Caller must hold the app's row lock. */
 export async function markDeploymentReviewed(
   ctx: MutationCtx,
   app: AppRef,
@@ -80,6 +81,7 @@ export async function markDeploymentReviewed(
   if (row) await updateDeploymentRow(ctx.db, row, { reviewed_visibility: visibility });
 }
 
+/** After a review without an approval. Caller must hold the app's row lock. */
 export async function endReviewedDeployment(
   ctx: MutationCtx,
   app: AppRef & { slug: string },

@@ -208,6 +208,7 @@ export async function getAppMetrics(
   };
 }
 
+/** Sums the rows of one minute: its processes use memory at the same time. */
 function sumProcesses(rows: readonly Omit<MinuteRow, 'appId'>[]): Counts {
   const sum = emptyCounts();
   for (const row of rows) addCounts(sum, row);

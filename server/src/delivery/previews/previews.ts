@@ -102,6 +102,7 @@ async function removePreview(
   if (app) await purgeLockedApp(ctx, app, { action: 'previews.delete' });
 }
 
+/** For an app that no longer runs. Caller must hold its row lock. */
 export async function removePreviews(ctx: MutationCtx, { tenantId, appId }: AppRef): Promise<void> {
   for (const row of await listPreviewRows(ctx.db, { tenantId, appId })) {
     await removePreview(ctx, row);

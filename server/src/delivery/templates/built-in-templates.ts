@@ -94,6 +94,7 @@ const escapeForQuotes = (value: string) => JSON.stringify(value).slice(1, -1);
 const escapeForPage = (value: string) =>
   value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
+/** Copied as source, because the library is in no registry. */
 async function writeSdk(into: string): Promise<void> {
   await mkdir(join(into, 'contract'), { recursive: true });
   const types = new Set<string>();

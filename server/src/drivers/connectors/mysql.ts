@@ -96,6 +96,7 @@ export const mysqlDriver: ForeignDriver = {
   },
 };
 
+/** A snapshot, so that an export is of one moment. */
 const modes = { read: 'with consistent snapshot, read only', write: 'read write' };
 
 function connectClient(options: OpenOptions): Promise<MysqlConnection> {

@@ -112,6 +112,7 @@ async function initCluster(
 
 const ctypeLocales = ['C.UTF-8', 'en_US.UTF-8'];
 
+/** Best effort: the initdb of a killed server may still be writing. */
 function removeStagingFolders(dataDir: string): void {
   for (const name of listEntries(dataDir)) {
     if (!name.startsWith(stagingPrefix)) continue;

@@ -40,6 +40,7 @@ export interface RunningCluster {
   found: 'running' | 'started';
 }
 
+// Long, since crash recovery replays the whole WAL since the last checkpoint.
 const readyMsMax = 10 * 60_000;
 
 export async function ensureClusterRuns(

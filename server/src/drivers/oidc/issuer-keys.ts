@@ -132,6 +132,7 @@ const privateText = ({ origin }: URL) =>
 
 const bareHost = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '');
 
+/** RFC 6890 and its registries. */
 const reserved = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],

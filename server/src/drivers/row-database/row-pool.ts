@@ -14,6 +14,7 @@ export interface RowPool {
 }
 
 export interface AppRows {
+  /** `receive` is called for each attempt: a slow statement is run again from its start. */
   run(kind: StatementKind, text: string, values: Values, receive?: () => OnRow): Promise<QueryResult>;
   transaction<T>(work: (tx: Transaction) => Promise<{ end: 'commit' | 'rollback'; value: T }>): Promise<T>;
 }

@@ -39,6 +39,7 @@ interface OrderDeps {
   db: Db;
   log: Logger;
   authority: CertificateAuthority;
+  /** A function, because the operator needs the effects, which need the certificates. */
   operator: () => OperatorDeps;
 }
 

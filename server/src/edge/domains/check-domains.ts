@@ -43,6 +43,7 @@ export async function finishCheck(
   const app = { tenantId: row.tenant_id, appId: row.app_id };
   if (isProved && !isTaken && isOutdated(evidence, row, holder)) {
     if (by === 'person') throw fail('unavailable', { detail: outdatedText, headers: { 'retry-after': '1' } });
+    // Still due: the next run checks it again.
     return saveDomainRow(ctx.db, app, row.id, { checking_until: null });
   }
   const checks: Checks = isTaken ? { ...found, ownership: ownedElsewhere(found.ownership, holder) } : found;

@@ -63,6 +63,7 @@ export async function removeGroupMember(
   if (!(await changeGroupMembers(ctx, row, { add: [], remove: [userId] }))) throw fail('not_found');
 }
 
+/** Returns whether anything changed. Caller must hold the group's lock. */
 export async function changeGroupMembers(
   ctx: MutationCtx,
   group: CountedGroupRow,
