@@ -27,9 +27,7 @@ const allCode = [...files, ...new Glob('{acceptance,scripts,bench}/**/*.ts').sca
   (path) => !path.includes('node_modules'),
 );
 const isTest = (path: string) =>
-  /^acceptance\/suites\/|\.(test|proof)\.tsx?$|\/(testing|conformance)\.ts$|-(testing|fixture)\.ts$|\/testing\//.test(
-    path,
-  );
+  /^acceptance\/suites\/|\.(test|proof)\.tsx?$|\/testing\.ts$|-(testing|fixture)\.ts$|\/testing\//.test(path);
 const production = files.filter((path) => !isTest(path));
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 

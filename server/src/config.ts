@@ -57,50 +57,36 @@ export function readConfig(env: Environment) {
   return {
     host: env.SVC_HOST || '127.0.0.1',
     port,
-    /** Path of a Unix socket, in place of host and port. */
     socket: readListen(env),
-    /** Processes of the server that share its ports. */
     workers: readWorkers(env),
     baseUrl,
-    /** More host names of the platform, beside that of `baseUrl`, names without a dot and IP addresses. */
     extraHosts: readExtraHosts(env),
-    /** Parent domain of the apps' hosts. */
     appsDomain: readAppsDomain(env),
-    /** Memory for cached files of sites. */
     edgeCacheBytes: readEdgeCacheBytes(env),
     metrics: readMetrics(env),
     domains: readDomains(env),
-    /** Null: no HTTPS on this server. */
     https: readHttps(env, port),
-    /** Certificate authority for custom domains; null: no certificates are ordered. */
     acme: readAcme(env),
-    /** Null: no e-mails are sent. */
     mail: readMail(env),
     /** Reverse proxies whose `X-Forwarded-For` is trusted. */
     trustedProxies: readTrustedProxies(env),
     rateLimits: readRateLimits(env),
     dataDir,
-    /** Encrypts the keys in the database. */
     masterKeyFile: readMasterKeyFile(env, dataDir),
     databaseUrl: readDatabaseUrl(env, 'SVC_DATABASE_URL'),
-    /** Multiplies the time limits of statements and locks, for a slow or busy database. */
     databasePatience: Number(readChoice(env, 'SVC_DATABASE_PATIENCE', ['1', '2', '5', '10'], '1')),
     dataDatabaseUrl: readDatabaseUrl(env, 'SVC_DATA_DATABASE_URL'),
-    /** A login that can create roles and databases on the server for app databases. */
     rawDatabaseUrl: readDatabaseUrl(env, 'SVC_RAW_DATABASE_URL'),
-    /** Networks that connectors may connect to; null: all but those of this machine. */
     connectorNetworks: readConnectorNetworks(env),
     objectStore: readObjectStore(env),
     seed: readSeed(env, baseUrl),
     localPasswords: readLocalPasswords(env),
     logLevel: readChoice(env, 'SVC_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     upstream: readUpstream(env),
-    /** OpenID issuers in private networks that service accounts may trust. */
     trustedIssuers: readTrustedIssuers(env),
     checkAnswers: readChoice(env, 'SVC_CHECK_ANSWERS', ['true', 'false'], 'false') === 'true',
     gitHost: readGitHost(env),
     runtime: readRuntime(env, { baseUrl, dataDir }),
-    /** Null: this process opens the database and runs the apps itself. */
     supervised: JSON.parse(env[supervisedVariable] || 'null') as Supervised | null,
   };
 }

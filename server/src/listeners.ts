@@ -21,17 +21,15 @@ import {
 import { serve } from './http/serve.ts';
 import type { Platform } from './platform.ts';
 
-type ServeOptions = Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>;
 type Endpoint = Pick<
   RawListenerOptions,
   'host' | 'port' | 'socket' | 'descriptor' | 'clientAddress' | 'edge' | 'limits'
 >;
 
-/** For connections that are idle when their listener has stopped. */
 const generalGraceMs = 100;
 
 /** The listeners check every request, answer sites and rows, and pass the rest on to the general server. */
-export function openFrontDoor(options: ServeOptions) {
+export function openFrontDoor(options: Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>) {
   const clients = createPassThroughClients();
   const general = serve({ ...options, host: clients.fallback.hostname, port: 0, clients });
   clients.fallback.port = general.port;
@@ -51,7 +49,6 @@ export function openFrontDoor(options: ServeOptions) {
   };
 }
 
-/** For an answer to the program that collects metrics. */
 const metricsGraceMs = 2_000;
 
 interface Listeners {

@@ -9,7 +9,6 @@ import type { StopMode } from './http/raw-http/raw-listener.ts';
 import { openListeners } from './listeners.ts';
 import { type Platform, startPlatform } from './platform.ts';
 
-/** Time limit for running requests after a stop signal. */
 const graceMs = 25_000;
 /** npm and the terminal both deliver a Ctrl-C: signals this close together are one. */
 const sameSignalMs = 500;
@@ -23,7 +22,6 @@ export async function startServer(): Promise<void> {
   const log = worker ? wholeLog.child({ worker: worker.number }) : wholeLog;
   const metrics = createMetrics();
   let signalledAt: number | null = null;
-  /** Null: no stop was requested. */
   let stopMode: StopMode | null = null;
   let stop: ((how: StopMode) => Promise<void>) | null = null;
   let stopNow = () => {};
@@ -70,9 +68,7 @@ export async function startServer(): Promise<void> {
     }
     if (worker?.isFirst !== false) announce(config);
     supervisor?.reportReady();
-    // So that the first visitor does not wait for the bundle.
     started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
-    // A stop signal arrived during the start.
     if (stopMode !== null) await stopAndExit(stopMode);
   } catch (error) {
     if (!(error instanceof ReportedError))

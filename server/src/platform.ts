@@ -35,7 +35,6 @@ export interface Platform
   extends Pick<EdgeServices, 'edge' | 'sites' | 'console'>,
     Pick<DataServices, 'rowsFastPath'> {
   handle: RequestHandler;
-  /** Set when this start created the first tenant. */
   seeded: SeedResult | null;
   database: Database;
   /** Ends requests that wait for something to happen, such as log streams. */
@@ -45,7 +44,6 @@ export interface Platform
 
 type Services = DriverDeps & PeopleServices & AppsServices & IdentityServices & DataServices & EdgeServices;
 
-/** Opens the drivers, then folds the modules. */
 export async function startPlatform(
   config: Config,
   log: Logger,

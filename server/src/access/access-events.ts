@@ -16,7 +16,6 @@ interface AccessEvents {
   connectorDeleted(ctx: MutationCtx, connector: { tenantId: string; connectorId: string }): Promise<void>;
   /** Before it is stored. Subscribers refuse what does not fit the tables, which belong to a later module. */
   policySaved(ctx: MutationCtx, saved: { policy: PolicyRow; before: PolicyRow | null }): Promise<void>;
-  /** People are to be notified; notifications belong to a later module. */
   notice(ctx: MutationCtx, notice: AccessNotice): Promise<void>;
 }
 
@@ -27,7 +26,6 @@ interface AccessNotice {
   userIds: readonly string[];
   title: string;
   text: string;
-  /** A console path that starts with `/`. */
   path: string;
 }
 

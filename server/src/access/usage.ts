@@ -27,11 +27,7 @@ export async function refuseWhileGranted(
     });
 }
 
-export async function listPolicyNamesOfConnector(
-  db: Db,
-  tenantId: string,
-  connectorId: string,
-): Promise<string[]> {
+export async function listPolicyNamesOfConnector(db: Db, tenantId: string, connectorId: string) {
   const { rows } = await sql<{ name: string }>`
     select name from svc.access_policies where tenant_id = ${tenantId} and connector_id = ${connectorId}
     order by name limit ${namedMax}`.execute(db);

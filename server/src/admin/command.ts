@@ -10,7 +10,6 @@ export interface AdminIo {
   stdinLines(): AsyncIterable<string>;
   /** Throws a ConfigError; read when first needed, so that help works with any environment. */
   config(): Config;
-  /** Calls `undo` synchronously when the process receives a stop signal; the returned function unregisters it. */
   onInterrupt(undo: () => void): () => void;
 }
 
@@ -18,7 +17,6 @@ export interface AdminCtx extends AdminIo {
   note(line: string): void;
   say(text: string): void;
   runLine(argv: readonly string[], batch: BatchSystem): Promise<Result>;
-  /** In a batch, the system stays open for the next command. */
   batch?: BatchSystem;
 }
 

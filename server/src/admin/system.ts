@@ -91,10 +91,8 @@ export function adminUrl(url: string, application = 'svc admin'): string {
 
 type Connection = pg.Pool | pg.ClientBase;
 
-/** Databases of older versions lack some tables. */
 export async function hasTable(connection: Connection, name: string): Promise<boolean> {
-  const found = await connection.query('select where to_regclass($1) is not null', [name]);
-  return found.rowCount === 1;
+  return (await connection.query('select where to_regclass($1) is not null', [name])).rowCount === 1;
 }
 
 export async function readAppliedMigrations(connection: Connection): Promise<AppliedMigration[]> {

@@ -24,7 +24,6 @@ export interface AppRef {
   slug: string;
 }
 
-/** Counts of removed records by field of the answer, and changes to records that stay. */
 interface PurgedPart {
   removed: Record<string, number>;
   changes?: readonly AuditedChange[];

@@ -7,7 +7,6 @@ export interface AppName {
   name: string;
 }
 
-/** Includes deleted apps. */
 export async function loadAppNames(
   db: Db,
   tenantId: string,

@@ -48,8 +48,6 @@ export interface AppsServices {
   findOwnedAppId: typeof findOwnedAppId;
 }
 
-type AppsDeps = DriverDeps & { config: { mail: MailConfig | null } };
-
 export const apps: Module = {
   name: 'apps',
   open: ({ db, invalidation }: DriverDeps): AppsServices => ({
@@ -72,7 +70,7 @@ export const apps: Module = {
       handle: createIcons({ ...deps, signer: { baseUrl: deps.config.baseUrl, key: deps.urlKey } }),
     },
   ],
-  effects: ({ db, log, now, objects, config }: AppsDeps) => ({
+  effects: ({ db, log, now, objects, config }: DriverDeps & { config: { mail: MailConfig | null } }) => ({
     'icons.remove': removeIconObjects({ objects }),
     'categories.detach': detachCategory({ db }),
     [mailTopic]: mailNotification({

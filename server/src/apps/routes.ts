@@ -21,7 +21,7 @@ import * as resourcePresetsShapes from '@svc/contract/resource-presets.shapes.ts
 import * as resourcePresetsEndpoints from '@svc/contract/resource-presets.ts';
 import type { TenantCtx } from '../core/context.ts';
 import { type PageQuery, paginate } from '../core/paging.ts';
-import { fail, validationError } from '../core/problem.ts';
+import { orNotFound, validationError } from '../core/problem.ts';
 import { type Route, routes } from '../http/router.ts';
 import { findTenant } from '../people/tenants/tenants.ts';
 import {
@@ -172,8 +172,7 @@ export const resourcePresetRoutes: Route[] = routes(resourcePresetsEndpoints, re
 });
 
 async function listResourcePresets(ctx: TenantCtx, query: PageQuery) {
-  const max = (await findTenant(ctx, { ref: ctx.tenant.id }))?.max_resource_tier;
-  if (!max) throw fail('not_found');
+  const max = orNotFound((await findTenant(ctx, { ref: ctx.tenant.id }))?.max_resource_tier);
   const presets = resourceTiers.map((name) => ({
     name,
     ...resourcePresetsEndpoints.resourcesOf[name],

@@ -6,13 +6,11 @@ import { type IpNetworks, parseNetworks } from '../core/ip-networks.ts';
 import type { AcmeConfig } from '../drivers/certificates/acme.ts';
 import type { HttpsConfig } from '../drivers/certificates/https-server.ts';
 import { parseDnsServers } from '../drivers/dns/dns.ts';
+import { socketPathBytesMax } from '../drivers/os/listen.ts';
 import { parseTrustedProxies, socketPeer, type TrustedProxies } from '../http/client-address.ts';
 import type { MetricsConfig } from '../http/metrics.ts';
 import type { CallerLimits } from '../http/rate-limit.ts';
 import { type Environment, parseVariable, readPort, requireMatch, requireVariable } from './values.ts';
-
-/** Linux takes 107 bytes, macOS 103. */
-export const socketPathBytesMax = 100;
 
 export function readListen(env: Environment): string | null {
   if (!env.SVC_LISTEN) return null;
@@ -32,7 +30,6 @@ export function readListen(env: Environment): string | null {
 
 const workersMax = 64;
 
-/** One core is left to PostgreSQL and the apps. */
 export function readWorkers(env: Environment): number {
   const text = env.SVC_WORKERS;
   if (!text) return Math.min(workersMax, Math.max(1, availableParallelism() - 1));
@@ -112,8 +109,7 @@ export function readDomains(env: Environment) {
         'must be addresses, e.g. 127.0.0.1:5300,9.9.9.9',
       )
     : null;
-  const dns = { servers: resolvers, port };
-  return { dns, edgeAddresses: addresses, caaId: env.SVC_ACME_CAA_ID || null };
+  return { dns: { servers: resolvers, port }, edgeAddresses: addresses, caaId: env.SVC_ACME_CAA_ID || null };
 }
 
 export function readHttps(env: Environment, mainPort: number): HttpsConfig | null {

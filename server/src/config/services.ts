@@ -114,7 +114,6 @@ function readAttributeClaims(env: Environment): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** Off: everybody signs in through the other provider. */
 export function readLocalPasswords(env: Environment): 'on' | 'off' {
   const choice = readChoice(env, 'SVC_LOCAL_PASSWORDS', ['on', 'off'], 'on');
   if (choice === 'off') requireVariable(env, 'SVC_OIDC_ISSUER', 'with SVC_LOCAL_PASSWORDS=off');

@@ -14,8 +14,7 @@ import type { Db } from './db.ts';
 import type { EffectHandler } from './outbox-worker.ts';
 
 export async function findAuditBreaks(db: Db, anchors: readonly ChainHead[] = []): Promise<string[]> {
-  const tables = db.withTables<AuditTables>();
-  const heads = await tables.selectFrom('audit_heads').selectAll().execute();
+  const heads = await db.withTables<AuditTables>().selectFrom('audit_heads').selectAll().execute();
   const tenantIds = new Set([
     ...heads.map((head) => head.tenant_id),
     ...(await tenantsWithEntries(db)),

@@ -156,7 +156,6 @@ export async function listAuditEntries(
   return query.execute();
 }
 
-/** Entries of the chain about the user, and tokens that the user created in any chain; newest first. */
 export async function listEntriesOfUser(
   db: Db,
   { tenantId, userId, actions }: { tenantId: string; userId: string; actions: readonly string[] },

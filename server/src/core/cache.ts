@@ -1,5 +1,6 @@
 import { databaseError } from './db.ts';
 import type { Invalidation } from './invalidation.ts';
+import { withTimeout } from './values.ts';
 
 /** A value whose load overlaps an invalidation is returned but not cached: it may be older than the change. */
 export interface TaggedCache<T> {
@@ -76,11 +77,8 @@ export function createTaggedCache<T>(
   };
 }
 
-/** Longest outage of the database during which cached values are served. */
 const outageMsMax = 10 * 60_000;
-/** A load that takes longer counts as failed where a last known value can be used. */
 const loadMsMax = 2_000;
-/** After a failed load, the next one is tried after this time. */
 const retryMs = 1_000;
 /** After an outage, what servers write all the time (which instances run) may be out of date for this long. */
 const settleMs = 15_000;
@@ -94,13 +92,11 @@ export function createLastKnown<T extends Tagged>(
   { onChange }: Pick<Invalidation, 'onChange'>,
   options: {
     entriesMax: number;
-    /** Such a value does not replace the last one while the outage settles. */
     isIncomplete?: (loaded: T, last: T) => boolean;
     now?: () => number;
   },
 ) {
   const { entriesMax, isIncomplete, now = () => performance.now() } = options;
-  /** `until` is set when the notifications stop. */
   const entries = new Map<string, { loaded: T; until: number | null }>();
   let epoch = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -126,7 +122,7 @@ export function createLastKnown<T extends Tagged>(
     const last = entry && (entry.until === null || entry.until > now()) ? entry.loaded : null;
     if (last && now() - failedAt < retryMs) return last;
     try {
-      const loaded = await (last ? withinTime(load()) : load());
+      const loaded = await (last ? withTimeout(load(), loadMsMax, tooLongError) : load());
       if (failedAt > Number.NEGATIVE_INFINITY) endedAt = now();
       failedAt = Number.NEGATIVE_INFINITY;
       if (loaded && last && now() - endedAt < settleMs && isIncomplete?.(loaded, last)) {
@@ -154,13 +150,4 @@ export function createLastKnown<T extends Tagged>(
 
 class TooLong extends Error {}
 
-async function withinTime<T>(work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new TooLong(`No result within ${loadMsMax} ms`)), loadMsMax);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {});
-  }
-}
+const tooLongError = () => new TooLong(`No result within ${loadMsMax} ms`);

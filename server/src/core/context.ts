@@ -26,7 +26,6 @@ export interface MutationCtx extends Ctx {
   db: Tx;
   newId(): string;
   audit(change: AuditedChange): void;
-  /** Runs after the commit, at least once. */
   enqueue(topic: string, payload: Record<string, unknown>): void;
   invalidate(tag: string): void;
   warn(text: string): void;
@@ -44,14 +43,12 @@ export interface Foreseen {
 export interface RowTransaction {
   /** A second transaction where the tables are in another database; committed just after the main one. */
   tx(): Promise<RowTx>;
-  /** For every change of an app's tables, while it holds its locks. */
   requireSettled(appId: string): Promise<void>;
   /** The role that serves rows and needs access to new tables; null where the same role creates them. */
   role: string | null;
 }
 
 export interface RowTx extends Tx {
-  /** Set for a second transaction. */
   statements?: StatementLog;
 }
 
@@ -72,9 +69,7 @@ export interface Caller {
   credentialId: string;
   expiresAt: Date;
   scope?: TokenScope;
-  /** The one app that an app or a service account can use, as a co-owner within its scope. */
   ownApp?: AppRef;
-  /** The app that acts for the signed-in user; the control plane refuses such a caller. */
   throughApp?: string;
 }
 
@@ -84,9 +79,7 @@ export type TokenAction = PatAction | Extract<ServiceAccountAction, 'tables' | '
 export interface TokenScope {
   tenantId: string;
   actions: readonly TokenAction[];
-  /** `storage` allows only reading then. */
   isReadOnly?: true;
-  /** Empty means every app of the issuer. */
   apps: readonly string[];
 }
 
@@ -106,7 +99,6 @@ export interface AppAccess {
   /** A deleted app is visible only to its owner and to admins, and only to endpoints that declare it. */
   record: 'active' | 'archived' | 'deleted';
   relation: 'owner' | 'co_owner' | 'member' | 'none';
-  /** The app whose branch this one shows. */
   previewOf: string | null;
 }
 

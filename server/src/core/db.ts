@@ -26,7 +26,6 @@ export function openControlDatabase(
     connectionsMax: number;
     isStarting?: boolean;
     statementMsMax?: number | 'none';
-    /** Multiplies the time limits. */
     patience?: number;
     onError: (error: Error) => void;
   },
@@ -232,7 +231,6 @@ export class StatementLog {
     this.#savepoints.length = change === 'rollback to ' ? at + 1 : Math.max(at, 0);
   }
 
-  /** Empty if nothing but locks was taken. */
   list(): readonly LoggedStatement[] {
     return this.#statements.some(({ text }) => !text.startsWith('lock table ')) ? this.#statements : [];
   }

@@ -1,4 +1,3 @@
-/** Subscribers run in the publisher's transaction, in module order; their results join the publisher's plan. */
 export interface Subscription {
   list: string;
   handlers: Readonly<Record<string, unknown>>;

@@ -26,7 +26,6 @@ export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
-  /** Rows: a hash of what the caller could see then. */
   view?: string;
 }
 
@@ -54,11 +53,7 @@ export async function findStoredResponse(db: Db, request: IdempotentRequest): Pr
   return openResponse(row.answer, request.key);
 }
 
-export async function storeResponse(
-  tx: Tx,
-  request: IdempotentRequest,
-  response: StoredResponse,
-): Promise<void> {
+export async function storeResponse(tx: Tx, request: IdempotentRequest, response: StoredResponse) {
   const row = {
     request_hash: request.requestHash,
     answer: sealResponse(response, request.key),

@@ -55,7 +55,6 @@ async function updateSchedules(boss: PgBoss, jobs: readonly Job[]): Promise<void
   }
 }
 
-/** When the process dies, its lease expires and another process claims the row. */
 export interface LeasedWork<T> {
   name: string;
   log: Logger;

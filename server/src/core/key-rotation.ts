@@ -13,7 +13,6 @@ import { type OperatorDeps, runAsOperator } from './mutation.ts';
 import { fail } from './problem.ts';
 import { type SealingKey, seal, sealingKey, unseal } from './seal.ts';
 
-/** Adds a generation. Servers use it after `announcedSeconds`; a job replaces what the previous one sealed. */
 export async function rotateKey(ctx: MutationCtx, key: Key): Promise<{ generation: number; activeAt: Date }> {
   const [previous] = await loadGenerations(ctx.db, key);
   const generation = (previous?.generation ?? 0) + 1;
@@ -50,11 +49,7 @@ export function supersededGenerations(
   });
 }
 
-/** Seals the stored values of previous generations again, and deletes generations that nothing needs any more. */
-export async function retireGenerations(
-  deps: OperatorDeps & { now: () => Date },
-  keys: readonly Key[],
-): Promise<void> {
+export async function retireGenerations(deps: OperatorDeps & { now: () => Date }, keys: readonly Key[]) {
   const { db } = deps;
   const { rows } = await sql<{ name: string }>`
     select name from svc.key_generations group by name having count(*) > 1`.execute(db);

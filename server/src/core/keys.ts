@@ -13,11 +13,9 @@ export interface Key<T = unknown> {
   create(previous: T | null): Promise<T> | T;
   /** How long the previous generation is accepted: the lifetime of what it signed or sealed outside the database. */
   acceptedSeconds: number;
-  /** How long a new generation is known before it is used. */
   announcedSeconds: number;
   /** Sealed columns, `table.column`, with the SQL expression of the text that a value is bound to. */
   columns: Readonly<Record<string, string>>;
-  /** Replaces stored copies of the key's previous values. */
   replaceCopies?(db: Db, values: { previous: readonly T[]; current: T }): Promise<void>;
 }
 
@@ -38,7 +36,6 @@ export function declareSealingKey(declared: Pick<Key, 'name' | 'protects' | 'col
   };
 }
 
-/** For keys with a public part, which others cache. */
 export function declareSigningKey<T>(
   declared: Pick<Key<T>, 'name' | 'protects' | 'create' | 'acceptedSeconds'>,
 ): Key<T> {
@@ -57,7 +54,6 @@ export function randomText(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** The value to use, and all that are accepted: newest first. */
 export interface LiveKey<T> {
   current(): T;
   accepted(): readonly T[];
@@ -89,7 +85,6 @@ export function currentGeneration<G extends { activeAt: Date }>(
   return found;
 }
 
-/** Newest first. Creates the first generation if there is none. */
 export async function loadGenerations<T>(db: Db, key: Key<T>): Promise<Generation<T>[]> {
   const found = await listGenerations(db, key);
   if (found.length > 0) return found;
@@ -115,8 +110,7 @@ export async function insertGeneration<T>(
   { name }: Key<T>,
   { generation, value, announcedSeconds }: { generation: number; value: T; announcedSeconds: number },
 ): Promise<boolean> {
-  const text = JSON.stringify(value);
-  const stored = wrapValue(db, { text, boundTo: boundTo({ name, generation }) });
+  const stored = wrapValue(db, { text: JSON.stringify(value), boundTo: boundTo({ name, generation }) });
   const { numAffectedRows } = await sql`
     insert into svc.key_generations (name, generation, value, master_key, active_at)
     values (${name}, ${generation}, ${stored.value}, ${stored.master_key},
@@ -137,7 +131,6 @@ export async function prepareKeys(db: Db, keys: readonly Key[]): Promise<void> {
   await Promise.all(keys.filter(({ name }) => !present.has(name)).map((key) => loadGenerations(db, key)));
 }
 
-/** Fails if a key cannot be opened, and stores every key as configured: encrypted or not. */
 export async function wrapKeys(target: Db, source: Db = target): Promise<number> {
   const { rows } = await sql<KeyRow>`select * from svc.key_generations order by name, generation`.execute(
     target,

@@ -9,7 +9,6 @@ export const masterKeyVariable = 'SVC_MASTER_KEY_FILE';
 const keyBytes = 32;
 
 interface MasterKey {
-  /** Names the key without revealing it. */
   id: string;
   bytes: Buffer;
 }

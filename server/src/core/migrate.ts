@@ -5,11 +5,9 @@ import pg from 'pg';
 import { projectRoot } from './project-root.ts';
 import { sha256 } from './values.ts';
 
-type MigrationErrorCode = 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer';
-
 export class MigrationError extends Error {
   constructor(
-    readonly code: MigrationErrorCode,
+    readonly code: 'bad_name' | 'changed' | 'out_of_order' | 'failed' | 'locked' | 'newer',
     message: string,
     options?: ErrorOptions,
   ) {
@@ -165,10 +163,7 @@ export const migrationsDirectory = join(projectRoot, 'server', 'migrations');
 /** Tokens and signed URLs of one server are judged by the clocks of the others. */
 export const clockDifferenceMsMax = 30_000;
 
-export async function msAheadOfDatabase(
-  db: Pick<pg.Pool, 'query'>,
-  now: () => number = Date.now,
-): Promise<number> {
+export async function msAheadOfDatabase(db: Pick<pg.Pool, 'query'>, now: () => number = Date.now) {
   const sentAt = now();
   const { rows } = await db.query<{ ms: number }>(
     'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',

@@ -33,16 +33,13 @@ export interface MutationBase extends Omit<Ctx, 'db' | 'now'> {
 export interface RowDatabase {
   db: Db | null;
   role: string | null;
-  /** Makes a change in two databases whole; set if there is a second database. */
   intents?: RowIntents;
 }
 
 export interface RowIntents {
-  /** Commits both transactions, or neither. */
   commit(tx: Tx, rowsTx: RowTx): Promise<void>;
   /** Throws `UnsettledTables` while a change of the app's tables is not finished in the second database. */
   requireSettled(tx: Tx, appId: string): Promise<void>;
-  /** Finishes or undoes such changes. */
   settle(appId: string): Promise<void>;
 }
 
@@ -194,7 +191,6 @@ export function runAsOperator<T>(
   return runAs(deps, operatorCaller, change, useCase);
 }
 
-/** A change that does not come through the API. */
 export async function runAs<T>(
   deps: OperatorDeps,
   caller: Caller,

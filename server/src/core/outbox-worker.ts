@@ -46,8 +46,6 @@ export const rowsOnlyOutbox: Outbox = {
 /** Runs at least once per queued effect, so it must be idempotent. */
 export type EffectHandler = (payload: Record<string, unknown>) => Promise<void>;
 
-type OutboxQueues = Readonly<Record<string, readonly string[]>>;
-
 const defaultQueue = 'outbox';
 const staleSeconds = 30;
 const pollSeconds = 5;
@@ -57,10 +55,9 @@ export function createOutbox(options: {
   db: Db;
   log: Logger;
   effects: Readonly<Record<string, EffectHandler>>;
-  queues?: OutboxQueues;
+  queues?: Readonly<Record<string, readonly string[]>>;
   jobs: readonly Job[];
   jobPollSeconds?: number;
-  /** Connects at once, while the rest of the server starts. */
   connectsEarly?: boolean;
 }): Outbox {
   const { db, log } = options;
@@ -186,7 +183,6 @@ export function createOutbox(options: {
     },
     start() {
       starting ??= startWorkers();
-      // The caller may do other work before it waits.
       starting.catch(() => {});
       return starting;
     },

@@ -21,9 +21,7 @@ export async function fetchPage<DB, T extends keyof DB, O>(
   return { rows: await query.limit(limit).offset(offset).execute(), total: await countRows(query) };
 }
 
-export async function countRows<DB, T extends keyof DB, O>(
-  query: SelectQueryBuilder<DB, T, O>,
-): Promise<number> {
+export async function countRows<DB, T extends keyof DB, O>(query: SelectQueryBuilder<DB, T, O>) {
   const count = query.clearSelect().clearOrderBy().select(sql<number>`count(*)`.as('total'));
   return ((await count.executeTakeFirstOrThrow()) as { total: number }).total;
 }

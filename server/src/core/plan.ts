@@ -42,8 +42,7 @@ export function makePlan(
 
 export function fieldChanges({ before, after }: Pick<AuditedChange, 'before' | 'after'>): PlanChange[] {
   const effect = before === null ? 'create' : after === null ? 'delete' : 'update';
-  const paths = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  return paths
+  return [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
     .map((path) => ({ path, before: before?.[path] ?? null, after: after?.[path] ?? null, effect }) as const)
     .filter((change) => effect !== 'update' || canonicalJson(change.before) !== canonicalJson(change.after));
 }

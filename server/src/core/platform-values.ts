@@ -2,7 +2,6 @@ import type { Db } from './db.ts';
 
 type Tables = { platform_keys: { name: string; value: string } };
 
-/** Values that all servers of a database share and that are no keys. */
 export async function findPlatformValue(db: Db, name: string): Promise<string | null> {
   const query = db.withTables<Tables>().selectFrom('platform_keys').select('value').where('name', '=', name);
   return (await query.executeTakeFirst())?.value ?? null;

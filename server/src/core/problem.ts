@@ -26,14 +26,10 @@ interface FailureDetails {
   detail?: string;
   errors?: ProblemItem[];
   headers?: Record<string, string>;
-  /** Where the caller can request what is missing. */
   requestUrl?: string;
 }
 
-/**
- * Without a stack trace: a failure is an answer, and its code says what it is. When one that is kept has a trace, the garbage collection
- * reads the source map of the whole server to resolve it, which stops every request for a third of a second.
- */
+/** Without a stack trace, for which the garbage collection would read the source map of the server: a third of a second. */
 export function fail(code: ErrorCode, details: FailureDetails = {}, options?: ErrorOptions): Failure {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -11,13 +11,11 @@ export interface Unpacking {
   into: string;
   runAs?: RunAs | undefined;
   signal?: AbortSignal | undefined;
-  /** Files get the times of the archive. */
   hasTimes?: boolean;
 }
 
 // The server's environment stays out, because tar takes options from TAR_OPTIONS.
 const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
-/** Owners and special permissions in the archive are ignored. */
 const ignored = ['--no-same-owner', '--no-same-permissions', '--no-acls', '--no-selinux', '--no-xattrs'];
 const outputCharsMax = 2_000;
 

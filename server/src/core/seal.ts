@@ -8,7 +8,6 @@ export interface SealingKey {
   generations: ReadonlyMap<number, Buffer>;
 }
 
-/** A sealed value starts with the generation of its key. */
 const generationBytes = 4;
 
 export async function sealingKey(db: Db, key: Key<string>): Promise<SealingKey> {
@@ -28,8 +27,7 @@ export function seal(key: SealingKey, secret: { text: string; boundTo: string })
 
 /** Throws where the sealed bytes were copied from another row: `boundTo` is authenticated. */
 export function unseal(key: SealingKey, { sealed, boundTo }: { sealed: Buffer; boundTo: string }): string {
-  const generation = sealed.readInt32BE();
-  return decrypt(bytesOf(key, generation), { bytes: sealed.subarray(generationBytes), boundTo });
+  return decrypt(bytesOf(key, sealed.readInt32BE()), { bytes: sealed.subarray(generationBytes), boundTo });
 }
 
 function bytesOf({ name, generations }: SealingKey, generation: number): Buffer {

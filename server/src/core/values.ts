@@ -15,7 +15,6 @@ export function sha256(text: string | Uint8Array): string {
   return Bun.SHA256.hash(text, 'hex');
 }
 
-/** A path of user files for a message: quoted, and cut if it is long. */
 export function quotePath(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }
@@ -31,4 +30,16 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 export function daysAfter(from: Date, days: number): Date {
   return new Date(from.getTime() + days * dayMs);
+}
+
+/** Rejects with `error` after `ms`. How the work ends after that is ignored. */
+export async function withTimeout<T>(work: Promise<T>, ms: number, error: () => Error): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(error()), Math.max(ms, 0));
+  try {
+    return await Promise.race([work, overdue]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
 }

@@ -67,7 +67,6 @@ export interface DataServices {
   rowsFastPath: FastPathHandler;
   connectorDatabases: ConnectorDatabases;
   previewDeps: PreviewDeps;
-  /** Set if rows are in a second database. */
   tableIntents: TableIntents | null;
 }
 

@@ -22,7 +22,7 @@ import type { AccessLog } from '../access/log/access-log.ts';
 import { findAppOfTenant } from '../apps/record/find-app.ts';
 import { isVisibleTo } from '../apps/record/rules.ts';
 import type { TenantCtx } from '../core/context.ts';
-import { Failure, fail } from '../core/problem.ts';
+import { Failure, fail, orNotFound } from '../core/problem.ts';
 import type { ForeignTable } from '../drivers/connectors/types.ts';
 import type { RawDatabases } from '../drivers/raw-database/raw-databases.ts';
 import { type Route, route, routes } from '../http/router.ts';
@@ -173,8 +173,7 @@ export async function getAppDocument(
   { db, tenant, caller }: TenantCtx,
   { app: ref, baseUrl }: { app: string; baseUrl: string },
 ): Promise<AppDocument> {
-  const app = await findAppOfTenant(db, tenant.id, { ref, userId: caller.userId });
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await findAppOfTenant(db, tenant.id, { ref, userId: caller.userId }));
   const all = await loadAppTables(db, { tenantId: tenant.id, appId: app.id });
   const allGrants = all.flatMap(({ grants }) => grants);
   const { decide } = await prepareAccessDecision(db, { tenant, app, caller }, allGrants);

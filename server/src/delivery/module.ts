@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { sourcesPrefix } from '@svc/contract/deployments.ts';
 import { gitSetupPath, gitWebhookPath } from '@svc/contract/git-host.ts';
 import { uploadsPrefix } from '@svc/contract/static-sites.ts';
-import { onApp } from '../apps/app-events.ts';
+import { type AppRef, onApp } from '../apps/app-events.ts';
+import type { AppMutationCtx } from '../core/context.ts';
 import { mergePlanParts } from '../core/events.ts';
 import type { DataServices } from '../data/module.ts';
 import { installationId } from '../data/raw-databases/lifecycle.ts';
@@ -129,8 +130,19 @@ type DeliveryDeps = DriverDeps &
 
 /** Provided by the edge, which is open before anything here starts. */
 interface RunningDeps {
-  /** The number of requests an instance is answering. */
   requestsInFlight: Parameters<typeof openDeployments>[0]['inFlight'];
+}
+
+async function stopApp(ctx: AppMutationCtx, app: AppRef) {
+  const stopped = await stopDeployments(ctx, app);
+  await cancelOpenRuns(ctx, app);
+  await removePreviews(ctx, app);
+  return stopped;
+}
+
+async function withdrawApp(ctx: AppMutationCtx, app: AppRef, why: 'archived' | 'deleted') {
+  await stopApp(ctx, app);
+  return mergePlanParts([await cancelPromotion(ctx, app), await withdrawOpenRequest(ctx, app, { why })]);
 }
 
 export const delivery: Module = {
@@ -266,28 +278,10 @@ export const delivery: Module = {
     }),
     onLive({ changed: syncSchedules }),
     onApp({
-      archived: async (ctx, app) => {
-        await stopDeployments(ctx, app);
-        await cancelOpenRuns(ctx, app);
-        await removePreviews(ctx, app);
-        return mergePlanParts([
-          await cancelPromotion(ctx, app),
-          await withdrawOpenRequest(ctx, app, { why: 'archived' }),
-        ]);
-      },
-      deleted: async (ctx, app) => {
-        await stopDeployments(ctx, app);
-        await cancelOpenRuns(ctx, app);
-        await removePreviews(ctx, app);
-        return mergePlanParts([
-          await cancelPromotion(ctx, app),
-          await withdrawOpenRequest(ctx, app, { why: 'deleted' }),
-        ]);
-      },
+      archived: (ctx, app) => withdrawApp(ctx, app, 'archived'),
+      deleted: (ctx, app) => withdrawApp(ctx, app, 'deleted'),
       suspended: async (ctx, app) => {
-        const { canceled } = await stopDeployments(ctx, app);
-        await cancelOpenRuns(ctx, app);
-        await removePreviews(ctx, app);
+        const { canceled } = await stopApp(ctx, app);
         if (canceled.length === 0) return undefined;
         return {
           before: { resuming: canceled.map((seq) => `#${seq}`).join(', ') },
@@ -317,8 +311,7 @@ export const delivery: Module = {
       if (problem !== null) log.warn({ problem }, 'git runs without a sandbox');
     }, gitTrialMs);
     onStop(async () => clearTimeout(gitTrial));
-    const registered = await registerServer(deps, config);
-    onStop(registered.stop);
+    onStop((await registerServer(deps, config)).stop);
     appMetrics.start();
     onStop(appMetrics.stop);
     deps.metrics.setAppTotals(appMetrics.totals);

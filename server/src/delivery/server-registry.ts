@@ -26,7 +26,6 @@ export interface ServerConfig {
 const renewEveryMs = 30_000;
 const seenSeconds = 90;
 
-/** Lists this server among those of the database, and says in the log what they should share and do not. */
 export async function registerServer(
   { db, log }: { db: Db; log: Logger },
   config: ServerConfig,
@@ -74,7 +73,6 @@ async function saveServer(db: Db, row: ServerRow): Promise<void> {
   );
 }
 
-/** Servers that run, or were killed a moment ago. */
 export async function listServers(db: Db): Promise<ServerRow[]> {
   const { rows } = await sql<ServerRow>`
     select host, data_dir, network, runtime, objects, repositories from svc.servers

@@ -6,6 +6,5 @@ import type { Supervisor } from './supervisor/connect-supervisor.ts';
 export interface DriverDeps extends Deps {
   database: Database;
   objects: ObjectStore;
-  /** Null: this process opens everything itself. */
   supervisor: Supervisor | null;
 }

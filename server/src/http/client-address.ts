@@ -10,11 +10,7 @@ export const socketPeer = 'unix';
 export const appAddress = '198.18.0.2';
 
 /** Read from the end while proxies are trusted: each appends its peer, and clients may invent the rest. */
-export function resolveClientAddress(
-  peer: string,
-  forwardedFor: string | null,
-  trusted: TrustedProxies,
-): string {
+export function resolveClientAddress(peer: string, forwardedFor: string | null, trusted: TrustedProxies) {
   let address = normalizeIp(peer) ?? peer;
   for (const entry of forwardedFor?.split(',').reverse() ?? []) {
     if (!trusted.includes(address)) break;

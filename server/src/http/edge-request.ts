@@ -17,7 +17,6 @@ export interface EdgeRequest {
 export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
-  /** Values of `set-cookie`, each a line of its own. */
   cookies?: readonly string[];
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
@@ -26,7 +25,6 @@ export interface EdgeResponse {
 export type EdgeResult = EdgeResponse | Promise<EdgeResponse>;
 
 export interface AppProxy {
-  /** Undefined: upgraded to a WebSocket. */
   proxy(request: ProxyRequest): Promise<ProxyResponse | undefined>;
 }
 
@@ -44,7 +42,6 @@ export interface ProxyRequest {
   upgrade(ends: WebSocketCallbacks, headers: Record<string, string>): boolean;
 }
 
-/** The members of `AbortSignal` that the proxy uses. */
 export type StopSignal = Pick<AbortSignal, 'aborted' | 'reason'> & {
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
   removeEventListener(type: 'abort', listener: () => void): void;

@@ -13,10 +13,7 @@ import type { CallerLimit, CountedCaller } from './rate-limit.ts';
 export interface PathHandler {
   matches(path: string): boolean;
   route?: string;
-  /**
-   * Whose limit a request counts for: by default that of its address. `own`: the handler counts it, or it costs no more than
-   * a file.
-   */
+  /** Whose limit a request counts for; default: that of its address. `own`: the handler counts it, or it costs no more than a file. */
   limit?: 'own' | ((path: string) => CountedCaller | null);
   handle: RequestHandler;
 }

@@ -14,7 +14,6 @@ export interface RequestInfo {
   setRoute: (name: string) => void;
   clientAddress: string;
   extendTimeout?: () => void;
-  /** Sent with whatever the response is, errors included. */
   responseHeaders?: Record<string, string> | undefined;
   /** Aborted when the client has received a timeout: nothing may be committed after that. */
   deadline: AbortSignal;
@@ -28,7 +27,6 @@ export interface FastPathRequest {
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
   readonly signal: AbortSignal;
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
-  /** The whole body, where it has arrived already. */
   readonly received?: Uint8Array<ArrayBuffer>;
 }
 
@@ -58,9 +56,7 @@ export interface FastPathResponse {
 }
 
 export interface HostHandler {
-  /** The platform itself answers at this host, and no site does. */
   isPlatform(host: string): boolean;
-  /** Null where the host is the platform's own; undefined where the request became a WebSocket. */
   answer(
     request: Request,
     bun: BunServer,

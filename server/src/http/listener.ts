@@ -27,10 +27,7 @@ export const webSocketHandler: Bun.WebSocketHandler<WebSocketCallbacks> = {
 };
 
 /** Bun's own `stop` would also wait for idle keep-alive connections. */
-export async function stopGracefully(
-  server: BunServer,
-  times: { graceMs: number; idleMs: number },
-): Promise<void> {
+export async function stopGracefully(server: BunServer, times: { graceMs: number; idleMs: number }) {
   void server.stop(false);
   await waitUntilIdle(() => server.pendingRequests > 0, times);
   await server.stop(true);

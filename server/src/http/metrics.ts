@@ -7,9 +7,7 @@ import { documentAt, type PathHandler } from './front.ts';
 import { listenRaw } from './raw-http/raw-listener.ts';
 
 export interface MetricsConfig {
-  /** Null: not served beside the platform. */
   token: string | null;
-  /** A listener for metrics only. */
   listener: { host: string; port: number } | null;
 }
 
@@ -17,7 +15,6 @@ type PublishedMetrics = Pick<Metrics, 'text' | 'contentType'>;
 
 const path = '/metrics';
 
-/** Metrics of all workers, where there is a supervisor. */
 export function publishedMetrics(
   metrics: Metrics,
   supervisor: { readMetrics(): Promise<string> } | null,
@@ -39,7 +36,6 @@ export function metricsHandlers(metrics: PublishedMetrics, { token }: MetricsCon
   ];
 }
 
-/** Requires the token too, if there is one. */
 export function listenForMetrics(
   metrics: PublishedMetrics,
   { token, listener }: MetricsConfig,

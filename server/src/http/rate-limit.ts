@@ -64,7 +64,6 @@ export function createRateLimit(now: () => Date): RateLimit {
   };
 }
 
-/** Requests in a window; 0: no limit. */
 export interface CallerLimits {
   person: number;
   token: number;

@@ -1,4 +1,5 @@
 import { fail } from '../core/problem.ts';
+import { withTimeout } from '../core/values.ts';
 import type { FastPathRequest } from './handlers.ts';
 
 const bodyReceiveMsMax = 30_000;
@@ -13,7 +14,6 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Ui
 interface BodyLimits {
   bytesMax: number;
   msMax?: number;
-  /** Memory is reserved for each chunk; the read waits where memory is short. */
   budget?: Pick<ByteReservation, 'reserve'>;
 }
 
@@ -44,7 +44,7 @@ async function receiveChunks(request: FastPathRequest, limits: BodyLimits): Retu
   if (request.body === null) return { chunks: [], size: 0 };
   if (contentLength > 0 && contentLength <= singleReadBytesMax) {
     // A small body has usually arrived already; reading it in chunks would cost more than the rest of the request.
-    const bytes = await withTimeout(limits.msMax ?? pauseMsMax, request.bytes());
+    const bytes = await withTimeout(request.bytes(), limits.msMax ?? pauseMsMax, timeoutError);
     if (bytes.byteLength > limits.bytesMax) throw payloadTooLargeError(limits.bytesMax);
     return { chunks: [bytes], size: bytes.byteLength };
   }
@@ -55,7 +55,7 @@ async function receiveChunks(request: FastPathRequest, limits: BodyLimits): Retu
   try {
     for (;;) {
       const startedAt = performance.now();
-      const { done, value } = await withTimeout(Math.min(msLeft, pauseMsMax), reader.read());
+      const { done, value } = await withTimeout(reader.read(), Math.min(msLeft, pauseMsMax), timeoutError);
       // Only the client's time counts, not the wait for memory below.
       msLeft -= performance.now() - startedAt;
       if (done) break;
@@ -72,22 +72,13 @@ async function receiveChunks(request: FastPathRequest, limits: BodyLimits): Retu
   return { chunks, size };
 }
 
-async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
-  const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(fail('request_timeout')), Math.max(ms, 0));
-  try {
-    return await Promise.race([promise, overdue]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const timeoutError = () => fail('request_timeout');
 
 /** Accepts exactly one JSON text in UTF-8 with this content type: leniency lets two parsers disagree. */
 export async function readJson(request: Request, bytesMax: number): Promise<unknown> {
   const bytes = await readBody(request, { bytesMax });
   if (bytes.byteLength === 0) return undefined;
-  const type = request.headers.get('content-type') ?? '';
-  if (!/^application\/json(?:; ?charset="?utf-8"?)?$/i.test(type)) {
+  if (!/^application\/json(?:; ?charset="?utf-8"?)?$/i.test(request.headers.get('content-type') ?? '')) {
     throw fail('unsupported_media_type', { detail: 'Send the body as Content-Type: application/json.' });
   }
   try {
@@ -177,7 +168,9 @@ export async function* bodyChunks(
   try {
     for (;;) {
       const msLeft = Math.min(idleMsMax, until - performance.now());
-      const { done, value } = await withReadTimeout(msLeft, reader.read());
+      const { done, value } = await withTimeout(reader.read(), msLeft, timeoutError).catch((cause) => {
+        throw fail('request_timeout', {}, { cause });
+      });
       isDone = done;
       if (done) return;
       yield value;
@@ -187,18 +180,5 @@ export async function* bodyChunks(
     clearInterval(keepAlive);
     // Not awaited: may never resolve when the client stopped sending.
     if (!isDone) reader.cancel().catch(() => {});
-  }
-}
-
-async function withReadTimeout<T>(ms: number, read: Promise<T>): Promise<T> {
-  const { promise: overdue, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(fail('request_timeout')), Math.max(ms, 0));
-  try {
-    return await Promise.race([read, overdue]);
-  } catch (cause) {
-    throw fail('request_timeout', {}, { cause });
-  } finally {
-    clearTimeout(timer);
-    read.catch(() => {});
   }
 }

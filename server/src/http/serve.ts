@@ -56,7 +56,6 @@ export function serve(options: {
   handle: RequestHandler;
   hostHandler?: () => HostHandler | null;
   fastPath?: () => FastPathHandler | null;
-  /** Requests of others than these are refused. */
   clients?: PassThroughClients;
   /** Prefixes of paths with bodies of any size and without a deadline. The rest of such a path is secret. */
   streamPrefixes?: readonly string[];
@@ -194,12 +193,7 @@ export function serve(options: {
     }
   }
 
-  async function answerFastPath(
-    fastPath: FastPathHandler,
-    request: Request,
-    pathAt: number,
-    bun: BunServer,
-  ): Promise<Response> {
+  async function answerFastPath(fastPath: FastPathHandler, request: Request, pathAt: number, bun: BunServer) {
     const requestId = readRequestId(request);
     const { url, method } = request;
     const queryAt = url.indexOf('?', pathAt);
@@ -241,8 +235,7 @@ export function serve(options: {
       releaseShare = takeShare(request.headers);
       response = await fastPath.answer(request, path, search, info);
     } catch (error) {
-      const failure = toFailure(error, log.child({ request_id: requestId }));
-      response = renderProblem(failure, requestId);
+      response = renderProblem(toFailure(error, log.child({ request_id: requestId })), requestId);
     } finally {
       inFlight--;
       releaseShare?.();

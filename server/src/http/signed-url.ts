@@ -4,7 +4,6 @@ import { declareKey, type LiveKey } from '../core/keys.ts';
 /** A valid signature is not an authorization: the handler must check the issuer's rights again. */
 export interface UrlClaims {
   purpose: string;
-  /** Unix seconds. */
   expires: number;
 }
 

@@ -94,7 +94,6 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
   };
 }
 
-/** `sockaddr_in`, `sockaddr_in6` or `sockaddr_un`. */
 function socketAddress(endpoint: { host: string; port: number } | { path: string }): Uint8Array | null {
   if ('path' in endpoint) {
     const path = Buffer.from(endpoint.path);

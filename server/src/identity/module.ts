@@ -41,7 +41,6 @@ export interface IdentityServices {
 }
 
 type IdentityDeps = Deps & {
-  /** Null: this process alone answers local logins. */
   supervisor: { localSecret(): Promise<string> } | null;
   config: Pick<IdentityProviderOptions, 'upstream' | 'localPasswords'> & {
     seed: 'demo' | 'none';

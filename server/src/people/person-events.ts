@@ -10,10 +10,7 @@ interface PersonEvents {
     ctx: MutationCtx,
     member: { tenantId: string; user: { id: string; email: string } },
   ): Promise<void>;
-  /**
-   * The tenant's directory ended the access of a member; unlike `leftTenant`, the membership stays. `isElsewhere`: the
-   * person belongs to another tenant, where sign-ins go on.
-   */
+  /** Ended by the tenant's directory; the membership stays. `isElsewhere`: of another tenant too, where sign-ins go on. */
   deactivated(
     ctx: MutationCtx,
     member: { tenantId: string; user: { id: string; email: string }; isElsewhere: boolean },
@@ -27,7 +24,6 @@ interface PersonEvents {
   activated(ctx: MutationCtx, user: { userId: string }): Promise<void>;
   /** `keep`: the credential that changed it stays signed in. */
   passwordChanged(ctx: MutationCtx, user: { userId: string; keep?: string | undefined }): Promise<void>;
-  /** A tenant begins to require one of its members. */
   secondFactorRequired(ctx: MutationCtx, tenant: { tenantId: string }): Promise<void>;
   maxTierChanged(ctx: MutationCtx, tenant: { tenantId: string; tier: ResourceTier }): Promise<void>;
 }

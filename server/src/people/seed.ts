@@ -39,7 +39,6 @@ export async function seed(deps: OperatorDeps): Promise<SeedResult | null> {
   });
 }
 
-/** Audits part of a platform change in the tenant's own audit chain. */
 async function auditInTenant(
   ctx: MutationCtx,
   tenantId: string,
@@ -53,7 +52,6 @@ async function auditInTenant(
   if (head) ctx.enqueue('audit.anchor', { ...head });
 }
 
-/** The user that `svc login --local` signs in. */
 export function findSeededAdmin(db: Db): Promise<string | null> {
   return findPlatformValue(db, keyName);
 }

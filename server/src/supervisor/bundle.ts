@@ -8,10 +8,8 @@ export type Program = (typeof programs)[number];
 
 export interface Manifest {
   bun: string;
-  /** Bun writes paths of the sources into the bundles. */
   root: string;
   folder: string;
-  /** Sources of the bundles, by path in the project. */
   sources: Record<string, SourceFile>;
 }
 

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { Environment } from '../config/values.ts';
 import { ConfigError } from '../core/config-error.ts';
 
-/** Variables that the supervisor and the agent read at their start only. */
 const fixedVariables = [
   'SVC_PORT',
   'SVC_HOST',
@@ -22,7 +21,6 @@ const fixedVariables = [
   'SVC_CGROUP',
 ];
 
-/** With the variables of the file in `SVC_ENV_FILE`, which have precedence. */
 export function withEnvFile(env: Environment): Environment {
   const { SVC_ENV_FILE: path } = env;
   if (!path) return env;
@@ -49,7 +47,6 @@ export function parseEnvFile(text: string): Record<string, string> {
   return found;
 }
 
-/** The new variables, except those that need a restart, whose names are returned too. */
 export function keepFixed(before: Environment, next: Environment): { env: Environment; ignored: string[] } {
   const ignored = fixedVariables.filter((name) => (before[name] ?? '') !== (next[name] ?? ''));
   return { env: { ...next, ...Object.fromEntries(ignored.map((name) => [name, before[name]])) }, ignored };

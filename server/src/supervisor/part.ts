@@ -9,16 +9,12 @@ import { findProgram, type Program, renewBundle } from './bundle.ts';
 
 export interface Part {
   pid: number;
-  /** Null: it ended before it was ready. */
   ready: Promise<{ port: number } | null>;
-  /** With `ready: false`, an end before it was ready. */
   exited: Promise<{ code: number; ready: boolean }>;
   send(message: SupervisorMessage): void;
-  /** Null: it did not answer in time. */
   readMetrics(msMax: number): Promise<string | null>;
   /** SIGTERM, and SIGKILL after this time. */
   stop(graceMs: number): Promise<void>;
-  /** Ends after the requests of its connections, and by SIGKILL after this time. */
   drain(graceMs: number): Promise<void>;
   kill(): void;
 }

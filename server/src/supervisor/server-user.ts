@@ -126,7 +126,6 @@ export function asServerUser({ uid, gid, enter }: ServerUser, ports: readonly nu
   ];
 }
 
-/** `right`: 4 to read, 2 to write. */
 function isAllowed(path: string, { uid, gid }: Ids, right: 4 | 2): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   // A missing file has its own message.

@@ -8,14 +8,12 @@ import type { SharedSockets, SocketName } from '../drivers/supervisor/connect-su
 import { type BoundSocket, openSocketCalls, type SocketCalls } from '../http/socket-calls.ts';
 
 export interface OpenedSockets {
-  /** Descriptors in this process, in the order of `inWorker`. */
   descriptors: number[];
   inWorker: SharedSockets;
   gatewayPort: number;
   close(): void;
 }
 
-/** Standard input, output and errors come before. */
 const firstDescriptor = 3;
 
 /** Owned by the supervisor, so that no connection is refused while workers change. Null: not possible here. */
@@ -59,7 +57,6 @@ async function listEndpoints({ socket, host, port, https, metrics, runtime }: Co
   return endpoints;
 }
 
-/** The address that a listener on this name would use. */
 const resolveHost = async (host: string) => (await lookup(host)).address;
 
 /** Its owner and its group can connect. */

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { localLoginFile } from '@svc/contract/identity.ts';
 import type { Logger } from 'pino';
-import { socketPathBytesMax } from '../config/network.ts';
 import type { Environment } from '../config/values.ts';
 import { type Config, readConfig } from '../config.ts';
 import { type Database, openDatabase } from '../drivers/database/database.ts';
+import { socketPathBytesMax } from '../drivers/os/listen.ts';
 import { checkOpenFiles } from '../drivers/os/processes.ts';
 import type { GateLogins } from '../drivers/raw-database/gate.ts';
 import { embeddedRawServer } from '../drivers/raw-database/raw-databases.ts';
@@ -28,7 +28,6 @@ import { createWorkers, type Workers } from './workers.ts';
 const graceMs = 5_000;
 const gateRestartMs = 1_000;
 
-/** The process that accepts connections to app databases. It starts when a worker asks for its port. */
 function createGateKeeper(log: Logger) {
   const logins: Record<string, number | null> = {};
   let part: Part | null = null;
@@ -76,7 +75,6 @@ function createGateKeeper(log: Logger) {
 
 const agentGraceMs = 20_000;
 const restartMs = { first: 200, max: 10_000 };
-/** After this time a part counts as sound again. */
 const steadyMs = 60_000;
 
 interface Supervisor {
@@ -209,7 +207,6 @@ export function createSupervisor(
     workers?.roll();
   }
 
-  /** Restarts the agent until the supervisor stops. */
   async function keepRunning(start: () => Part): Promise<void> {
     let waitMs = restartMs.first;
     let wasReady = false;

@@ -4,7 +4,6 @@ import type { Database } from '../drivers/database/database.ts';
 
 /** The most that one opens: 20 for the control plane, 25 for rows, the rest for jobs and notifications. */
 const connectionsPerWorker = 55;
-/** For commands and other programs. */
 const connectionsOfOthers = 10;
 
 /** One more runs while workers are replaced. */

@@ -30,7 +30,6 @@ export function createMetricsSum() {
   };
 }
 
-/** `labelFor`: a label for the samples of a family; null: it is left out. */
 function add(to: Families, more: Families, labelFor: (name: string, family: Family) => string | null): void {
   for (const [name, family] of more) {
     const label = labelFor(name, family);

@@ -1,18 +1,14 @@
 import type { Logger } from 'pino';
 import type { Part } from './part.ts';
 
-/** Longer than a worker takes at most to end its requests. */
 const graceMs = 40_000;
-/** Migrations of a new version may take a while. */
 const startMsMax = 600_000;
 const restartMs = { first: 200, max: 10_000 };
 /** After this time a worker counts as sound again. */
 const steadyMs = 60_000;
 
 export interface Workers {
-  /** Workers that run, also while they end. */
   list(): { number: number; part: Part }[];
-  /** Replaces each worker by a new one, one after the other. */
   roll(): void;
   stop(): Promise<void>;
   kill(): void;
@@ -20,7 +16,6 @@ export interface Workers {
 
 interface Slot {
   number: number;
-  /** The one that is restarted when it ends. */
   part: Part | null;
   waitMs: number;
 }
@@ -31,7 +26,6 @@ export function createWorkers(options: {
   count: Promise<number>;
   isShared: boolean;
   start: (worker: { number: number; isFirst: boolean }) => Part;
-  /** None was ever ready. */
   onFailed: (code: number) => void;
   onExit: (part: Part) => void;
   log: Logger;
@@ -56,7 +50,6 @@ export function createWorkers(options: {
     return part;
   }
 
-  /** Returns whether it became ready. */
   async function launch(slot: Slot): Promise<boolean> {
     const part = startIn(slot);
     slot.part = part;
@@ -82,7 +75,6 @@ export function createWorkers(options: {
     if (!isStopping && slot.part === part) await launch(slot);
   }
 
-  /** False: the new one did not become ready. */
   async function replace(slot: Slot): Promise<boolean> {
     if (!options.isShared) {
       const old = slot.part;

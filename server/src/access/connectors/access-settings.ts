@@ -21,7 +21,6 @@ export const accessSettingsOf = ({
   auto_approve,
 });
 
-/** The settings after a change. Owners are named by id or e-mail address. */
 export async function changeAccessSettings(
   ctx: TenantMutationCtx,
   before: AccessSettings,
@@ -53,10 +52,7 @@ async function findOwners(ctx: TenantMutationCtx, refs: readonly string[]): Prom
 }
 
 /** Admins decide requests for every connector, its owners those for their own. */
-export function canDecideFor(
-  { tenant, caller }: TenantCtx,
-  { owners }: Pick<ConnectorRow, 'owners'>,
-): boolean {
+export function canDecideFor({ tenant, caller }: TenantCtx, { owners }: Pick<ConnectorRow, 'owners'>) {
   return tenant.role === 'tenant_admin' || owners.includes(caller.userId);
 }
 

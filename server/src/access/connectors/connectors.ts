@@ -36,10 +36,7 @@ export const connectorKey = declareSealingKey({
   columns: { 'connectors.password_sealed': 'id::text' },
 });
 
-async function sealPassword(
-  db: Db,
-  { id, password }: { id: string; password: string },
-): Promise<Buffer | null> {
+async function sealPassword(db: Db, { id, password }: { id: string; password: string }) {
   if (password === '') return null;
   return seal(await sealingKey(db, connectorKey), { text: password, boundTo: id });
 }
@@ -65,7 +62,6 @@ export {
   lockConnectorForShare,
 } from './store.ts';
 
-/** Apps belong to a later module. */
 export interface ConnectorDeps {
   findOwnedAppId(db: Db, tenantId: string, app: { ref: string; userId: string }): Promise<string | null>;
 }
@@ -159,7 +155,6 @@ export async function updateConnector(
   const isReconnected = password !== undefined || !isDeepEqual(row.connection, changed.connection);
   const before: Record<string, unknown> = auditedChanges(row);
   const after: Record<string, unknown> = auditedChanges(changed);
-  // The plan and the audit log say that it changes, never to what.
   if (password !== undefined) Object.assign(after, { password: 'replaced' });
   ctx.audit({ action: 'connectors.update', target: auditTarget(row), before, after });
   if (isDeepEqual(before, after)) return connectorRecord(row);
@@ -258,6 +253,5 @@ export async function findConnectorId(db: Db, tenantId: string, ref: string): Pr
 }
 
 export async function describeConnectors(db: Db, tenantId: string, ids: readonly string[]) {
-  const rows = await findConnectorRows(db, tenantId, ids);
-  return rows.map((row) => ({ id: row.id, ...describedFields(row) }));
+  return (await findConnectorRows(db, tenantId, ids)).map((row) => ({ id: row.id, ...describedFields(row) }));
 }

@@ -42,7 +42,6 @@ async function saveRevocation(ctx: MutationCtx, { id, tenant_id }: GrantRow) {
   return set;
 }
 
-/** Called when the subject is gone: a member who returns, for example, starts without grants. */
 export async function revokeGrantsOf(ctx: MutationCtx, input: RevocationOfSubject): Promise<void> {
   for (const change of await saveRevocationsOf(ctx, input)) ctx.audit(change);
 }
@@ -53,7 +52,6 @@ interface RevocationOfSubject {
   reason: string;
 }
 
-/** Returns the changes for the publisher of an event, who audits them after its own. */
 export async function saveRevocationsOf(
   ctx: MutationCtx,
   { tenantId, subject, reason }: RevocationOfSubject,
@@ -83,7 +81,6 @@ export async function expireDueGrants(deps: OperatorDeps): Promise<void> {
   }
 }
 
-/** Records the expiry that reads already apply by the clock. Returns the number of grants found. */
 export async function expireGrants(ctx: MutationCtx, input: { tenantId: string }): Promise<number> {
   const rows = await lockOverdueGrantRows(ctx.db, input.tenantId, perRunMax);
   for (const row of rows) {

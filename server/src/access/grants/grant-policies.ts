@@ -34,7 +34,6 @@ export async function lockGrantPolicies(
   return [...new Set(usable.filter((row) => row !== null))];
 }
 
-/** Enabled policies of the connector and of any connector, and whether they narrow what a grant opens. */
 export async function listPoliciesForTarget(db: Db, tenantId: string, target: GrantTarget) {
   const policies = await loadPoliciesOf(db, tenantId, [target.connectorId]);
   const actions = (await actionsByPreset(db, tenantId)).get(target.presetId) ?? [];

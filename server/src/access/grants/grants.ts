@@ -48,7 +48,6 @@ export async function listGrants(ctx: TenantCtx, query: z.output<typeof shape.qu
   return toPage(query, rows.map(grantRecord), total);
 }
 
-/** By id also for former members and groups, whose grants are still listed. */
 async function resolveSubject(ctx: TenantCtx, ref: string): Promise<string | null> {
   if (isUuid(ref)) return ref.toLowerCase();
   if (!ref.includes('@')) return (await findGroup(ctx.db, ctx.tenant.id, ref))?.id ?? null;
@@ -59,7 +58,6 @@ async function resolveConnector(ctx: TenantCtx, ref: string): Promise<string | n
   return isUuid(ref) ? ref : findConnectorId(ctx.db, ctx.tenant.id, ref);
 }
 
-/** By id also deleted policies, which grants that have ended still name. */
 async function resolvePolicy(ctx: TenantCtx, ref: string): Promise<string | null> {
   return isUuid(ref) ? ref.toLowerCase() : findPolicyId(ctx.db, ctx.tenant.id, ref);
 }
@@ -309,7 +307,6 @@ export async function findEndedGrant(
   return ended ? { status: ended.status, at: ended.revoked_at ?? ended.expires_at } : null;
 }
 
-/** For a policy that is tried in a transaction that is rolled back. */
 export async function addPolicyToGrants(
   tx: Tx,
   tenantId: string,
@@ -325,8 +322,7 @@ export async function listGrantFacts(
   filter: { policyId?: string; connectorId?: string },
   limit: number,
 ) {
-  const window = { limit, offset: 0 };
-  const { rows } = await listGrantRows(db, tenantId, { status: 'active', ...filter }, window);
+  const { rows } = await listGrantRows(db, tenantId, { status: 'active', ...filter }, { limit, offset: 0 });
   const facts = await grantFacts(db, tenantId, rows);
   const nameOf = await subjectNames(db, tenantId, rows);
   return rows.flatMap((row, at) => {

@@ -8,7 +8,6 @@ export function canRevoke(status: GrantStatus): boolean {
   return (grantStates.revoke as readonly GrantStatus[]).includes(status);
 }
 
-/** `sales` covers `sales` and `sales/orders`; an empty path means the whole connector. */
 export function covers(entry: string, path: string): boolean {
   return entry === path || (path !== '' && path.startsWith(`${entry}/`));
 }

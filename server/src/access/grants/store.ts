@@ -30,14 +30,12 @@ const statusNow = sql<GrantStatus>`case when status = 'active' and ${isOverdue} 
 const isActiveNow = sql<boolean>`status = 'active' and not ${isOverdue}`;
 const hasPolicy = (policyId: string) => sql<boolean>`policy_ids @> array[${policyId}::text]`;
 
-/** Also the grants of groups that the user is in. */
 export async function listActiveGrantRows(db: Db, tenantId: string, userId: string): Promise<GrantRow[]> {
   const applies = sql<boolean>`((subject_kind = 'user' and subject_id = ${userId}) or (subject_kind = 'group'
     and subject_id in (select group_id::text from ${currentGroupIds(tenantId, userId)} as mine)))`;
   return newestFirst(selectGrants(db, tenantId).where(applies).where(isActiveNow)).execute();
 }
 
-/** Active grants whose scope names the path itself, not a part of the connector above it. */
 export async function listUsedPolicyIds(db: Db, tenantId: string): Promise<Set<string>> {
   const { rows } = await sql<{ id: string }>`select distinct unnest(policy_ids)::text as id from svc.grants
     where tenant_id = ${tenantId} and ${isActiveNow}`.execute(db);
@@ -81,7 +79,6 @@ export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promis
   return findGrantRow(tx, tenantId, id);
 }
 
-/** For subjects other than users, who also have the grants of their groups. */
 export function listActiveGrantRowsOf(db: Db, tenantId: string, subject: Subject): Promise<GrantRow[]> {
   return newestFirst(selectActive(db, tenantId, subject)).execute();
 }
@@ -159,7 +156,6 @@ export async function listTenantsWithOverdueGrants(db: Db): Promise<string[]> {
   return rows.map((row) => row.tenant_id);
 }
 
-/** The contract has no nulls: unset fields are empty strings. */
 export function grantRecord(row: GrantRow): GrantRecord {
   return {
     ...row,

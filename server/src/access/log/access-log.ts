@@ -19,7 +19,6 @@ import {
   spanMsMax,
 } from './store.ts';
 
-/** A read of governed data, by whom and why: names of columns, never values. */
 export interface GovernedData {
   tenantId: string;
   actor: { kind: (typeof accessLogActors)[number]; id: string; name: string };
@@ -34,11 +33,6 @@ export interface GovernedData {
   policyIds: readonly string[];
 }
 
-interface GovernedRead {
-  rows: number;
-  requestId: string;
-}
-
 export function readerOf(caller: Caller): Pick<GovernedData, 'actor' | 'throughApp'> {
   const kind = caller.kind === 'app' || caller.kind === 'service_account' ? caller.kind : 'user';
   return {
@@ -49,7 +43,7 @@ export function readerOf(caller: Caller): Pick<GovernedData, 'actor' | 'throughA
 
 export interface AccessLog {
   /** Returns at once. Reads with the same object `data` are stored together, which costs little. */
-  recordRead(data: GovernedData, read: GovernedRead): void;
+  recordRead(data: GovernedData, read: { rows: number; requestId: string }): void;
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -71,7 +65,6 @@ interface Reads {
 export function createAccessLog({ db, log, now }: { db: Db; log: Logger; now: () => Date }): AccessLog {
   let waiting: Reads[] = [];
   let waitingReads = 0;
-  /** Entries of `waiting` that later reads are added to. */
   let open = new Map<GovernedData, Reads>();
   let dropped = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -25,7 +25,6 @@ interface AccessLogRow {
 /** Equal reads of a short time are stored together. The row itself is the last one. */
 export interface StoredReads extends Omit<AccessLogRow, 'at'> {
   at: string;
-  /** The others, newest first, a line for each: milliseconds before the last one, rows and request id. */
   earlier: string;
 }
 
@@ -44,7 +43,6 @@ export async function insertRows(db: Db, rows: readonly StoredReads[]): Promise<
       policy_ids text[], request_id text, earlier text)`.execute(db);
 }
 
-/** The row of an entry, and its index among the reads of the row. */
 export interface Position {
   at: Date;
   id: string;

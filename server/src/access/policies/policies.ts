@@ -78,7 +78,6 @@ export async function createPolicy(
   return policyRecord(row);
 }
 
-/** Serves PATCH (some fields) and PUT (all fields). */
 export async function updatePolicy(
   ctx: TenantMutationCtx,
   input: { policyId: string; set: z.output<typeof updatePolicyShape.body>; ifMatch: string | undefined },
@@ -123,10 +122,7 @@ export async function deletePolicy(
   ctx.foresee(() => effects.load(ctx, { before: row, after: null }));
 }
 
-async function lockPolicy(
-  ctx: TenantMutationCtx,
-  input: { policyId: string; ifMatch: string | undefined },
-): Promise<PolicyRow> {
+async function lockPolicy(ctx: TenantMutationCtx, input: { policyId: string; ifMatch: string | undefined }) {
   const row = orNotFound(await lockPolicyRow(ctx.db, ctx.tenant.id, input.policyId));
   if (!matchesIfMatch(input.ifMatch, versionEtag(row))) throw fail('precondition_failed');
   return row;
@@ -208,7 +204,6 @@ function checkRowFilter(text: string): void {
   }
 }
 
-/** `''` means any connector. */
 async function resolveConnector(ctx: PolicyCtx, ref: string): Promise<string | null> {
   if (ref === '') return null;
   const id = await lockConnectorForShare(ctx.db, ctx.tenant.id, ref);

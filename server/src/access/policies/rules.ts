@@ -55,7 +55,6 @@ const maskArgs: Readonly<Partial<Record<PolicyFields['masks'][number]['kind'], r
   truncate: ['unit', 'to'],
 };
 
-/** Stored masks keep the arguments that they have. */
 export function unknownArgsProblem({
   kind,
   args,
@@ -72,11 +71,9 @@ export interface PolicyChange {
   after: PolicyRow | null;
 }
 
-type LoadEffects = (ctx: TenantMutationCtx, change: PolicyChange) => Promise<Foreseen>;
-
 /** Tables belong to a later module, which sets `load` when it is opened. */
 export interface PolicyEffects {
-  load: LoadEffects;
+  load: (ctx: TenantMutationCtx, change: PolicyChange) => Promise<Foreseen>;
 }
 
 export const noPolicyEffects = (): PolicyEffects => ({ load: async () => ({ effects: [], leftOff: 0 }) });

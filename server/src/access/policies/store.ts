@@ -22,7 +22,6 @@ export function listPolicyRows(
   return fetchPage(query, window);
 }
 
-/** By id or name; a text in the form of an id is one. */
 export function findPolicyRow(db: Db, tenantId: string, ref: string): Promise<PolicyRow | undefined> {
   return selectPolicies(db, tenantId)
     .where(isUuid(ref) ? 'id' : 'name', '=', ref)
@@ -37,7 +36,7 @@ export function lockPolicyRow(tx: Tx, tenantId: string, ref: string): Promise<Po
 }
 
 export function findPolicyRows(db: Db, tenantId: string, ids: readonly string[]): Promise<PolicyRow[]> {
-  return selectByIds(db, tenantId, ids).execute();
+  return selectPolicies(db, tenantId).where(sql<boolean>`id = any(${ids}::uuid[])`).orderBy('id').execute();
 }
 
 /** Enforced policies narrow everybody's access, also without a grant that names them. */
@@ -98,10 +97,6 @@ export function policyRecord(row: PolicyRow): PolicyRecord {
 
 function selectPolicies(db: Db, tenantId: string) {
   return db.withTables<Tables>().selectFrom('access_policies').selectAll().where('tenant_id', '=', tenantId);
-}
-
-function selectByIds(db: Db, tenantId: string, ids: readonly string[]) {
-  return selectPolicies(db, tenantId).where(sql<boolean>`id = any(${ids}::uuid[])`).orderBy('id');
 }
 
 /** The driver sends a bare array as a PostgreSQL array; jsonb columns need text. */

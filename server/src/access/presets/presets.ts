@@ -43,10 +43,6 @@ function findPresetRow(db: Db, tenantId: string, ref: string): Promise<PresetRow
   return selectByRef(db, tenantId, ref).executeTakeFirst();
 }
 
-function lockPresetRow(tx: Tx, tenantId: string, ref: string): Promise<PresetRow | undefined> {
-  return selectByRef(tx, tenantId, ref).forUpdate().executeTakeFirst();
-}
-
 export async function lockPresetForShare(tx: Tx, tenantId: string, ref: string): Promise<string | null> {
   const preset =
     builtInPreset(ref) ?? (await selectByRef(tx, tenantId, ref).forKeyShare().executeTakeFirst());
@@ -88,7 +84,6 @@ function selectPresets(db: Db, tenantId: string) {
 const auditTarget = ({ id, name }: PresetRow) => ({ kind: 'preset', id, name });
 const auditedFields = ({ name, actions, description }: PresetRow) => ({ name, actions, description });
 
-/** Built-in presets have no rows, so the page is cut here. */
 export async function listPresets(ctx: TenantCtx, query: PageQuery) {
   const all = [...builtInRecords, ...(await listPresetRows(ctx.db, ctx.tenant.id)).map(presetRecord)];
   return paginate(query, all);
@@ -142,7 +137,7 @@ export async function deletePreset(ctx: TenantMutationCtx, input: { preset: stri
 
 async function lockPreset(ctx: TenantMutationCtx, ref: string): Promise<PresetRow> {
   if (builtInPreset(ref)) throw fail('preset_built_in');
-  return orNotFound(await lockPresetRow(ctx.db, ctx.tenant.id, ref));
+  return orNotFound(await selectByRef(ctx.db, ctx.tenant.id, ref).forUpdate().executeTakeFirst());
 }
 
 export async function actionsByPreset(db: Db, tenantId: string): Promise<Map<string, readonly string[]>> {

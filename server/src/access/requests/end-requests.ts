@@ -39,12 +39,7 @@ async function endDueRequestsOf(ctx: MutationCtx, { tenantId }: { tenantId: stri
     if (row.ends_at) await remindOfEnd(ctx, { ...row, ends_at: row.ends_at });
 }
 
-async function finish(
-  ctx: MutationCtx,
-  row: RequestRow,
-  status: 'withdrawn' | 'expired',
-  reason: string,
-): Promise<void> {
+async function finish(ctx: MutationCtx, row: RequestRow, status: 'withdrawn' | 'expired', reason: string) {
   await saveOutcome(ctx.db, row.id, { status, decidedBy: null, reason, at: ctx.now });
   auditEnd(ctx, row, { status, reason });
 }

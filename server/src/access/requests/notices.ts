@@ -43,7 +43,6 @@ export async function notifyRequester(
   });
 }
 
-/** The link leads to the form with the same request filled in. */
 export async function remindOfEnd(ctx: MutationCtx, request: EndingRow & { ends_at: Date }): Promise<void> {
   await publish(ctx, request, {
     kind: 'access_ending',

@@ -83,7 +83,6 @@ export async function getGrantRequest(
   return toRecord(ctx, requireVisible(ctx, await findRequestRow(ctx.db, ctx.tenant.id, request)));
 }
 
-/** For owners of the connector too, who need not be admins. */
 export async function listRequestPolicies(
   ctx: TenantCtx,
   { request, ...query }: { request: string } & PageQuery,
@@ -195,8 +194,7 @@ export async function approveGrantRequest(
   // The settings may have changed since the request.
   requireAllowedDuration(connector, row.duration_seconds);
   // Owners of a connector need not be admins: they learn nothing about the policies of other connectors.
-  const attached = await lockGrantPolicies(ctx, policies, connector);
-  const policyIds = attached.map(({ id }) => id);
+  const policyIds = (await lockGrantPolicies(ctx, policies, connector)).map(({ id }) => id);
   return approve(ctx, row, { decidedBy: ctx.caller.userId, reason, policyIds });
 }
 

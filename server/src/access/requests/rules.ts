@@ -12,7 +12,6 @@ export function allows(move: keyof typeof grantRequestStates, status: GrantReque
 
 const reminderSecondsMax = 24 * 3600;
 
-/** Before a quarter of the time is left, at most a day before the end. */
 export function reminderTime(start: Date, durationSeconds: number): Date {
   const lead = Math.min(reminderSecondsMax, durationSeconds / 4);
   return new Date(start.getTime() + (durationSeconds - lead) * 1000);

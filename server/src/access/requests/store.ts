@@ -7,7 +7,6 @@ import type { PageWindow } from '../../core/paging.ts';
 
 type Derived = 'requested_at' | 'expires_at' | 'decided_at' | 'can_decide';
 
-/** A request with the names of what it refers to, as far as that still exists. */
 export interface RequestRow extends Omit<z.output<typeof GrantRequest>, Derived> {
   tenant_id: string;
   requested_at: Date;
@@ -153,7 +152,6 @@ export async function listTenantsWithDueRequests(db: Db): Promise<string[]> {
 }
 
 export interface EndingRow extends RequestRow {
-  /** Null when the grant was revoked or has ended. */
   ends_at: Date | null;
 }
 

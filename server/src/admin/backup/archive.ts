@@ -152,7 +152,6 @@ export function qualifiedName({ schema, name }: { schema: string; name: string }
   return `${ident(schema)}.${ident(name)}`;
 }
 
-/** Type flags of POSIX. */
 const tarTypes = { file: '0', hard_link: '1', link: '2', folder: '5' } as const;
 
 export async function* tarBytes(entries: AsyncIterable<FileEntry>): AsyncGenerator<Uint8Array> {
@@ -172,7 +171,6 @@ export async function* tarBytes(entries: AsyncIterable<FileEntry>): AsyncGenerat
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** For `age` recipients: reading the file needs one of their identities. */
 export function createEncryption(recipients: readonly string[]): (bytes: Bytes) => Bytes {
   const encrypter = new Encrypter();
   for (const recipient of recipients) {

@@ -22,7 +22,6 @@ export function copyOut(client: ClientBase, sql: string): CopyOut {
   };
 }
 
-/** The part that `COPY … TO` and `COPY … FROM` have in common. */
 export abstract class CopyQuery implements Submittable {
   rows = 0;
   readonly #sql: string;

@@ -12,7 +12,6 @@ const excluded: readonly RegExp[] = [
   // Apps' own databases, which are read from their server.
   /^raw$/,
   /^raw-db\.port$/,
-  // Installed again when an app needs them.
   /^toolchains$/,
   /^local-login\.json$/,
   /\.lock(\..*)?$/,
@@ -26,7 +25,6 @@ const excluded: readonly RegExp[] = [
   /\.partial-\d+$/,
 ];
 
-/** Objects are read through the object store, wherever they are. */
 export const objectsFolderName = 'objects';
 
 export function isBackedUp(topName: string): boolean {
@@ -36,7 +34,6 @@ export function isBackedUp(topName: string): boolean {
 export interface FileEntry {
   path: string;
   kind: 'file' | 'folder' | 'link' | 'hard_link';
-  /** The text of a link, or the path of an earlier file for a hard link. */
   target?: string;
   mode: number;
   modified: Date;
@@ -56,7 +53,6 @@ export async function* dataFiles(
 interface Walk {
   root: string;
   skipped(path: string, why: string): void;
-  /** The first path of each file that has several, by its inode. Not across folders of the data dir. */
   linked: Map<string, string>;
 }
 
@@ -189,7 +185,6 @@ export async function* objectEntries(
 
 const readTriesMax = 3;
 
-/** Resumes where a connection was cut. */
 async function* readObject(
   store: ObjectStore,
   { key, size, first }: { key: string; size: number; first: ReadableStream<Uint8Array> },

@@ -37,7 +37,6 @@ interface BackupInput {
   dataDatabaseUrl: string | undefined;
   dataDir: string;
   store: ObjectStore;
-  /** Null: apps have no server for their own databases yet. */
   rawServer: RawServerAccess | null;
   excluded: readonly BackupPart[];
   file: string;
@@ -82,7 +81,6 @@ async function openAnchors(dataDir: string): Promise<Anchors> {
   }
 }
 
-/** `control` itself if the tables of apps are in the same database. */
 async function openApps(control: pg.Client, { dataDatabaseUrl }: BackupInput): Promise<pg.Client> {
   if (!dataDatabaseUrl) return control;
   const apps = await openSnapshot(dataDatabaseUrl);

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { FileEntry } from './data-files.ts';
 import { damagedError } from './tar-reader.ts';
 
-/** 2 since objects and raw databases are included. */
 export const manifestFormat = 2;
 export const manifestPath = 'manifest.json';
 

@@ -53,7 +53,6 @@ export async function runBackup(
     text:
       `Wrote ${flags.to}: ${rows} rows of ${tables} tables, ${raw_databases.length} raw databases, ${objects.count} objects, ` +
       `${files} files, ${bytes} bytes.\n`,
-    // The file can be restored, but lacks something that nobody excluded.
     exit: unreadable.length > 0 ? 1 : 0,
   };
 }

@@ -69,8 +69,7 @@ export async function runListTenants(ctx: AdminCtx): Promise<Result> {
 }
 
 export async function runListUsers(ctx: AdminCtx): Promise<Result> {
-  const items = await withSystem(ctx, listUsers);
-  return listResult(['email', 'name', 'status', 'id'], items);
+  return listResult(['email', 'name', 'status', 'id'], await withSystem(ctx, listUsers));
 }
 
 export async function runCreateUser(
@@ -147,7 +146,6 @@ export async function runSetMember(
       { name: 'members.set', auditTenantId: tenant.id },
       async (operator) => {
         const member = await setMember(operator, { ...input, role });
-        // The operator helps where a directory has deactivated the last admin.
         if (member?.status !== 'deactivated') return false;
         await reactivateMember(operator, input);
         return true;

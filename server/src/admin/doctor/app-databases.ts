@@ -121,7 +121,6 @@ interface Defined {
 const namedMax = 10;
 const unfinishedSeconds = 10;
 
-/** A change of a table that was interrupted between two databases can leave them different. */
 export const tableDefinitions = databaseCheck('table definitions', async (facts) => {
   const { rows: defined } = await facts.control.pool.query<Defined>(
     `select t.id, t.app_id, a.slug || '/' || t.name as name,
@@ -157,7 +156,6 @@ async function unfinishedChanges({ control }: DatabaseFacts): Promise<string[]> 
 }
 
 interface Physical {
-  /** By `schema.table`; columns by name, such as `int4 not null`. */
   tables: ReadonlyMap<string, { columns: Record<string, string>; indexes: string[]; keys: string[] }>;
   typeNames: ReadonlyMap<ColumnType, string>;
 }

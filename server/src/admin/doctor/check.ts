@@ -14,7 +14,6 @@ export interface DatabaseFacts {
   control: ControlDatabase;
 }
 
-/** A check changes nothing; it throws if it cannot find out. */
 export type Check =
   | { name: string; needs: 'config'; run(config: Config): Promise<Finding> }
   | { name: string; needs: 'database'; run(facts: DatabaseFacts): Promise<Finding> };

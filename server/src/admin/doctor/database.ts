@@ -50,7 +50,6 @@ export async function withCheckedDatabase(
   }
 }
 
-/** Fails fast, unlike the server, which waits for a starting database. */
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: adminUrl(url), connectionTimeoutMillis: connectMsMax });
   client.on('error', () => {});

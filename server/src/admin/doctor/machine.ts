@@ -162,7 +162,6 @@ export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir,
   return warning(detail, 'Without it, memory is checked every second, and CPU is shared by priority.');
 });
 
-/** A developer's own machine runs what its owner wrote. */
 function withoutIsolation(detail: string, baseUrl: string): Finding {
   if (isLoopbackUrl(baseUrl))
     return warning(detail, 'Apps can read what the server can read. Run only apps that you trust.');

@@ -128,7 +128,6 @@ export const otherServers = databaseCheck('other servers', async ({ control }) =
   return problem(details.join(' '), hints.join(' '));
 });
 
-/** Asks the git host for the app's identity, which needs the URL, the key and the app's number. */
 export const gitHost = databaseCheck('git host', async ({ config, control }) => {
   if (config.gitHost.kind === 'built-in') return ok(`The built-in one, at ${config.baseUrl}/git.`);
   const hint = 'Compare SVC_GIT_HOST_… with what the git host shows of the app.';

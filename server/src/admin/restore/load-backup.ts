@@ -40,7 +40,6 @@ export type StagedFiles = ReturnType<typeof stageFiles>;
 
 export function stageFiles(dataDir: string, now: Date) {
   mkdirSync(dataDir, { recursive: true });
-  // Left by a killed restore; only one runs at a time.
   for (const name of readdirSync(dataDir).filter((name) => name.startsWith('restoring-'))) {
     rmSync(join(dataDir, name), { recursive: true, force: true });
   }
@@ -119,9 +118,7 @@ interface Target {
   apps: ClientBase;
   rowsRole: string;
   files: StagedFiles;
-  /** Null: objects are excluded. */
   objects: ObjectStore | null;
-  /** Null: raw databases are excluded. */
   raw: RestoredRawDatabases | null;
   note(line: string): void;
 }

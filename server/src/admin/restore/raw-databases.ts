@@ -28,7 +28,6 @@ import { adminUrl } from '../system.ts';
 import { copyInto, type Entries } from './copy-in.ts';
 import { readWhole } from './verify-backup.ts';
 
-/** Name of the database, and of the role that loads it, until the restored one takes its place. */
 const loadingName = (name: string) => `${name}_restoring`;
 const withoutFlag = 'or restore with --exclude raw-databases';
 
@@ -36,7 +35,6 @@ export interface RestoredRawDatabases {
   /** A database that no app has used, and a login that owns all in it: functions of the app run with no other rights. */
   create(name: string): Promise<{ url: string }>;
   finish(name: string, definitions: Definitions): Promise<void>;
-  /** Puts the loaded databases in the place of those with the same name, which are renamed. */
   exchange(): Promise<{ undo(): Promise<void>; renamed: string[] }>;
   remove(): Promise<void>;
 }
@@ -57,7 +55,6 @@ export async function restoreRawDatabases(
   return {
     create: async (name) => {
       const password = randomBytes(24).toString('base64url');
-      // A killed restore may have left one.
       await dropLoading(admin, name);
       loaded.add(name);
       if (!(await roleExists(admin, name))) {
@@ -246,12 +243,7 @@ export async function loadRawDatabase(
   await raw.finish(of.database, dump);
 }
 
-/** Returns the states of the sequences. */
-async function loadContent(
-  client: Client,
-  entries: Entries,
-  { tables }: Dump,
-): Promise<Manifest['sequences']> {
+async function loadContent(client: Client, entries: Entries, { tables }: Dump) {
   const parse = (path: string) => parseTablePath(parseRawPath(path)?.inside ?? '');
   for (let entry = await entries.peek(); entry; entry = await entries.peek()) {
     const inside = parseRawPath(entry.path)?.inside ?? '';

@@ -21,7 +21,6 @@ import { type RestoredRawDatabases, restoreRawDatabases } from './raw-databases.
 import type { BackupSource } from './verify-backup.ts';
 
 async function rebuildControlSchema(client: ClientBase, migrations: readonly Migration[]): Promise<void> {
-  // Keeps the table of migrations, which `migrate` owns.
   await client.query(`
     create schema svc_restoring;
     alter table svc.migrations set schema svc_restoring;
@@ -73,7 +72,6 @@ async function adoptRawDatabases(control: ClientBase, restored: readonly string[
   return rows.map(({ slug }) => slug);
 }
 
-/** Servers that ran when the backup was made. */
 async function forgetServers(control: ClientBase): Promise<void> {
   if (await hasTable(control, 'svc.servers')) await control.query('delete from svc.servers');
 }
@@ -97,7 +95,6 @@ async function restoreRowsLogin(client: ClientBase, keys: readonly Key[]): Promi
   for (const { name, value, created_at } of keys) await client.query(insert, [name, value, created_at]);
 }
 
-/** The id that marks raw databases of this system. Null if it never had any. */
 async function readInstallation(control: ClientBase): Promise<string | null> {
   const { rows } = await control.query<{ value: string }>(
     'select value from svc.platform_keys where name = $1',
@@ -116,7 +113,6 @@ interface RestoreInput {
   mode: 'into-empty' | 'replace';
   excluded: readonly BackupPart[];
   objectStore: ObjectStoreConfig;
-  /** Server of apps' own databases; null if the backup has none, or they are excluded. */
   rawServer: RawServerAccess | null;
   note(line: string): void;
   onInterrupt(undo: () => void): () => void;
@@ -215,7 +211,6 @@ async function restoreParts(
   }
 }
 
-/** Objects of the data dir that the backup does not replace stay. */
 function keepsObjects({ excluded, objectStore }: RestoreInput): boolean {
   return excluded.includes('objects') || objectStore.kind !== 'file';
 }

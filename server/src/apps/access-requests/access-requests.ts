@@ -13,7 +13,7 @@ import {
 } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { daysAfter, nilUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
@@ -80,10 +80,7 @@ async function updateRequestRow(
   await tx.withTables<Tables>().updateTable('access_requests').set(set).where('id', '=', id).execute();
 }
 
-async function deletePendingRequestRows(
-  tx: Tx,
-  { tenantId, userId }: { tenantId: string; userId: string },
-): Promise<void> {
+async function deletePendingRequestRows(tx: Tx, { tenantId, userId }: { tenantId: string; userId: string }) {
   await tx
     .withTables<Tables>()
     .deleteFrom('access_requests')
@@ -107,7 +104,6 @@ export async function findRequestableApp(
   return found.relation === 'none' ? { tenantSlug: tenant.slug, appSlug: found.slug } : null;
 }
 
-/** A preview has the people of its app. */
 function takesRequests({ record, visibility, previewOf }: AppOfTenant): boolean {
   return record === 'active' && visibility === 'invite_only' && previewOf === null;
 }
@@ -183,8 +179,7 @@ async function decide(
 ): Promise<RequestRecord & { changed?: false }> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   const ref = appRef(ctx);
-  const row = await findRequestRow(ctx.db, ref, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findRequestRow(ctx.db, ref, id));
   const entry = requestEntry(status === 'accepted' ? 'accessRequests.accept' : 'accessRequests.refuse', app);
   const record = await requestRecord(ctx, row);
   if (row.status === status) {

@@ -10,7 +10,7 @@ import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
 import {
   type CategoryRow,
@@ -37,7 +37,6 @@ function categorySettings(row: CategorySettings): CategorySettings {
   return { slug, name, description, color, icon_url, display_order };
 }
 
-/** Apps updated per transaction; an update of an app touches many indexes. */
 export const detachBatchMax = 500;
 
 export function detachWarning(apps: number): string {
@@ -61,8 +60,7 @@ export async function listCategories(ctx: TenantCtx, query: PageQuery) {
 }
 
 export async function getCategory(ctx: TenantCtx, category: string) {
-  const row = await findCategoryRow(ctx.db, ctx.tenant.id, category);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findCategoryRow(ctx.db, ctx.tenant.id, category));
   return categoryRecord(row);
 }
 
@@ -96,8 +94,7 @@ export async function updateCategory(
   input: { category: string; set: z.output<typeof updateCategoryShape.body> },
 ): Promise<CategoryRecord & { changed?: false }> {
   await lockTenantCategories(ctx.db, ctx.tenant.id);
-  const row = await lockCategoryRow(ctx.db, ctx.tenant.id, input.category);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await lockCategoryRow(ctx.db, ctx.tenant.id, input.category));
   const before = categorySettings(row);
   const after = { ...before, ...input.set };
   if (after.slug !== before.slug) await requireUnusedSlug(ctx, after.slug);
@@ -112,10 +109,8 @@ export async function updateCategory(
   return categoryRecord({ ...row, ...after, updated_at: ctx.now });
 }
 
-/** Apps are not deleted with their category. The number of affected apps is part of the plan and the audit. */
 export async function deleteCategory(ctx: TenantMutationCtx, category: string): Promise<undefined> {
-  const row = await lockCategoryRow(ctx.db, ctx.tenant.id, category);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await lockCategoryRow(ctx.db, ctx.tenant.id, category));
   const apps = await countAppsInCategory(ctx.db, ctx.tenant.id, row.id);
   if (apps > 0) ctx.warn(detachWarning(apps));
   if (apps <= detachBatchMax) await deleteCategoryRow(ctx.db, ctx.tenant.id, row.id);
@@ -147,6 +142,5 @@ export {
   lockCategoryForShare,
 } from './store.ts';
 
-/** Null for a deleted category whose apps have not been updated yet. */
 export const currentCategory = sql<string | null>`(
   select c.id from svc.categories c where c.id = apps.category_id and c.deleted_at is null)`;

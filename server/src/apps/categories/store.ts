@@ -2,15 +2,13 @@ import { Category } from '@svc/contract/categories.shapes.ts';
 import { type Generated, sql } from 'kysely';
 import type { z } from 'zod';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { countRows, fetchPage } from '../../core/paging.ts';
+import { countRows, fetchPage, type PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
 
 export interface CategoryRow extends Omit<z.output<typeof Category>, 'created_at' | 'updated_at'> {
   created_at: Date;
   updated_at: Date;
 }
-/** With `deleted_at` set, the category is invisible and a job removes it from its apps. */
 type Tables = { categories: CategoryRow & { deleted_at: Generated<Date | null> } };
 
 export function listCategoryRows(db: Db, tenantId: string, window: PageWindow) {
@@ -81,7 +79,6 @@ export async function deleteCategoryRow(tx: Tx, tenantId: string, id: string): P
   await sql`delete from svc.categories where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
 }
 
-/** For categories with many apps: a job removes the apps afterwards. */
 export async function hideCategoryRow(tx: Tx, tenantId: string, { id, now }: { id: string; now: Date }) {
   await sql`update svc.categories set deleted_at = ${now} where tenant_id = ${tenantId} and id = ${id}`.execute(
     tx,

@@ -5,7 +5,7 @@ import type { AppCtx, AppRef, MutationCtx, TenantCtx } from '../../core/context.
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { isUuid } from '../../core/values.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import type { RequestHandler, RequestInfo } from '../../http/handlers.ts';
@@ -41,7 +41,6 @@ export function createIcons(options: Omit<IconDeps, 'rateLimit'>): RequestHandle
   return async (request, url, info) => {
     info.setRoute('icons');
     const id = url.pathname.slice(iconsPrefix.length);
-    // One spelling per icon.
     if (!uuidPattern.test(id) || id !== id.toLowerCase()) throw fail('not_found');
     switch (request.method) {
       case 'GET':
@@ -60,8 +59,7 @@ async function serveIcon(
   { db, objects }: { db: Db; objects: ObjectStore },
   { id, request, info }: { id: string; request: Request; info: RequestInfo },
 ): Promise<Response> {
-  const icon = await findIconRow(db, id);
-  if (!icon) throw fail('not_found');
+  const icon = orNotFound(await findIconRow(db, id));
   const etag = `"${icon.sha256}"`;
   const headers = {
     'cache-control': 'public, max-age=31536000, immutable',
@@ -147,7 +145,6 @@ export async function deleteUnusedTenantIcons(
   return { icons: unused.length };
 }
 
-/** Deletes objects that never became an icon, or whose tenant was deleted. */
 export async function deleteOrphanedIconObjects(deps: {
   db: Db;
   objects: ObjectStore;

@@ -55,7 +55,6 @@ export interface IconDeps extends Omit<OperatorDeps, 'log'> {
 const receivingBytesMax = 64 * 1024 * 1024;
 const budget = createByteBudget({ bytesMax: receivingBytesMax, waitMsMax: 10_000 });
 
-/** Validates the whole upload before a byte is stored. */
 export async function receiveIcon(
   deps: IconDeps,
   { id, token, request, info }: { id: string; token: string | null; request: Request; info: RequestInfo },
@@ -143,7 +142,6 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 interface Uploader {
   caller: Caller;
   tenant: TenantAccess;
-  /** Absent when the icon is uploaded before the app is created. */
   app?: AppAccess;
 }
 

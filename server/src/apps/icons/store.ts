@@ -17,7 +17,6 @@ export function findIconRow(db: Db, id: string): Promise<IconRow | undefined> {
   return db.withTables<Tables>().selectFrom('icons').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Returns false when the URL was used already. */
 export async function insertIconRow(tx: Tx, row: IconRow): Promise<boolean> {
   const inserted = await tx
     .withTables<Tables>()
@@ -29,16 +28,11 @@ export async function insertIconRow(tx: Tx, row: IconRow): Promise<boolean> {
   return inserted !== undefined;
 }
 
-export function countIconRows(
-  tx: Tx,
-  tenantId: string,
-  { userId, since }: { userId: string; since: Date },
-): Promise<number> {
+export function countIconRows(tx: Tx, tenantId: string, { userId, since }: { userId: string; since: Date }) {
   const icons = tx.withTables<Tables>().selectFrom('icons').where('tenant_id', '=', tenantId);
   return countRows(icons.where('created_by', '=', userId).where('created_at', '>', since));
 }
 
-/** Icons of an existing app are in use at once; others may be referenced until `before`. */
 export function listUnusedCandidates(tx: Tx, tenantId: string, before: Date): Promise<StoredIcon[]> {
   return tx
     .withTables<Tables>()

@@ -20,7 +20,6 @@ export interface IconUpload {
   url: string;
   variant: IconVariant;
   type: IconType;
-  /** The slug may belong to an app that does not exist yet. */
   slug: string;
 }
 
@@ -38,7 +37,6 @@ export function iconKey({ id, object_id }: { id: string; object_id: string }): s
   return `icons/${id}/${object_id}`;
 }
 
-/** Decided by content alone, not by name or header. */
 export function validateImage(bytes: Uint8Array, expected: IconType): ImageFacts {
   const image = readImage(bytes);
   if (image?.type !== expected) {
@@ -82,7 +80,6 @@ export function uploadIconChange({ id, url, variant, type, slug }: IconUpload): 
   };
 }
 
-/** Equal when the URL is signed and when it is used. */
 export function uploadPlan(change: AuditedChange, { id, url }: Pick<IconUpload, 'id' | 'url'>): Plan {
   const operation = { id: change.action, irreversible: false };
   return makePlan(operation, [change], [], { ids: new Set([id, url]), now: new Date(0) });
@@ -93,7 +90,6 @@ export interface IconClaims extends UrlClaims {
   purpose: 'icon';
   id: string;
   tenant: string;
-  /** Null before the app exists. */
   app: string | null;
   slug: string;
   variant: IconVariant;
@@ -112,7 +108,6 @@ export interface UploadInput {
   type: IconType;
 }
 
-/** `change`: what the upload will change, for the plan. */
 export function signUpload(
   { now, tenant, caller }: TenantCtx,
   { signer, variant, type }: UploadInput,

@@ -10,7 +10,6 @@ import { findNotificationRow, type NotificationRow } from './store.ts';
 
 interface MailDeps {
   db: Db;
-  /** Null: e-mail is disabled. */
   mail: Mail | null;
   baseUrl: string;
   log: Logger;
@@ -20,7 +19,6 @@ interface MailDeps {
 /** Mail is sent one by one. After a failure, sending pauses for this multiple of the time that the failure took. */
 const pauseFactor = 4;
 
-/** Sends one e-mail. The outbox retries until the notification is too old. */
 export function mailNotification({ db, mail, baseUrl, log, now }: MailDeps): EffectHandler {
   let pausedUntil = 0;
   return async (payload) => {

@@ -41,7 +41,6 @@ export function appendMessage(text: string, words: string): string {
   return words === '' ? text : `${text}\n\n${words}`;
 }
 
-/** A removed member is notified of the removal only. */
 function isSentToFormerMembers(kind: NotificationKind): boolean {
   return kind === 'role_changed';
 }
@@ -120,7 +119,6 @@ function readCursor(cursor: string): CursorPosition {
   return { at: new Date(Number(time)), id };
 }
 
-/** Older events are in the audit log. */
 export async function deleteOldNotifications(db: Db, { now }: { now: Date }): Promise<number> {
   return deleteNotificationRowsBefore(db, daysAfter(now, -notificationRetentionDays));
 }
@@ -131,10 +129,8 @@ export interface NotificationInput {
   appId: string | null;
   /** Duplicates are ignored; users who may not see the notification are skipped. */
   userIds: readonly string[];
-  /** One line: also the subject of the e-mail. */
   title: string;
   text: string;
-  /** A console path that starts with `/`. */
   path: string;
 }
 
@@ -163,7 +159,6 @@ export async function notify(
   }
 }
 
-/** Active members of the tenant; for "removed from the tenant", any active user. */
 export function filterRecipients(
   db: Db,
   { tenant_id, kind }: Pick<NotificationRow, 'tenant_id' | 'kind'>,
@@ -174,11 +169,7 @@ export function filterRecipients(
     : filterActiveMembers(db, tenant_id, userIds);
 }
 
-/** Notifies a person who is no longer a tenant admin: others may now decide alone. */
-export async function notifyFormerAdmin(
-  ctx: MutationCtx,
-  { tenantId, userId, before, after }: RoleChange,
-): Promise<void> {
+export async function notifyFormerAdmin(ctx: MutationCtx, { tenantId, userId, before, after }: RoleChange) {
   if (before !== 'tenant_admin' || after === 'tenant_admin' || userId === ctx.caller.userId) return;
   const tenant = await findTenant(ctx, { ref: tenantId });
   if (!tenant) return;
@@ -191,7 +182,6 @@ export async function notifyFormerAdmin(
     text: after
       ? `${ctx.caller.email} changed your role. You are still a member.`
       : `${ctx.caller.email} removed you from the tenant.`,
-    // A person who left the tenant has no page in it.
     path: after ? consolePaths.apps(tenant.slug) : consolePaths.home,
   });
 }

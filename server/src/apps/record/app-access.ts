@@ -9,7 +9,7 @@ import {
   type TenantAccess,
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
@@ -37,15 +37,12 @@ export async function recheckApp(
   { db, tenant: { id }, app: { id: ref }, caller }: Pick<AppCtx, 'db' | 'tenant' | 'app' | 'caller'>,
   { required }: { required: 'owners' | 'owners_or_admin' },
 ): Promise<AppAccess> {
-  const member = await findCallerRole(db, id, caller);
-  if (!member) throw fail('not_found');
-  const app = await findApp(db, { id, role: member.role }, { ref, caller });
-  if (!app) throw fail('not_found');
+  const member = orNotFound(await findCallerRole(db, id, caller));
+  const app = orNotFound(await findApp(db, { id, role: member.role }, { ref, caller }));
   if (!satisfiesRelation(required, app, member)) throw fail('forbidden');
   return app;
 }
 
-/** Null for people who are not active members of the tenant. An app and a service account have no membership. */
 async function findCallerRole(
   db: Db,
   tenantId: string,
@@ -69,8 +66,7 @@ export async function lockAppFor(
 ): Promise<LockedApp> {
   const { db, tenant, caller } = ctx;
   if (!(await lockAppRow(db, tenant.id, ctx.app.id, records))) throw fail('not_found');
-  const app = await findAppRowForCaller(db, tenant.id, caller, ctx.app.id, records);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await findAppRowForCaller(db, tenant.id, caller, ctx.app.id, records));
   let locked: LockedApp = { ...app, relation: ctx.app.relation, callerRole: tenant.role };
   if (caller.kind !== 'operator') {
     const member = await findCallerRole(db, tenant.id, caller);

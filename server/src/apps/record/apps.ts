@@ -7,7 +7,7 @@ import { slugFromName } from '@svc/contract/slug-from-name.ts';
 import type { z } from 'zod';
 import { findConnectorId } from '../../access/connectors/connectors.ts';
 import type { AppCtx, AppRef, MutationCtx, TenantMutationCtx } from '../../core/context.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import { findUsers } from '../../people/users/users.ts';
@@ -84,7 +84,6 @@ export async function createApp(ctx: TenantMutationCtx, input: Input): Promise<A
   return appRecord(row);
 }
 
-/** Uses the requested subdomain, or the first free candidate. */
 async function insertWithSubdomain(ctx: TenantMutationCtx, input: Input, app: NewAppRow): Promise<AppRow> {
   const { id: tenantId, slug: tenantSlug } = ctx.tenant;
   const candidates =
@@ -121,8 +120,7 @@ export function conflictError(field: 'slug' | 'subdomain', name: string) {
 }
 
 export async function getApp(ctx: AppCtx) {
-  const row = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id, 'any');
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id, 'any'));
   return appRecord(row);
 }
 

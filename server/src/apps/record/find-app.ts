@@ -7,7 +7,7 @@ import {
   type TenantAccess,
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { orNotFound } from '../../core/problem.ts';
 import { nilUuid } from '../../core/values.ts';
 import { findMember } from '../../people/tenants/members.ts';
 import { listAppPeople } from './people-store.ts';
@@ -39,7 +39,6 @@ export async function findApp(db: Db, tenant: TenantRef, query: AppQuery): Promi
   return app?.record === 'deleted' ? null : app;
 }
 
-/** Also finds a deleted app for those who can restore it. */
 export async function findAppOrDeleted(db: Db, tenant: TenantRef, { ref, caller }: AppQuery) {
   const row = isAppRef(ref) ? await findAppRowForCaller(db, tenant.id, caller, ref, 'any') : undefined;
   if (!row || !isVisibleTo(row.access_visibility, row.relation, tenant.role)) return null;
@@ -47,7 +46,6 @@ export async function findAppOrDeleted(db: Db, tenant: TenantRef, { ref, caller 
   return appAccess(row);
 }
 
-/** Undefined for an app or a service account that asks for another app than its own. */
 export async function findAppRowForCaller(
   db: Db,
   tenantId: string,
@@ -72,11 +70,7 @@ export async function findAppOfTenant(
   return row ? { ...appAccess(row), runtime: row.runtime } : null;
 }
 
-export async function findOwnedAppId(
-  db: Db,
-  tenantId: string,
-  query: { ref: string; userId: string },
-): Promise<string | null> {
+export async function findOwnedAppId(db: Db, tenantId: string, query: { ref: string; userId: string }) {
   const app = await findAppOfTenant(db, tenantId, query);
   return app && ownsApp(app.relation) ? app.id : null;
 }
@@ -103,7 +97,6 @@ export async function findAppForSignIn(
   return member?.status === 'active' ? visible : null;
 }
 
-/** Whether the user has to decide about the app now. The right to look at it ends with the decision. */
 export async function isReviewerOf(
   ctx: Pick<Ctx, 'db'>,
   { appId, userId }: { appId: string; userId: string },
@@ -118,20 +111,17 @@ async function findReviewer(db: Db, app: { id: string; tenantId: string } | null
   return { member, isReviewer };
 }
 
-/** Empty for a deleted app. */
 export async function listOwnerIds(db: Db, app: AppRef): Promise<string[]> {
   const people = await listAppPeople(db, app);
   return people.flatMap(({ role, user_id }) => (role === 'member' || user_id === null ? [] : [user_id]));
 }
 
-/** The requester while they are an active owner; otherwise the representative owner, active or not. */
 export async function findActingOwner(
   db: Db,
   { tenantId, appId }: AppRef,
   { requestedBy }: { requestedBy: string | null },
 ): Promise<string> {
-  const app = await findAppRow(db, tenantId, appId);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await findAppRow(db, tenantId, appId));
   if (requestedBy === null) return app.owner_id;
   const relation = (await findAppRowForUser(db, tenantId, requestedBy, appId))?.relation ?? 'none';
   const member = ownsApp(relation) ? await findMember(db, tenantId, requestedBy) : null;

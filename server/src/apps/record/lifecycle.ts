@@ -29,12 +29,8 @@ type MovedApp = AppRecord & { changed?: false };
 
 interface AppMoveOptions {
   move: Exclude<AppMove, 'purge'>;
-  /**
-   * Checks what the state table cannot know and runs side effects. `set`: further columns to write, where `runtime`
-   * overrides the table's value; `before` and `after`: further fields of the plan and the audit entry.
-   */
+  /** Checks what the state table cannot know, and runs side effects. `set`: further columns, where `runtime` overrides the table. */
   onMove?: (app: LockedApp) => Promise<Partial<PlanPart> & { set?: AppChange }>;
-  /** Runs on a repeated move: redoes what was undone since. Returns audit fields. */
   onRepeat?: (app: LockedApp) => Promise<PlanPart | null>;
 }
 
@@ -77,7 +73,6 @@ function stateText({ record, runtime }: Pick<LockedApp, 'record' | 'runtime'>): 
   return { none: 'active and not deployed', running: 'running', suspended: 'suspended' }[runtime];
 }
 
-/** An archived app's rows are read-only, and nobody can sign in to it. */
 export function archiveApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, {
     move: 'archive',
@@ -88,7 +83,6 @@ export function archiveApp(ctx: AppMutationCtx): Promise<MovedApp> {
   });
 }
 
-/** Does not start the app: what was running when it was archived is suspended. */
 export function reactivateApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, { move: 'reactivate', onMove: async () => ({ set: { archived_at: null } }) });
 }
@@ -145,7 +139,6 @@ export function deleteApp(ctx: AppMutationCtx): Promise<MovedApp> {
   });
 }
 
-/** The app comes back with its rows. It is not started, and its users sign in again. */
 export function restoreApp(ctx: AppMutationCtx): Promise<MovedApp> {
   return moveApp(ctx, {
     move: 'restore',
@@ -201,11 +194,7 @@ export async function purgeLockedApp(
   return { id, slug, removed };
 }
 
-/** Null when the app was restored or purged since it was listed. */
-async function purgeDueApp(
-  ctx: MutationCtx,
-  { tenantId, appId }: { tenantId: string; appId: string },
-): Promise<PurgedApp | null> {
+async function purgeDueApp(ctx: MutationCtx, { tenantId, appId }: { tenantId: string; appId: string }) {
   const app = await lockAppRow(ctx.db, tenantId, appId, 'any');
   const isDue = app?.record === 'deleted' && app.purge_after !== null && app.purge_after <= ctx.now;
   return isDue ? purgeLockedApp(ctx, app) : null;

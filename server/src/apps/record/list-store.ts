@@ -17,11 +17,9 @@ const similarMax = 500;
 /** PostgreSQL `ts_rank` normalization flag: divides the rank by the document length. */
 const normalizeByLength = 2;
 const trigramChars = 4;
-/** In a short word, one typo leaves as few common trigrams as an unrelated word has. */
 const shortChars = 5;
 const shortSimilarityMin = 0.45;
 
-/** Exact names first, then words and prefixes, then anywhere. Each step is bounded and skipped when enough was found. */
 function hitsSql({ text, words }: SearchWords, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const prefixes = words.map((word) => `${word}:*`).join(' & ');
   const similar = similaritySql(splitBySimilarity(text, words), condition);
@@ -47,7 +45,6 @@ function hitsSql({ text, words }: SearchWords, condition: RawBuilder<unknown>): 
 
 interface SimilarityTerms {
   similar: readonly string[];
-  /** Too short for similarity: matched exactly. */
   literal: readonly string[];
 }
 
@@ -83,7 +80,6 @@ function similaritySql({ similar, literal }: SimilarityTerms, condition: RawBuil
 
 const wordsMax = 10;
 
-/** `Pet-Shp!` → `pet`, `shp`. */
 export function searchWords(q: string): SearchWords {
   const text = q.normalize('NFC').toLowerCase().trim();
   const words = new Set(text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []);
@@ -219,7 +215,6 @@ function conditions({ tenantId, visible, filter }: AppQuery): RawBuilder<unknown
 
 interface Order {
   column: RawBuilder<unknown>;
-  /** As text, without loss of precision. */
   key: RawBuilder<unknown>;
   type: string;
   direction: 'asc' | 'desc';

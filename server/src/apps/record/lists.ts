@@ -63,7 +63,6 @@ export async function searchApps(ctx: TenantCtx, query: z.output<typeof searchAp
   return { items, capped, next_cursor };
 }
 
-/** By page or by cursor; a cursor skips and repeats nothing when apps change between pages. */
 async function listByCursor(
   ctx: TenantCtx,
   listQuery: AppQuery,
@@ -83,7 +82,6 @@ async function listByCursor(
   };
 }
 
-/** True when a search may have left out weaker matches; absent otherwise. */
 function isCapped({ q }: AppQuery, total: number): true | undefined {
   return q && total >= searchHitsMax ? true : undefined;
 }
@@ -98,7 +96,6 @@ function mergeFilterValues(one?: string, many?: readonly string[]): string[] | u
   return [one ?? [], many ?? []].flat();
 }
 
-/** An admin's right to see every app does not count. */
 export async function discoverApps(
   ctx: TenantCtx,
   query: z.output<typeof discoverAppsShape.query>,
@@ -133,7 +130,6 @@ export async function discoverApps(
 
 type OwnRelation = 'owner' | 'co_owner' | 'member';
 
-/** An invitation to an app that is private now is not listed. */
 export async function listOwnApps(
   ctx: TenantCtx,
   { relations, query }: { relations: readonly OwnRelation[]; query: PageQuery },

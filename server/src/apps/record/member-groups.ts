@@ -45,11 +45,7 @@ export async function addMemberGroup(
   };
 }
 
-export async function removeMemberGroup(
-  ctx: AppMutationCtx,
-  app: LockedApp,
-  { ref }: { ref: string },
-): Promise<boolean> {
+export async function removeMemberGroup(ctx: AppMutationCtx, app: LockedApp, { ref }: { ref: string }) {
   const group = await findGroup(ctx.db, ctx.tenant.id, ref);
   if (!group) return false;
   const removed = { tenantId: ctx.tenant.id, groupId: group.id, appId: app.id };

@@ -6,7 +6,6 @@ import { filterFreeSlugs, filterFreeSubdomains } from './store.ts';
 
 const suggestionsMax = 3;
 
-/** Does not reveal who uses a name. */
 export async function checkAvailability(ctx: TenantCtx, query: { slug?: string; subdomain?: string }) {
   const { id, slug: tenantSlug } = ctx.tenant;
   const slug = await checkName(query.slug, {
@@ -46,7 +45,6 @@ async function checkName(name: string | undefined, { isValid, reserved, free, su
   return { name, available: reason === null, reason, suggestions } as const;
 }
 
-/** Derives a valid name: `My_Shop` → `my-shop`. */
 function normalizeName(name: string): string {
   return name
     .toLowerCase()

@@ -11,7 +11,7 @@ import {
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import { findGroups } from '../../people/groups/groups.ts';
 import { lockMemberForShare } from '../../people/tenants/members.ts';
@@ -78,8 +78,7 @@ export async function listAppMembers(ctx: AppCtx, query: PageQuery) {
 }
 
 export async function addCoOwner(ctx: AppMutationCtx, { user }: { user: string }) {
-  const app = await lockAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await lockAppRow(ctx.db, ctx.tenant.id, ctx.app.id));
   // The relation was checked before the lock: a former owner is refused.
   if (app.owner_id !== ctx.caller.userId) throw fail('forbidden');
   const added = await addPerson(ctx, app, { role: 'co_owner', user });
@@ -157,10 +156,8 @@ async function addPerson<R extends InvitedRole>(
   return { ...person, since: ctx.now.toISOString(), changed: undefined };
 }
 
-/** Also for a user who is no longer a member of the tenant. */
 export async function removeCoOwner(ctx: AppMutationCtx, { user }: { user: string }): Promise<undefined> {
-  const app = await lockAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await lockAppRow(ctx.db, ctx.tenant.id, ctx.app.id));
   const canRemoveOthers = app.owner_id === ctx.caller.userId || ctx.tenant.role === 'tenant_admin';
   const userId = await removePerson(ctx, app, { role: 'co_owner', user, canRemoveOthers });
   await publishAppEvent(ctx, 'ownerRemoved', { ...appRef(ctx), slug: app.slug, userId });
@@ -198,7 +195,6 @@ export async function startRole(
   auditPerson(ctx, app, { role, action: 'add', before: null, after: person });
 }
 
-/** Returns false when the person did not have the role. */
 export async function endRole(
   ctx: AppMutationCtx,
   app: LockedApp,

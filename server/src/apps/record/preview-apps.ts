@@ -6,7 +6,6 @@ import { type AppRow, insertAppRow, listPreviewApps, updateSubdomain } from './s
 export const previewSeparator = '--';
 const hostLabelCharsMax = 63;
 
-/** How many characters the name of a branch can have in the host; none where no host is possible. */
 export function previewSlugCharsMax(subdomain: string | null): number {
   // `<branch>--staging` is the staging host of another app.
   if (subdomain === null || subdomain === 'staging') return 0;
@@ -42,7 +41,6 @@ export async function insertPreviewApp(
   return row ?? null;
 }
 
-/** The host of a preview follows the subdomain of its app. */
 export async function movePreviewHosts(ctx: MutationCtx, { id, subdomain }: AppRow): Promise<void> {
   for (const preview of await listPreviewApps(ctx.db, id)) {
     const branch = preview.subdomain?.split(previewSeparator)[0] ?? '';
@@ -52,7 +50,6 @@ export async function movePreviewHosts(ctx: MutationCtx, { id, subdomain }: AppR
   }
 }
 
-/** The visibility of an app is that of its previews. */
 export async function invalidateWithPreviews(
   ctx: Pick<MutationCtx, 'db' | 'invalidate'>,
   appId: AppRef['appId'],

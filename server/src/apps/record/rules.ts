@@ -26,7 +26,6 @@ export function canRestore(relation: Relation, role: TenantAccess['role']): bool
   return relation === 'owner' || role === 'tenant_admin';
 }
 
-/** An update cannot widen visibility: publishing requires a review. */
 export function isWider(from: AppAccess['visibility'], to: AppAccess['visibility']): boolean {
   return visibilities.indexOf(to) > visibilities.indexOf(from);
 }
@@ -67,7 +66,6 @@ export function appRecord(row: AppRow): AppRecord {
   };
 }
 
-/** Without the description, which may be long. */
 export function appListItem(row: AppRow): Omit<AppRecord, 'description'> {
   const { description: _, ...listed } = appRecord(row);
   return listed;
@@ -90,7 +88,6 @@ export function appSettings(row: NewAppRow) {
   };
 }
 
-/** Null when the server serves no apps. */
 export type AppUrls = { baseUrl: string; appsDomain: string } | null;
 
 export function appUrl(urls: { baseUrl: string; appsDomain: string }, subdomain: string): string {

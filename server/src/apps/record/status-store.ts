@@ -19,7 +19,6 @@ export function markReviewed(ctx: MutationCtx, app: AppRef, status: 'pending' | 
   return update(ctx, app, sql`review_status = ${status}`);
 }
 
-/** A rejected review stays rejected. */
 export function resetReviewStatus(ctx: MutationCtx, app: AppRef) {
   const status = sql`review_status = case visibility when 'private' then 'none' else 'approved' end`;
   return update(ctx, app, status, sql`review_status in ('pending', 'approved')`);
@@ -53,7 +52,6 @@ export async function findDataScopes(db: Db, { tenantId, appId }: AppRef): Promi
   return rows[0] ?? { requested: [], approved: [] };
 }
 
-/** How many people the app may invite while it is `invite_only` by policy; null: no such limit. */
 export async function findInvitedMax(db: Db, { tenantId, appId }: AppRef): Promise<number | null> {
   const { rows } = await sql<{ max: number | null }>`
     select invited_people_max as max from svc.apps
@@ -61,7 +59,6 @@ export async function findInvitedMax(db: Db, { tenantId, appId }: AppRef): Promi
   return rows[0]?.max ?? null;
 }
 
-/** A suspended app stays suspended until it is resumed. */
 export function markDeployed(ctx: MutationCtx, app: AppRef) {
   const runtime = sql`runtime = case runtime when 'none' then 'running' else runtime end`;
   return update(ctx, app, sql`${runtime}, is_deployed = true`);

@@ -11,7 +11,6 @@ import { currentCategory } from '../categories/categories.ts';
 type Times = 'deleted_at' | 'purge_after' | 'created_at' | 'updated_at';
 export interface AppRow extends Omit<z.output<typeof App>, Times> {
   is_deployed: boolean;
-  /** The app whose branch this one shows. Null: an app of its own. */
   preview_of: string | null;
   owner_since: Date;
   archived_at: Date | null;
@@ -22,7 +21,6 @@ export interface AppRow extends Omit<z.output<typeof App>, Times> {
 }
 export type AppRowForUser = AppRow &
   Pick<AppAccess, 'relation'> & {
-    /** Visibility of the app whose branch a preview shows: it decides who sees the preview. */
     access_visibility: AppAccess['visibility'];
   };
 type Derived = 'deployment_status' | 'operating_status';
@@ -33,12 +31,10 @@ type Tables = { apps: AppTable };
 /** The people of a preview are those of its app. */
 const peopleId = sql`coalesce(apps.preview_of, apps.id)`;
 
-/** A deleted app keeps its slug and is found only by restore and purge. */
 const present = ['active', 'archived'] as const;
 const any = [...present, 'deleted'] as const;
 type Records = 'present' | 'any';
 
-/** The fields of the contract, and the state that only the server reads. */
 const contractColumns = (Object.keys(App.shape) as (keyof typeof App.shape)[]).flatMap((name) =>
   name === 'category_id' ? [] : (`apps.${name}` as const),
 );
@@ -135,7 +131,6 @@ export function lockAppRow(
   return selectByRef(tx, tenantId, id, records).select(appColumns).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** Undefined when the slug or the subdomain is in use. */
 export function insertAppRow(tx: Tx, row: NewAppRow): Promise<AppRow | undefined> {
   return tx
     .withTables<Tables>()
@@ -178,7 +173,6 @@ export async function countAppsWithTier(
   return rows[0]?.total ?? 0;
 }
 
-/** Returns whether there may be more. `updated_at` of the apps stays. */
 export async function removeAppsFromCategory(
   db: Db,
   tenantId: string,

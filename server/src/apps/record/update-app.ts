@@ -57,7 +57,6 @@ export async function updateApp(ctx: AppMutationCtx, input: Input): Promise<AppR
   return appRecord(row);
 }
 
-/** Narrowing visibility withdraws a pending publication request. */
 async function withdrawPublicationRequest(
   ctx: AppMutationCtx,
   app: LockedApp,

@@ -41,11 +41,6 @@ export async function listRolesOf(db: Db, app: AppRef, userId: string): Promise<
   return rows.map(({ role }) => role);
 }
 
-function countAppRoles(db: Db, app: AppRef): Promise<number> {
-  return countRows(rolesQuery(db, app));
-}
-
-/** False if the person has the role already. */
 async function insertAppRoleRow(tx: Tx, row: AppRoleRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .withTables<Tables>()
@@ -106,7 +101,7 @@ export async function setAppRole(ctx: AppMutationCtx, input: { role: string; use
     created_at: ctx.now,
   };
   const isNew = await insertAppRoleRow(ctx.db, row);
-  if (isNew && (await countAppRoles(ctx.db, appRef(ctx))) > appRolesMax)
+  if (isNew && (await countRows(rolesQuery(ctx.db, appRef(ctx)))) > appRolesMax)
     throw fail('limit_reached', { detail: `The people of an app can have at most ${appRolesMax} roles.` });
   auditRole(ctx, 'set', row, member.email);
   const stored = isNew ? row : orNotFound(await findAppRoleRow(ctx.db, appRef(ctx), row));
@@ -118,7 +113,6 @@ export async function removeAppRole(
   ctx: AppMutationCtx,
   input: { role: string; user: string },
 ): Promise<undefined> {
-  // Also by the id of somebody who is no longer a member.
   const userId = isUuid(input.user)
     ? input.user.toLowerCase()
     : (await findMember(ctx.db, ctx.tenant.id, input.user))?.userId;
@@ -129,7 +123,6 @@ export async function removeAppRole(
   auditRole(ctx, 'remove', row, input.user);
 }
 
-/** Somebody who returns to the tenant starts without roles. */
 export async function endAppRolesOfUser(
   ctx: MutationCtx,
   { tenantId, user }: { tenantId: string; user: { id: string; email: string } },

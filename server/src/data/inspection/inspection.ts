@@ -69,10 +69,7 @@ async function insertConsent(tx: Tx, row: ConsentRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('inspection_consents').values(row).execute();
 }
 
-async function updateRevocation(
-  tx: Tx,
-  { id, tenant_id, revoked_by, revoked_at }: ConsentRow,
-): Promise<void> {
+async function updateRevocation(tx: Tx, { id, tenant_id, revoked_by, revoked_at }: ConsentRow) {
   await tx
     .withTables<Tables>()
     .updateTable('inspection_consents')
@@ -226,14 +223,12 @@ export async function listInspections(ctx: AppCtx, query: PageQuery) {
 
 type ConsentRecord = z.output<typeof InspectionConsent>;
 type LedgerRecord = z.output<typeof LedgerEntry>;
-type ConsentStatus = ConsentRecord['status'];
-
 /** Only the representative owner grants, because reads cannot be undone. Every owner may revoke. */
 function canSetConsent(to: 'granted' | 'revoked', relation: AppAccess['relation']): boolean {
   return to === 'granted' ? relation === 'owner' : ownsApp(relation);
 }
 
-function consentStatus(latest: Pick<ConsentRow, 'revoked_at'> | undefined): ConsentStatus {
+function consentStatus(latest: Pick<ConsentRow, 'revoked_at'> | undefined): ConsentRecord['status'] {
   if (!latest) return 'never';
   return latest.revoked_at ? 'revoked' : 'granted';
 }

@@ -101,7 +101,6 @@ export function appDocument(
 const batchEntry = rowContract.find(({ endpoint }) => endpoint.id === 'rows.batch');
 const tableContract = rowContract.filter((entry) => entry !== batchEntry);
 const changeActions = ['insert', 'update', 'delete'] as const;
-/** Tables cannot have this name. */
 const batchTag = { name: '_batch', description: 'Changes over several tables.' };
 const noTable = { row: null, selected: null, insert: {}, update: {}, columns: [] };
 
@@ -179,7 +178,6 @@ function rowTerms({ catalogue, access, readable: columns }: DescribedTable): Omi
 const readableTable = (tables: readonly DescribedTable[], id: string) =>
   tables.find((table) => table.catalogue.id === id && table.access.actions.has('read'));
 
-/** Rows of other tables that the caller reads, by their names in `select`. */
 function relatedSchemas({ catalogue, readable }: DescribedTable, tables: readonly DescribedTable[]): Json {
   const schemaOf = (table: DescribedTable) => ({
     $ref: `#/components/schemas/${table.catalogue.name}Selected`,

@@ -59,7 +59,6 @@ export function columnExample(column: CatalogueColumn): unknown {
   return column.default?.kind === 'literal' ? defaultJson(column) : checkedExample(column);
 }
 
-/** An example that meets the checks, except for a pattern. */
 function checkedExample({ type, checks }: CatalogueColumn): unknown {
   const { example, parse } = describeColumnType(type);
   const value = checks && parse(typeof example === 'string' ? example : JSON.stringify(example));

@@ -9,7 +9,6 @@ import type { CatalogueColumn, TableCatalogue } from '../tables/catalogue.ts';
 import { always, anyOf, isAlways, isNever, type PlannedCondition } from '../tables/conditions.ts';
 import { conditionWords, listWords, policyWords } from './words.ts';
 
-/** False only for conditions that no row can meet. */
 export function canBeTrue(condition: PlannedCondition): boolean {
   if (condition.kind === 'test')
     return condition.negated || condition.op !== 'in' || condition.values.length > 0;
@@ -50,14 +49,12 @@ const formOf = (condition: PlannedCondition) =>
 type SourceRecord = z.output<typeof AccessSource>;
 
 interface Disclosure {
-  /** Admins and owners learn about everything; others only about what they see anyway. */
   isFull: boolean;
   table: string;
   names: ReadonlyMap<string, string>;
   presets: ReadonlyMap<string, string>;
 }
 
-/** Actions without a row on which they could be done are left out; reading then has a reason of its own. */
 export function describeActions(value: TableAccess | null): RowAction[] {
   return rowActions.filter(
     (action) =>
@@ -115,7 +112,6 @@ function sourceName({ kind, id, text }: Source, { isFull, table, presets }: Disc
   return kind === 'grant' && preset !== undefined ? `${text} with the preset ${preset}` : text;
 }
 
-/** Compares columns of catalogues that were loaded apart. */
 export const isSame = (one: CatalogueColumn, other: CatalogueColumn) => one.physical === other.physical;
 
 export function isClear({ columns }: TableView, column: CatalogueColumn): boolean {
@@ -161,11 +157,9 @@ export function describeColumns(
 
 interface Cases {
   cases: ViewCase[];
-  /** Whether one of them applies to every visible row; the value is empty in others. */
   isComplete: boolean;
 }
 
-/** Cases that can apply to a visible row; neighbours with the same mask are one. */
 function possibleCases({ table }: TableAccess, seen: ViewColumn | undefined): Cases {
   const { rows } = table.view;
   if (!seen || seen.cases.length === 0) return { cases: [], isComplete: true };

@@ -4,7 +4,7 @@ import { findConnectorRow } from '../../access/connectors/connectors.ts';
 import { findApp, findAppOfTenant } from '../../apps/record/find-app.ts';
 import type { Caller } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { jsonResponse, type RowsPath } from '../rows/context.ts';
 import { existsSql } from '../rows/sql.ts';
 import { describeActions, describeColumns, describeFilter, describeSources } from './describe.ts';
@@ -39,17 +39,14 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
 export const isClosed = ({ value, isUnresolvable = false }: Resolved, { kind }: Target) =>
   kind === 'app' && !value && !isUnresolvable;
 
-/** An app that is not visible looks like one that does not exist. */
 export async function requireSeenApp(
   db: Db,
   { tenant, caller, target }: { tenant: { id: string }; caller: Caller; target: Target },
 ): Promise<void> {
   if (target.kind !== 'app') return;
-  const seen = await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller });
-  if (!seen) throw fail('not_found');
+  orNotFound(await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller }));
 }
 
-/** Tokens for other purposes learn nothing about tables. */
 function isForRows({ scope }: Caller, tenantId: string): boolean {
   if (!scope) return true;
   const { actions } = scope;
@@ -62,13 +59,11 @@ async function findTarget(deps: PreviewDeps, { tenant, caller, path }: Asking): 
   const { schema, app: ref, table } = path;
   if (schema === undefined) {
     const { userId, ownApp } = caller;
-    const app = await findAppOfTenant(deps.db, tenant.id, { ref, userId, ownApp });
-    if (!app) throw fail('not_found');
+    const app = orNotFound(await findAppOfTenant(deps.db, tenant.id, { ref, userId, ownApp }));
     return { kind: 'app', app, table };
   }
   const isText = !ref.includes('\0') && ref.isWellFormed();
-  const connector = isText ? await findConnectorRow(deps.db, tenant.id, ref) : undefined;
-  if (!connector) throw fail('not_found');
+  const connector = orNotFound(isText ? await findConnectorRow(deps.db, tenant.id, ref) : undefined);
   return { kind: 'connector', connector, schema, table };
 }
 

@@ -23,7 +23,6 @@ const countMsMax = 5_000;
 
 type Granted = Awaited<ReturnType<typeof listGrantFacts>>[number];
 
-/** Compares each grant under the stored policies and under those of the transaction. */
 export function createPolicyEffects(deps: PreviewDeps) {
   return async ({ db, tenant }: TenantMutationCtx, change: PolicyChange): Promise<Foreseen> => {
     const countUntil = performance.now() + countMsMax;
@@ -122,7 +121,6 @@ async function effectOn(deps: PreviewDeps, examined: Examined): Promise<PlanEffe
   return { ...effect, text };
 }
 
-/** Nothing can be read where a policy does not fit the table. */
 async function readPart(access: ReturnType<typeof accessByGrants>): Promise<ReadPart> {
   try {
     const [alternative] = (await access)?.access.alternatives ?? [];

@@ -30,10 +30,8 @@ import {
 } from './resolve.ts';
 import { countRows, readSample, shareTable, wholeTable } from './sample.ts';
 
-type Unsummarized = Omit<z.output<typeof AccessPreview>, 'text'>;
-
 function summarize(
-  preview: Unsummarized,
+  preview: Omit<z.output<typeof AccessPreview>, 'text'>,
   { person, changes }: { person: Person; changes: readonly string[] },
 ): string {
   const { reason, next, rows, filter, resource, columns } = preview;
@@ -141,8 +139,7 @@ async function resolvePerson(
     expiresAt: ctx.now,
     ...(throughApp !== undefined && { throughApp }),
   };
-  const tenant = { ...ctx.tenant, role: member.role };
-  const subject = { tenant, caller, person, knowsTables: isPrivileged };
+  const subject = { tenant: { ...ctx.tenant, role: member.role }, caller, person, knowsTables: isPrivileged };
   const { policy } = input;
   const found: PersonAccess = policy
     ? await withPolicy(ctx, { policy, userId: member.userId }, async (db, tried) => {

@@ -12,7 +12,6 @@ export interface Reason {
   next: string;
 }
 
-/** The person of a text: `You have …` or `ada@example.com has …`. */
 export interface Person {
   isSelf: boolean;
   email: string;
@@ -28,7 +27,6 @@ const whoseFirst = ({ isSelf, email }: Person) => (isSelf ? 'Your' : `${email}'s
 
 type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
 
-/** The operator suspends accounts; the directory of the tenant deactivates memberships. */
 export const suspended = (person: Person, status: string): Reason => ({
   reason: `${whoseFirst(person)} ${status === 'suspended' ? 'account' : 'membership'} is ${status}, so no grant or rule gives them access.`,
   next:
@@ -37,7 +35,6 @@ export const suspended = (person: Person, status: string): Reason => ({
       : 'The directory that manages the members of this tenant can reactivate it.',
 });
 
-/** The same for tables that do not exist and tables that are closed to the person. */
 export const closedReason = (label: string): Reason => ({
   reason: `${label} is not open to you: there is no such table, or no rule or grant of it applies to you.`,
   next: 'Check the name of the table, or ask an owner of the app for access.',
@@ -135,7 +132,6 @@ const rolesReason = (policies: string, person: Person): Reason => ({
   next: 'An admin can use groups in the filter instead: @me.groups',
 });
 
-/** `what`: a policy or rule that shows each person only some rows. */
 function missingReason(what: string, attributes: readonly string[], person: Person): Reason {
   const names = listWords(attributes);
   const [first = ''] = attributes;

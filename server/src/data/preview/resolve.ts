@@ -16,20 +16,18 @@ import { decideTableAccess, type TableAccess } from '../rows/table-access.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { connectorReason, type Person, type Reason, tableReason } from './reasons.ts';
 
-type TriedPolicy = Parameters<typeof tryPolicy>[1];
 type Tried = Awaited<ReturnType<typeof tryPolicy>>;
 
 /** Reads as if the policy were stored; nothing of it remains. */
 export async function withPolicy<T>(
   ctx: TenantCtx,
-  { policy, userId }: { policy: TriedPolicy; userId: string },
+  { policy, userId }: { policy: Parameters<typeof tryPolicy>[1]; userId: string },
   work: (db: Db, tried: Tried) => Promise<T>,
 ): Promise<T> {
   const tx = await ctx.db.startTransaction().execute();
   try {
     const tried = await tryPolicy({ ...ctx, db: tx }, policy);
     const { row, isNew } = tried;
-    // A new policy is named by no grant yet.
     if (isNew && !row.enforced) await addPolicyToGrants(tx, ctx.tenant.id, { userId, policyId: row.id });
     return await work(tx, tried);
   } finally {
@@ -49,25 +47,17 @@ export function triedWords(
 const isUsed = ({ id }: Tried['row'], value: Resolved['value']) =>
   !!value?.access.alternatives.some(({ because }) => because.some((source) => source.id === id));
 
-function inapplicableWords(
-  { enabled, connector_id, resource_path }: Tried['row'],
-  target: Target,
-): string | null {
+function inapplicableWords({ enabled, connector_id, resource_path }: Tried['row'], target: Target) {
   if (!enabled) return 'it is disabled';
   const schema = target.kind === 'connector' ? target.schema : target.app.slug;
   if (resource_path !== '' && !covers(resource_path, `${schema}/${target.table}`))
     return `it is for ${resource_path}`;
-  // Connectors of the same app share their policies.
   const isShared = target.kind === 'app' || target.connector.kind === 'tables';
   const isOfOther = !isShared && connector_id !== null && connector_id !== target.connector.id;
   return isOfOther ? 'it is for another connector' : null;
 }
 
-function unusedWords(
-  { enforced }: Tried['row'],
-  { isSelf, email }: Person,
-  value: Resolved['value'],
-): string | null {
+function unusedWords({ enforced }: Tried['row'], { isSelf, email }: Person, value: Resolved['value']) {
   if (!value) return null;
   return enforced
     ? 'it is for another connector or other actions'
@@ -89,7 +79,6 @@ export const targetLabel = (target: Target) =>
 
 export interface Resolved {
   value: TableAccess | null;
-  /** Null if there is no such table. */
   catalogue: TableCatalogue | null;
   rowDb: AppRows | null;
   reason: Reason | null;
@@ -102,7 +91,6 @@ interface Subject {
   tenant: TenantAccess;
   caller: Caller;
   person: Person;
-  /** Whether the reader of the answer may know which tables there are. */
   knowsTables?: boolean;
   tried?: Tried;
 }
@@ -149,27 +137,23 @@ async function resolveApp(
   { app, table }: Extract<Target, { kind: 'app' }>,
   { tenant, caller, person, tried }: Subject,
 ): Promise<Resolved> {
-  const rowDb = deps.rowDb.of(app.id);
-  const none = { rowDb, presets: new Map<string, string>() };
+  const none = {
+    rowDb: deps.rowDb.of(app.id),
+    presets: new Map<string, string>(),
+    value: null,
+    catalogue: null,
+  };
   try {
     const decision = await decideTableAccess(deps, tenant, caller, { app: app.id, table });
     if (!decision)
       return {
         ...none,
-        value: null,
-        catalogue: null,
         reason: { reason: `${app.slug} has no table ${table}.`, next: 'Check the name of the table.' },
       };
     const { value, catalogue } = decision;
     return { ...none, value, catalogue, reason: tableReason(decision, person) };
   } catch (error) {
-    return {
-      ...none,
-      value: null,
-      catalogue: null,
-      reason: unresolvableReason(error, person, tried),
-      isUnresolvable: true,
-    };
+    return { ...none, reason: unresolvableReason(error, person, tried), isUnresolvable: true };
   }
 }
 

@@ -20,11 +20,7 @@ import { allOf, always, type PlannedCondition } from '../tables/conditions.ts';
 import { isClear, isSame } from './describe.ts';
 import { comparedColumns } from './words.ts';
 
-export async function countRows(
-  rowDb: AppRows,
-  table: RowTable,
-  where: readonly PlannedCondition[] = [],
-): Promise<number> {
+export async function countRows(rowDb: AppRows, table: RowTable, where: readonly PlannedCondition[] = []) {
   const { text, values } = countSql(table, where);
   const { rows } = await rowDb.run('read', text, values);
   return Number(rows[0]?.[0] ?? 0);

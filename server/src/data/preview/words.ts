@@ -2,7 +2,6 @@ import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { isAlways, isNever, type PlannedCondition, type PlannedTest } from '../tables/conditions.ts';
 
 interface WordOptions {
-  /** A condition on another column is not spelled out. */
   isShown(column: CatalogueColumn): boolean;
   names: ReadonlyMap<string, string>;
 }
@@ -82,7 +81,6 @@ export function listWords(items: readonly string[]): string {
   return unique.length < 2 ? (unique[0] ?? '') : `${unique.slice(0, -1).join(', ')} and ${unique.at(-1)}`;
 }
 
-/** With quotes, because the name of a policy can be any words. */
 export function policyWords(names: readonly string[]): string {
   const quoted = [...new Set(names)].map((name) => `“${name}”`);
   return `the ${quoted.length > 1 ? 'policies' : 'policy'} ${listWords(quoted)}`;

@@ -83,21 +83,14 @@ export function resizeRawDatabase(
   return changeRawDatabase(ctx, app, (row) => row.connections_max !== connections_max && { connections_max });
 }
 
-/** Lets a deployment in review read the database. It works after `loadReaderEnv`. */
-export async function startRawDatabaseReview(
-  db: Db,
-  { tenantId, appId }: AppRef,
-  deploymentId: string,
-): Promise<void> {
+export async function startRawDatabaseReview(db: Db, { tenantId, appId }: AppRef, deploymentId: string) {
   await updateRawDbRow(db, tenantId, appId, { review_of: deploymentId });
 }
 
-/** Its connections are closed. */
 export function endRawDatabaseReview(ctx: MutationCtx, app: AppRef): Promise<void> {
   return changeRawDatabase(ctx, app, (row) => row.review_of !== null && { review_of: null });
 }
 
-/** For an instance in review: a login that only reads. */
 export async function loadReaderEnv(
   { db, raw }: { db: Db; raw: RawDatabases },
   { tenantId, appId }: AppRef,

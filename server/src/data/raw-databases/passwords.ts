@@ -18,14 +18,10 @@ export async function sealPassword(db: Db, login: { database: string; password: 
   return seal(await sealingKey(db, rawDatabaseKey), { text: login.password, boundTo: login.database });
 }
 
-export async function unsealPassword(
-  db: Db,
-  row: { database: string; password_sealed: Buffer },
-): Promise<string> {
+export async function unsealPassword(db: Db, row: { database: string; password_sealed: Buffer }) {
   return unseal(await sealingKey(db, rawDatabaseKey), { sealed: row.password_sealed, boundTo: row.database });
 }
 
-/** Another one for each review. It tells nothing about the password of the app. */
 export function readerPassword(password: string, deploymentId: string): string {
   return createHmac('sha256', password).update(`review ${deploymentId}`).digest('base64url');
 }

@@ -15,7 +15,6 @@ export interface RawDbRow {
   is_made: boolean;
   password_at: Date;
   known_to: string[];
-  /** The deployment in review that may read the database. */
   review_of: string | null;
 }
 type Tables = { raw_databases: RawDbRow };
@@ -41,12 +40,7 @@ export async function insertRawDbRow(tx: Tx, row: RawDbRow): Promise<void> {
   await tx.withTables<Tables>().insertInto('raw_databases').values(row).execute();
 }
 
-export async function updateRawDbRow(
-  db: Db,
-  tenantId: string,
-  appId: string,
-  set: Partial<RawDbRow>,
-): Promise<void> {
+export async function updateRawDbRow(db: Db, tenantId: string, appId: string, set: Partial<RawDbRow>) {
   await db
     .withTables<Tables>()
     .updateTable('raw_databases')
@@ -55,7 +49,6 @@ export async function updateRawDbRow(
     .execute();
 }
 
-/** Databases whose password the user has seen, of one app or of all. Joins `apps` for the slug in the warning. */
 export async function lockRawDbRowsKnownTo(
   tx: Tx,
   tenantId: string,
@@ -92,7 +85,6 @@ export async function deleteRawDbRow(db: Db, tenantId: string, database: string)
   );
 }
 
-/** All tenants: the databases that accept logins. */
 export function listRawDbLogins(
   db: Db,
 ): Promise<{ name: string; connectionsMax: number; isReviewed: boolean }[]> {
@@ -106,7 +98,6 @@ export function listRawDbLogins(
     .execute();
 }
 
-/** Databases of every tenant count, in any state. */
 export async function hasRawDbs(db: Db): Promise<boolean> {
   return (await sql`select from svc.raw_databases limit 1`.execute(db)).rows.length > 0;
 }

@@ -17,19 +17,16 @@ export type ChangeAction = 'insert' | 'update' | 'delete';
 export type RowAction = ReadAction | ChangeAction;
 export const rowActions = ['read', 'insert', 'update', 'delete', 'export'] as const satisfies RowAction[];
 
-/** What gives or narrows access, for explanations. */
 export interface Source {
   kind: 'owner' | 'rule' | 'table_grant' | 'grant' | 'policy';
   id: string;
   text: string;
 }
 
-/** One way in which a caller may use a table. The ways that apply to them are alternatives. */
 export interface Alternative {
   because: readonly Source[];
   reads: Partial<Record<ReadAction, ReadPart>>;
   changes: Partial<Record<ChangeAction, ChangePart>>;
-  /** Every row that is inserted this way belongs to the caller. */
   insertsOwn: boolean;
 }
 
@@ -37,7 +34,6 @@ export interface ReadPart {
   where: PlannedCondition;
   /** Null: all columns in the clear. A column that is absent is hidden. */
   columns: ReadonlyMap<string, ColumnPart> | null;
-  /** Those that narrowed this part, for explanations. */
   policies?: readonly FittingPolicy[];
   /** Policies leave no row: the action is allowed and finds nothing. */
   isEmptied?: boolean;
@@ -49,7 +45,6 @@ export interface ColumnPart {
 }
 
 export interface ChangePart {
-  /** Judged on the row before and after; of an insert on the new values. */
   where: PlannedCondition;
   /** Null: all columns. */
   writable: ReadonlyMap<string, PlannedCondition> | null;
@@ -62,7 +57,6 @@ export interface Access {
   insertsOwn: boolean;
 }
 
-/** Null if the table does not exist for the caller. */
 export function combine(alternatives: readonly Alternative[]): Access | null {
   if (alternatives.length === 0) return null;
   const insertsOwn = alternatives.every(
@@ -80,7 +74,6 @@ export function actionsOf({ reads, changes }: Alternative): RowAction[] {
   );
 }
 
-/** The rows on which the caller may do the change to these columns. */
 export function changeable(
   { alternatives }: Access,
   action: ChangeAction,
@@ -165,7 +158,6 @@ function commonType(types: ReadonlySet<ColumnType>, { type }: CatalogueColumn): 
 const isSameMask = (one: Mask | null, other: Mask | null) =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 
-/** Rows need an order where the id is hidden or masked: one that says nothing about the id. */
 function orderingColumn(idColumn: CatalogueColumn, physical = idColumn.physical): ViewColumn {
   const column = { ...idColumn, name: '', physical, type: 'text' } as const;
   return { column, source: idColumn, cases: [{ when: always, mask: { kind: 'hash', args: {} } }] };
@@ -176,20 +168,16 @@ function unreadKey(idColumn: CatalogueColumn): ViewColumn {
   return { column: { ...idColumn, name: '' }, source: idColumn, cases: [] };
 }
 
-/** A policy whose names and values fit the table. */
 export interface FittingPolicy {
   source: Source;
   actions: readonly string[];
   where: PlannedCondition;
   isVisible(column: string): boolean;
   masks: ReadonlyMap<string, Mask>;
-  /** Attributes of the caller that its filter compares with and that they do not have: no row is visible then. */
   missing: readonly string[];
-  /** Lists of the caller that its filter compares with and that are empty. */
   emptyLists: readonly ('roles' | 'groups')[];
 }
 
-/** Policies narrow: rows by all of their filters, columns by the strictest of their masks. */
 export function narrow(
   alternative: Alternative,
   policies: readonly FittingPolicy[],
@@ -254,10 +242,7 @@ function narrowChange(
   return { where, writable: new Map(entries), isEmptied: isAllowed(part) && isNever(where) };
 }
 
-/**
- * A column that policies mask or hide in what the caller reads can be changed only in rows where one of the alternatives
- * shows it, whichever of them allows the change.
- */
+/** A masked or hidden column can be changed only in rows where one of the alternatives shows it, whichever allows the change. */
 export function limitUpdates(
   alternatives: readonly Alternative[],
   { columns }: Pick<TableCatalogue, 'columns'>,

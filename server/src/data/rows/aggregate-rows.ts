@@ -34,11 +34,9 @@ import { searchedTable } from './search-sql.ts';
 import { fromClause, pageSql, readFrom, type Statement, whereSql } from './sql.ts';
 
 interface AggregatePlan {
-  /** What is grouped: the rows and columns that the caller sees. */
   source: RowTable;
   where: readonly PlannedCondition[];
   items: readonly PlannedItem[];
-  /** The groups, as a list of a table whose columns are the items. */
   groups: ListPlan;
 }
 
@@ -148,7 +146,6 @@ const functionTypes: Record<AggregateFunction, (column: CatalogueColumn) => Valu
   max: (column) => (hasOrder(column) ? typeOf(column) : null),
 };
 
-/** A cursor is valid for the same groups only. */
 function groupsTable(source: RowTable, items: readonly PlannedItem[]): RowTable {
   const columns = items.map(({ column }) => column);
   const signature = items.map(({ item, of }) => {
@@ -213,7 +210,6 @@ function itemSql({ item, of }: PlannedItem, values: Values): string {
   }
 }
 
-/** Null if MySQL does not know the time zone. */
 function zoneSql(table: RowTable, zone: string): Statement {
   const values = valuesFor(table);
   const name = bindAs(values, zone, 'text');

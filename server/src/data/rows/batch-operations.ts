@@ -14,7 +14,6 @@ export interface Operation {
   values: string;
 }
 
-/** A value of the row of an earlier operation. */
 export class Reference {
   constructor(
     readonly alias: string,
@@ -134,7 +133,6 @@ export function valueReferences(values: string): Map<string, Reference> {
   return found;
 }
 
-/** Replaces references by what `resolve` gives, as JSON text. */
 export function resolveValues(values: string, resolve: (reference: Reference) => string): string {
   const references = valueReferences(values);
   if (references.size === 0) return values;

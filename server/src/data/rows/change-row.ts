@@ -72,7 +72,6 @@ async function previewChange(ctx: RowsCtx, change: RowChange, run: RunQuery) {
   return { changed, previewed: { id: change.id, before: shown, after } };
 }
 
-/** As part of a transaction over several rows. */
 export async function changeRowIn(
   ctx: RowsCtx,
   change: RowChange,

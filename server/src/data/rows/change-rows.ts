@@ -55,7 +55,6 @@ export async function deleteRows(ctx: RowsCtx): Promise<FastPathResponse> {
 
 async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathResponse> {
   const { table, access, request } = ctx;
-  // The filter sees what the caller reads.
   if (!access.actions.has('read')) throw fail('forbidden');
   const query = parseQuery(ctx.search, 'changeMany', hasColumnIn(table));
   if (query.where.length === 0)
@@ -109,7 +108,6 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
 
 const noColumns = createOutput([]);
 
-/** In the order of the ids. */
 async function changeLocked(
   { table }: RowsCtx,
   tx: Transaction,
@@ -131,7 +129,6 @@ async function changeLocked(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** For the rows of an answer or a plan; a change without them has no such limit. */
 const storedBytesMax = 16 * rowBytesMax;
 
 async function queryRows(

@@ -17,9 +17,7 @@ import { exportSql } from './sql.ts';
 import { idJson } from './upsert-rows.ts';
 
 export type FeedPlan = Pick<ListPlan, 'table' | 'output' | 'where'> & {
-  /** Under which the id is shown. */
   idKey: string;
-  /** Of what the caller sees and asked for. */
   binding: string;
 };
 
@@ -41,7 +39,6 @@ const bufferedBytesMax = 4 * 1024 * 1024;
 const stalledMsMax = 20_000;
 const rowsPerFetch = 256;
 
-/** The events of one connection: the rows, then what changes. Ends when the caller no longer sees what they saw. */
 export function createChangeStream(options: StreamOptions) {
   const { plan, rowDb, positions } = options;
   const { table, output, binding } = plan;

@@ -18,10 +18,7 @@ export function valuesFor({ catalogue: { foreign } }: Pick<RowTable, 'catalogue'
   return foreign ? Object.assign([], { dialect: dialects[foreign.kind] }) : [];
 }
 
-/**
- * Values that stand in the statement as constants, written as code points. For the conditions of `do update`: Citus does not
- * send bound values there to its workers.
- */
+/** For the conditions of `do update`: Citus does not send bound values there to its workers. Written as code points. */
 export function constantValues(): Values {
   const values: Values = [];
   const typed = (placeholder: string, sqlType: string) => {
@@ -31,7 +28,6 @@ export function constantValues(): Values {
   return Object.assign(values, { dialect: { ...postgresDialect, typed } });
 }
 
-/** How conditions refer to values of a row, and of the row before and after a change. */
 export interface RowRefs {
   column(column: CatalogueColumn): string;
   old?(column: CatalogueColumn): string;

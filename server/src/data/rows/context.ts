@@ -14,7 +14,6 @@ import type { TableAccess } from './table-access.ts';
 export interface RowsCtx extends Omit<TableAccess, 'until'> {
   caller: Caller;
   rowDb: AppRows;
-  /** Of the platform, also where the rows are in another database. */
   ownDb: AppRows;
   cursors: Cursors;
   body: RequestBody;
@@ -25,7 +24,6 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   search: string;
   requestId: string;
   extendTimeout(): void;
-  /** Null if the caller no longer has any. */
   currentAccess(): Promise<TableAccess | null>;
   hasSameAccess(): Promise<boolean>;
   recordRead: RecordRead;
@@ -58,7 +56,6 @@ const connectorsSegment = '_connectors';
 
 export interface RowsPath {
   tenant: string;
-  /** Set for a table of a connector, which then has the role of the app. */
   schema?: string;
   app: string;
   table: string;
@@ -83,7 +80,6 @@ export function parseRowsPath(path: string): RowsPath | 'malformed' | null {
   return parsed;
 }
 
-/** `appAt`, `tableAt`: where the names are among the segments. */
 function parseTablePath(
   segments: readonly string[],
   appAt: number,

@@ -80,7 +80,6 @@ export function createBatchLimit(rowDb: RowPool): BatchLimit {
 const withinMinute =
   "array(select t from unnest(b.times) t where t > clock_timestamp() - interval '1 minute')";
 
-/** Returns no row when the limit is reached. The lock on the app's row serializes parallel requests. */
 const recordBatchSql = `
   insert into svc_data.batch_times as b (app_id, times) values ($1::uuid, array[clock_timestamp()])
   on conflict (app_id) do update set times = ${withinMinute} || clock_timestamp()

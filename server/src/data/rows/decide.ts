@@ -40,12 +40,9 @@ import { requireCatalogueColumn } from './row-table.ts';
 export interface AccessFacts {
   me: Me;
   role: TenantAccess['role'];
-  /** The app through which the caller came. */
   through: { appId: string; visible: boolean } | null;
-  /** The app itself, with its own identity. */
   isApp: boolean;
   scope: TokenScope | null;
-  /** Whose token an app or a service account uses. */
   ownApp: OwnApp | null;
   app: Pick<AppOfTenant, 'id' | 'relation' | 'record' | 'runtime'>;
   catalogue: TableCatalogue;
@@ -53,7 +50,6 @@ export interface AccessFacts {
   tableGrants: readonly TableGrantEntry[];
   ownedApps: ReadonlySet<string>;
   groups: ReadonlySet<string>;
-  /** Grants on a connector of the app's tables, with the policies that narrow each. */
   grants: readonly GrantFacts[];
   enforced: readonly FittingPolicy[];
 }
@@ -70,7 +66,6 @@ export interface GrantFacts {
   policies: readonly FittingPolicy[];
 }
 
-/** Null if the table does not exist for the caller. */
 export function decideAccess(facts: AccessFacts): Access | null {
   if (facts.through && !facts.through.visible) return null;
   const { catalogue, enforced } = facts;
@@ -220,7 +215,6 @@ export function compileRule(
   );
 }
 
-/** Null if a value does not fit its column, such as an attribute that is not a number. */
 function planFilter(catalogue: TableCatalogue, filter: readonly Condition[]): PlannedCondition[] | null {
   const find = (name: string) => requireCatalogueColumn(catalogue, name);
   try {

@@ -16,13 +16,10 @@ type OrderOperator = '=' | '<>' | '>' | '>=' | '<' | '<=';
 
 /** What differs between the databases that rows are in. Names are quoted alike, and values are `$1`, `$2` … in all of them. */
 export interface Dialect {
-  /** The text of a value, as it is sent. */
   encode(value: string | null, type: ColumnType): string | null;
-  /** A sent value as one of the SQL type. */
   typed(placeholder: string, sqlType: string): string;
   compare(name: string, operator: OrderOperator, bound: string, column: CatalogueColumn): string;
   between(name: string, from: string, to: string, column: CatalogueColumn): string;
-  /** Whether the array of values is one value, or each of its items. */
   listsAreArrays: boolean;
   like(name: string, pattern: string): string;
   likeAnyCase(name: string, pattern: string): string;
@@ -34,7 +31,6 @@ export interface Dialect {
   orderBy(name: string, column: CatalogueColumn, descending: boolean): string;
   sortKey(name: string, column: CatalogueColumn): string;
   count: string;
-  /** A select list without columns. */
   nothing: string;
   explain: string | null;
   mask(mask: Mask, value: string, context: MaskContext): string;
@@ -43,9 +39,7 @@ export interface Dialect {
   /** Weeks start on Monday. Without a zone in UTC. */
   startOf(part: DatePart, name: string, options: { isDate: boolean; zone: string | null }): string;
   offset(placeholder: string): string;
-  /** What an insert answers with; empty where it cannot. */
   returning(names: readonly string[]): string;
-  /** An insert of defaults only. */
   noValues: string;
 }
 

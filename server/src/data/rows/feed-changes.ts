@@ -17,7 +17,6 @@ export interface FeedPosition {
   from: string;
   to: string | null;
   seq: string | null;
-  /** When `from` was taken, in seconds, by the clock of the database. */
   takenAt: number;
 }
 
@@ -67,7 +66,6 @@ export const logFrom = ({ catalogue: { schema, id } }: Pick<RowTable, 'catalogue
 
 export const snapshotSql = `select pg_current_snapshot()::text, extract(epoch from now())::int8::text`;
 
-/** Also whether there are changes that an earlier snapshot does not contain. */
 export function newChangesSql(log: string, since: string): Statement {
   return {
     text:
@@ -79,7 +77,6 @@ export function newChangesSql(log: string, since: string): Statement {
 
 /** Each page looks at all changes between the snapshots again, since an index of the numbers would cost every writer. */
 export const changesPerPage = 5_000;
-/** Of a page of changes, as they are stored. */
 export const changesBytesMax = 4 * 1024 * 1024;
 
 type ChangesPlan = Pick<ListPlan, 'table' | 'where'> & { output: Output };

@@ -7,16 +7,12 @@ import { newChangesSql, snapshotSql } from './feed-changes.ts';
 
 export interface Snapshot {
   text: string;
-  /** In seconds, by the clock of the database. */
   takenAt: number;
 }
 
-/** A connection that follows a table. */
 export interface Follower {
   userId: string;
-  /** There are changes up to the snapshot; without `since`, there may be. */
   advance(to: Snapshot, since: string | null): void;
-  /** Ends the connection if the caller no longer sees what they saw. */
   checkAccess(): Promise<void>;
   end(): void;
 }
@@ -38,13 +34,9 @@ const checkMs = 400;
 const notifyMs = 25;
 const reconnectMs = 1_000;
 
-/**
- * Wakes the followers of a table. Whoever has written notifies the other servers after the commit, at most every 25 ms for an app:
- * a notification within the transaction would make all commits wait for each other.
- */
+/** Writers notify other servers after the commit, at most every 25 ms for an app: within it, all commits would wait for each other. */
 export function createFeedHub(options: {
   rowDb: RowPool;
-  /** Of the database with the rows. */
   url: string;
   invalidation: Pick<Invalidation, 'onChange'>;
   log: Logger;
@@ -135,9 +127,7 @@ export function createFeedHub(options: {
   });
 
   return {
-    /** For writers, after the commit. */
     wrote,
-    /** Returns how to leave. */
     join(table: FollowedTable, follower: Follower): () => void {
       const all = followers();
       if (isClosed || all.length >= followersMax)
@@ -175,7 +165,6 @@ interface TableFeed {
   wake(): void;
 }
 
-/** One look at the log for all followers of a table. */
 function createTableFeed(db: AppRows, { appId, log: table }: FollowedTable, log: Logger): TableFeed {
   const followers = new Set<Follower>();
   let last: string | null = null;

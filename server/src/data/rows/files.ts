@@ -113,7 +113,6 @@ function parseObject(text: string): Record<string, unknown> {
 
 const columnNumber = ({ physical }: CatalogueColumn) => Number(physical.slice(1));
 
-/** Who may read the value may read the file. */
 export async function sendFile(
   ctx: RowsCtx,
   deps: FilesDeps,
@@ -158,7 +157,6 @@ export async function withUploadedFiles(
   return { ...access, table: { ...access.table, files, isPreview } };
 }
 
-/** The value with what is known of the file: callers send its id, or in a preview what they will upload. */
 export function withFile(
   { files, isPreview, catalogue }: RowTable,
   at: number,
@@ -206,10 +204,7 @@ interface UnusedFilesDeps {
   log: Logger;
 }
 
-/**
- * Deletes files that no row has and no row can get back, in two steps: first no row can take the file any more; a minute later, when no earlier write is
- * under way, it is deleted if still no row has it. Triggers name the files that rows give up, also those of a cascade.
- */
+/** In two steps: no row can take the file any more; a minute later, when no earlier write is under way, it is deleted if unused. */
 export async function removeUnusedFiles(deps: UnusedFilesDeps, { now }: { now: Date }): Promise<void> {
   const { db, rowsDb, log } = deps;
   const removed = await listRemovedFiles(db, new Date(now.getTime() - removalMs), filesPerRun);

@@ -67,7 +67,6 @@ function hasSameFeed(now: TableAccess, plan: FeedPlan, planOf: (table: RowTable)
   try {
     return planOf(now.table).binding === plan.binding;
   } catch {
-    // A column of the query is no longer visible.
     return false;
   }
 }

@@ -71,7 +71,6 @@ function foreignDeleteSql(table: RowTable, planned: Where): Statement {
   return { text: `delete from ${foreignName(table)}${foreignWhere(planned, values)}`, values };
 }
 
-/** Returns the primary key, where the server can. */
 function foreignInsertSql(table: RowTable, inserted: readonly InsertedColumn[]): Statement {
   const values = valuesFor(table);
   const names = inserted.map(({ column }) => ident(column.physical));
@@ -86,7 +85,6 @@ function lastIdSql(table: RowTable): Statement {
   return { text: 'select last_insert_id()', values: valuesFor(table) };
 }
 
-/** Changes of one row behind a connector, by its primary key. */
 export async function writeForeignRow(
   ctx: RowsCtx,
   writeDb: AppRows,
@@ -269,7 +267,6 @@ async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColum
   return { operation: { id: 'rows.insert', irreversible: false }, id: '', before: null, after, response };
 }
 
-/** Null if the catalogue knows of no missing value: it is outdated then. */
 function missingValues({ table }: RowsCtx, inserted: readonly InsertedColumn[], error: unknown) {
   if (sqlState(error) !== '23502') return null;
   const missing = table.catalogue.columns.filter(

@@ -268,7 +268,6 @@ export function preferredFormat(request: FastPathRequest): RowFormat {
   return csv > 0 && csv >= json ? 'csv' : 'json';
 }
 
-/** CSV without a page is an export. */
 export const hasPaging = (search: string) => /(?:^|&)(?:page|per_page|cursor)=/.test(search);
 
 export const csvHeaders = { 'content-type': `${csvMediaType}; charset=utf-8; header=present` };

@@ -105,10 +105,7 @@ export function parseReturnedRow(row: ReturnedRow | null): Record<string, unknow
   return JSON.parse(row ? Buffer.from(row.json).toString('utf8') : '{}');
 }
 
-/**
- * Row version, table version and selected columns: the representation changes with each of them. Where columns are hidden or
- * masked, the representation itself, because the version says that a hidden value changed.
- */
+/** Row and table version, and selected columns. With hidden or masked ones a hash: a version says that a hidden value changed. */
 export function rowEtag(
   table: RowTable,
   row: Pick<ReturnedRow, 'json'>,

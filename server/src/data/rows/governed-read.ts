@@ -7,11 +7,9 @@ import type { EmbedPlan } from './related-sql.ts';
 import type { Output, RowTable } from './row-table.ts';
 import type { TableAccess } from './table-access.ts';
 
-/** A table that grants open: who reads it is written down. */
 export interface GovernedTable {
   tenantId: string;
   connectorId: string;
-  /** Of a connector of kind `tables`: the app whose table it is. */
   appId: string | null;
   path: string;
 }

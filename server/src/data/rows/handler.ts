@@ -49,7 +49,6 @@ export interface RowsDeps {
   findCredential: (request: FastPathRequest) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
   listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
-  /** Of `_access`. */
   ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
   cursors: Cursors;
   files: FilesDeps;
@@ -57,7 +56,6 @@ export interface RowsDeps {
   feeds: FeedDeps;
   now: () => Date;
   callerLimit?: CallerLimit;
-  /** With the other workers. */
   countExchange?: CountExchange | undefined;
 }
 
@@ -265,7 +263,6 @@ const outdatedSchemaError = (cause: unknown) =>
     { cause },
   );
 
-/** The path says which row is restored. */
 const hasBody = ({ rest }: RowsPath) => rest.kind !== 'restore' || rest.id === null;
 
 function hasSameView(now: TableAccess, before: TableAccess): boolean {

@@ -110,7 +110,6 @@ class CopyRows {
   readonly #table: RowTable;
   readonly #idAt: number;
   readonly #allGiven: boolean;
-  /** The ids of the rows with the same columns, which are checked together. */
   readonly #groups = new Map<string, { columns: string[]; ids: string[] }>();
   readonly #version = newVersion();
   readonly #data = new CopyText();

@@ -63,7 +63,6 @@ export async function insertRow(
 interface RowInsert {
   input: RowInput;
   filled: (string | null | { sql: string })[];
-  /** The id, where it is greater than the next one of the sequence may be. */
   number: string | null;
 }
 
@@ -82,7 +81,6 @@ export function planInsert(ctx: RowsCtx, body: string): RowInsert {
   return { input, filled, number: highestNumber(ctx.table, [input[columns.indexOf(idColumn)]]) };
 }
 
-/** As part of a transaction. */
 export async function insertRowIn(
   ctx: RowsCtx,
   insert: RowInsert,
@@ -172,7 +170,6 @@ export async function planUpsertedRow(ctx: RowsCtx, body: string, upsert: Upsert
   return { upsert, values, rows, number: highestNumber(ctx.table, [input[columns.indexOf(idColumn)]]) };
 }
 
-/** As part of a transaction. */
 export async function upsertRowIn(
   ctx: RowsCtx,
   { upsert, values, rows, number }: UpsertedRow,
@@ -189,7 +186,6 @@ export async function upsertRowIn(
   };
 }
 
-/** Finds the row by its id or by the key of the conflict; null where the caller may not read these columns. */
 function keyTests(
   { table }: RowsCtx,
   { on }: Upsert,

@@ -30,7 +30,6 @@ const pageTooLarge = fail('payload_too_large', {
   detail: `The page is larger than ${pageBytesMax} bytes. Request fewer rows with per_page.`,
 });
 
-/** Reads one row more than the page, for `has_more`. */
 export async function readPage(
   ctx: Pick<RowsCtx, 'rowDb'>,
   plan: ListPlan,
@@ -70,7 +69,6 @@ export async function readPage(
     lastKeys,
     rows: Math.min(rows, plan.perPage),
     hasMore: rows > plan.perPage,
-    /** The matches that were ranked. */
     found,
   };
 }
@@ -117,7 +115,6 @@ async function planPage(ctx: RowsCtx): Promise<PlannedList> {
   return { query, plan, related: null, statement: pageSql(plan) };
 }
 
-/** Apps ask for the same first pages again and again. */
 const known = new Map<string, PlannedList & { table: RowTable }>();
 const knownMax = 1_000;
 const knownCharsMax = 1_000;

@@ -10,7 +10,6 @@ export interface Mask {
   args: Readonly<Record<string, unknown>>;
 }
 
-/** A higher one is stricter. */
 const strictness: Readonly<Record<Mask['kind'], number>> = {
   round: 0,
   truncate: 0,
@@ -27,7 +26,6 @@ const rank = (mask: Mask | null) => (mask === null ? -1 : strictness[mask.kind])
 /** A name and the end of its address; more than a mask of characters usually shows. */
 const emailCharsShown = 12;
 
-/** How much a mask hides, among those of its rank. */
 function hidden(mask: Mask | null): number {
   const args = mask?.args ?? {};
   if (mask?.kind === 'round') return Number(args.to);
@@ -36,12 +34,10 @@ function hidden(mask: Mask | null): number {
   return mask?.kind === 'email' ? -emailCharsShown : 0;
 }
 
-/** Negative if the first one is more permissive. */
 export function compareStrictness(one: Mask | null, other: Mask | null): number {
   return rank(one) - rank(other) || hidden(one) - hidden(other);
 }
 
-/** Hides what each of the two hides. */
 export function stricter(one: Mask | null, other: Mask | null): Mask | null {
   if (!one || !other || rank(one) !== rank(other)) return rank(one) > rank(other) ? one : other;
   const partial = [one, other].filter(({ kind }) => kind === 'partial');
@@ -63,7 +59,6 @@ const numbers: readonly ColumnType[] = ['int', 'bigint', 'float', 'autonumber'];
 const isNumber = (type: ColumnType) => numbers.includes(type) || decimalDigits(type) !== null;
 const times: readonly ColumnType[] = ['timestamptz', 'date'];
 
-/** Why the mask cannot be applied to a column of the type; null if it can. */
 export function maskProblem(mask: Mask, type: ColumnType): string | null {
   switch (mask.kind) {
     case 'null':
@@ -91,7 +86,6 @@ export const truncateUnitOf = (args: Mask['args']) =>
 export const constantText = ({ args }: Mask) => String(args.value ?? args.text ?? '');
 export const countArg = (value: unknown) => (typeof value === 'number' ? value : 0);
 
-/** A rounded int can exceed the range of its type. */
 export function maskedType({ kind }: Mask, type: ColumnType): ColumnType {
   if (kind === 'hash') return 'text';
   return kind === 'round' && (type === 'int' || type === 'autonumber') ? 'bigint' : type;
@@ -107,7 +101,6 @@ export function tenantHashKeys(key: string, tenantId: string): HashKeys {
   return hashKeys(new Bun.CryptoHasher('sha256', key).update(tenantId).digest());
 }
 
-/** The two padded keys of HMAC-SHA-256, as PostgreSQL reads bytes. */
 export function hashKeys(secret: Uint8Array): HashKeys {
   const block = Buffer.alloc(64);
   block.set(secret);
@@ -166,10 +159,7 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
   }
 }
 
-/**
- * A quotient that is too large has no rounded value: it becomes null. One that is too small would be an error too. The limits
- * are literals, which an exact number of a connector is compared with as it is.
- */
+/** A quotient out of range becomes null, never an error. The limits are literals, to which exact numbers of connectors compare. */
 export function roundFloatSql(value: string, { to }: Mask['args'], bind: (text: string) => string): string {
   const [half, limit] = [Number(to) / 2, Math.min(Number(to), 1) * 1e307];
   const step = bind(String(to));

@@ -9,11 +9,9 @@ import {
 } from '@svc/contract/rows.ts';
 import { validationError } from '../../core/problem.ts';
 
-/** A column to group by, the start of a period to group by, or a value computed of each group. */
 export type AggregateItem = { alias: string } & (
   | { kind: 'column'; column: string }
   | { kind: 'period'; column: string; part: DatePart; zone: string | null }
-  /** Without a column: the rows of the group are counted. */
   | { kind: 'value'; column: string | null; name: AggregateFunction }
 );
 
@@ -82,7 +80,6 @@ function isTimeZone(text: string): boolean {
   }
 }
 
-/** `n.gt.10`, `n.gt.10,total.lt.5` (both must hold) or `or(n.gt.10,total.lt.5)`. */
 export function parseHaving(text: string, tally: Tally): Condition {
   try {
     return parseGroup('and', `(${text})`, tally);

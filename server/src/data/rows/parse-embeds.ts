@@ -7,7 +7,6 @@ import type { SelectItem } from './parse-query.ts';
 /** `comments!author!inner(id,body)` in a select. */
 export interface ParsedEmbed {
   name: string;
-  /** The column that the relation goes by. */
   hint: string | null;
   isInner: boolean;
   select: SelectItem[];
@@ -30,7 +29,6 @@ interface Reader {
 const form = 'must have the form a,alias:b,*,author(name),comments!inner(id,body)';
 const invalid = (detail = form) => validationError('select', detail);
 
-/** Apps send the same few texts. */
 const parsed = new Map<string, readonly SelectItem[]>();
 const parsedMax = 500;
 const parsedCharsMax = 1_000;
@@ -77,7 +75,6 @@ function readItem(reader: Reader, depth: number): SelectItem {
   return { column: embed.name, alias: alias ?? embed.name, embed };
 }
 
-/** Nothing in the brackets: the related rows only filter. */
 function readEmbedded(reader: Reader, depth: number): SelectItem[] {
   const isEmpty = /^\s*\)/.exec(reader.text.slice(reader.at))?.[0].length;
   if (isEmpty) {
@@ -110,7 +107,6 @@ export function parseRelatedParameter(name: string, value: string): RelatedParam
   return { name, path: steps, last, value };
 }
 
-/** The conditions of a parameter of related rows, with the columns of these. */
 export function parseRelatedCondition(
   { name, path, last, value }: RelatedParameter,
   tally: Tally & { notes: string[] },

@@ -41,7 +41,6 @@ export function parseQuery(
   search: string,
   use: QueryUse,
   hasColumn: (name: string) => boolean = () => false,
-  /** Whether the table can have related rows. */
   canRelate = false,
 ): ParsedQuery {
   const query = emptyQuery();
@@ -89,7 +88,6 @@ function emptyQuery() {
     having: [] as Condition[],
     notes: [] as string[],
     related: [] as RelatedParameter[],
-    /** Whether names with dots or select may lead to rows of other tables. */
     isRelated: false,
   };
 }

@@ -21,7 +21,6 @@ import { columnRef } from './row-table.ts';
 import { idJson } from './upsert-rows.ts';
 import { planResponse, refusedRow, runWrite } from './write-transaction.ts';
 
-/** The changes of one row, newest first, as far as the caller sees the row before or after them. */
 export async function listHistory(ctx: RowsCtx, id: string): Promise<FastPathResponse> {
   const { historyDays } = ctx.table.catalogue;
   if (historyDays == null) throw historyOffError(ctx, 'history', '--history 30d');
@@ -33,7 +32,6 @@ export async function listHistory(ctx: RowsCtx, id: string): Promise<FastPathRes
   return entries.response;
 }
 
-/** Deleted rows that the caller saw before, last deleted first. Rows that were restored are not among them. */
 export async function listTrash(ctx: RowsCtx): Promise<FastPathResponse> {
   const { softDeleteDays, idColumn } = ctx.table.catalogue;
   if (softDeleteDays == null) throw historyOffError(ctx, 'trash', '--soft-delete 30d');
@@ -128,7 +126,6 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
 
 const shownMax = 5;
 
-/** What is brought back: a deleted row, or all rows that a request has deleted or updated. */
 type Wanted = { id: string } | { requestId: string; by: string | null };
 
 export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<FastPathResponse> {
@@ -227,7 +224,6 @@ interface Logged {
   lastSeq: string;
   rowId: string;
   isDeleted: boolean;
-  /** The columns that the request has changed, by their names in the database. */
   changed: readonly string[];
   /** The columns whose number the row has: PostgreSQL assigns those of columns that the table has got since. */
   numbered: string;

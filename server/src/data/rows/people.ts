@@ -87,7 +87,6 @@ interface PeopleTable {
   columns: readonly CatalogueColumn[];
 }
 
-/** Answers 404 like a table that the caller has no access to. */
 async function readableTables({ db, tenantAccess }: PeopleDeps, caller: Caller, path: RowsPath) {
   const tenant = await tenantAccess(path.tenant, caller);
   if (!tenant || (caller.scope && caller.scope.tenantId !== tenant.id)) throw fail('not_found');
@@ -117,7 +116,6 @@ function canUse({ scope, throughApp }: Caller, { id, visibility, relation }: App
   return !scope && isOwnDoor && isVisibleTo(visibility, relation, 'tenant_member');
 }
 
-/** The owner column, and the columns that rules compare with the caller. */
 function personColumns({ columns, owner, rules }: TableCatalogue): CatalogueColumn[] {
   const compared = comparedWithCaller(rules);
   return columns.filter(
@@ -137,7 +135,6 @@ function comparedWithCaller(rules: TableRules): ReadonlySet<string> {
   return names;
 }
 
-/** As the caller reads it; null if it is hidden or masked. */
 function clearColumn({ view }: RowTable, column: CatalogueColumn): CatalogueColumn | null {
   if (view.columns === null) return column;
   const seen = view.columns.find(({ source, column: { name } }) => source === column && name === column.name);

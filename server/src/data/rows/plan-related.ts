@@ -55,12 +55,10 @@ interface Embed {
   scope: Scope;
 }
 
-/** What a query asks of related rows, each table with the access that the caller has to it. */
 export interface RelatedFrame {
   table: RowTable;
   opened: ReadonlyMap<string, RelatedTable | null>;
   output: Output;
-  /** The columns of the table itself. */
   own: Output;
   embeds: readonly EmbedPlan[];
   shown: Statement;
@@ -72,7 +70,6 @@ export interface RelatedFrame {
 
 export interface RelatedPlan extends RelatedFrame, Omit<ListPlan, keyof RelatedFrame> {}
 
-/** A list whose query goes through relations. */
 export async function planRelated(
   ctx: Pick<RowsCtx, 'openRelated' | 'table' | 'search'>,
   query: ParsedQuery,
@@ -168,10 +165,7 @@ function unknownRelationError(name: string) {
 const countTests = (conditions: readonly Condition[]): number =>
   conditions.reduce((sum, each) => sum + (each.kind === 'test' ? 1 : countTests(each.parts)), 0);
 
-/**
- * `comments.status=eq.open` filters the embedded rows, since there may be several; `author.name=eq.Ada` filters the rows that
- * refer to an author.
- */
+/** `comments.status=eq.open` filters the embedded rows, `author.name=eq.Ada` the rows that refer to an author. */
 function applyParameter(
   top: Scope,
   parameter: RelatedParameter,
@@ -259,7 +253,6 @@ async function planScope(open: OpenRelated, scope: Scope): Promise<PlannedScope>
   return { table, where, sort, items, own, embeds: [...plans.values()] };
 }
 
-/** The JSON of related rows, in place of a column. */
 const embeddedColumn = (name: string): CatalogueColumn => ({
   name,
   physical: '',
@@ -303,7 +296,6 @@ async function planWhere(
   return planCondition(() => column, condition, { inGroup });
 }
 
-/** A column of the scope, or of a row that it refers to. */
 async function findColumn(
   open: OpenRelated,
   scope: Scope,

@@ -14,7 +14,6 @@ export interface ListPlan {
   table: RowTable;
   output: Output;
   where: readonly PlannedCondition[];
-  /** Of the rows that are equal in these columns, only the first is listed. */
   distinct: readonly CatalogueColumn[];
   sort: readonly PlannedSort[];
   after: readonly AfterKey[] | null;
@@ -22,7 +21,6 @@ export interface ListPlan {
   perPage: number;
 }
 
-/** The value of a sort key, or the id of the row to read a long value from. */
 export type AfterKey = string | null | { rowId: string };
 
 export interface PlannedSort {

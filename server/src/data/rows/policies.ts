@@ -35,7 +35,6 @@ export function appliesTo(
   return enabled && isOfConnector && (resource_path === '' || covers(resource_path, path));
 }
 
-/** Those that apply to a table, at one of its connectors. */
 export function fitPolicies(
   policies: readonly PolicyRow[],
   { connectorIds, path, catalogue, me }: PolicyTarget,
@@ -177,7 +176,6 @@ function governanceOf({ tenantId, app, connectors, grants, policies, enforced, m
         connectors.map(({ id }) => id),
       );
     },
-    /** When the first of the grants ends. */
     until(catalogue: TableCatalogue): number {
       return Math.min(...inScope(catalogue).map(({ expiresAt }) => expiresAt?.getTime() ?? Infinity));
     },

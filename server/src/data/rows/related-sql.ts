@@ -22,20 +22,16 @@ export interface RelatedItem {
   embed?: EmbedPlan;
 }
 
-/** Related rows of each row. */
 export interface EmbedPlan {
   key: string;
   kind: 'one' | 'many';
-  /** Of the row. */
   from: CatalogueColumn;
-  /** Of the related rows. */
   to: CatalogueColumn;
   table: RowTable;
   where: readonly PlannedCondition[];
   sort: readonly PlannedSort[];
   limit: number;
   items: readonly RelatedItem[];
-  /** The columns of the related rows themselves. */
   own: Output;
   embeds: readonly EmbedPlan[];
 }
@@ -46,10 +42,7 @@ export function shownSql(items: readonly RelatedItem[]): Statement {
   return { text: items.map((item) => `${itemSql(item, values)}, `).join(''), values };
 }
 
-/**
- * The page first, then the related rows of its rows only. Every select names its rows `t`; a select named `x` in between
- * can compare them with the `t` outside.
- */
+/** The page first, then related rows of its rows only. Selects name their rows `t`; those named `x` can compare with the `t` outside. */
 export function relatedListSql(plan: RelatedPlan): Statement {
   const values: Values = [...plan.shown.values];
   const source = distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
@@ -61,7 +54,6 @@ export function relatedListSql(plan: RelatedPlan): Statement {
   return { text: `select ${plan.shown.text}${keys} from (${page}) t order by ${order}`, values };
 }
 
-/** Of one row, with its version. */
 export function relatedRowSql(
   { table, shown, where }: RelatedPlan,
   row: readonly PlannedCondition[],
@@ -127,7 +119,6 @@ function objectSql(items: readonly RelatedItem[], values: Values): string {
 
 const safeInteger = String(Number.MAX_SAFE_INTEGER);
 
-/** The text that `JsonRows` writes. */
 function jsonSql(column: CatalogueColumn): string {
   const value = columnRef(column);
   const quoted = `'"' || ${value}::text || '"'`;

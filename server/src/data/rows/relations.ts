@@ -5,14 +5,12 @@ import type { RecordRead } from './governed-read.ts';
 import type { RelatedFrame } from './plan-related.ts';
 import type { RowTable } from './row-table.ts';
 
-/** A table as the caller sees it, reached from another one. */
 export interface RelatedTable {
   table: RowTable;
   recordRead: RecordRead;
   isGoverned: boolean;
 }
 
-/** Null if the table does not exist for the caller, or if they may not read it. */
 export type OpenRelated = (tableId: string) => Promise<RelatedTable | null>;
 
 export interface Relation {
@@ -23,10 +21,7 @@ export interface Relation {
   other: RelatedTable;
 }
 
-/**
- * By name of a column that refers to another table, of a table that refers to this one, or of a column without its `_id`. With
- * a hint, by the name of the other table and of the column between them.
- */
+/** By a column that refers to another table, with or without its `_id`, or by a table that refers to this one. A hint adds the column. */
 export async function findRelation(
   open: OpenRelated,
   table: RowTable,

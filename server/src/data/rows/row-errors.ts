@@ -59,7 +59,6 @@ function largeRowError(cause: RowTooLarge, column: string | null): Failure {
   );
 }
 
-/** A check that this server did not know of when it checked the row. */
 function checkError(cause: unknown, table: RowTable, line?: number): Failure | null {
   const { catalogue } = table;
   const constraint = errorName(cause, 'constraint');
@@ -93,7 +92,6 @@ function columnError(
   );
 }
 
-/** A row that refers to none, or one that others refer to. */
 function referenceError(cause: unknown, table: RowTable, line?: number): Failure | null {
   const { catalogue } = table;
   const [constraint, physical] = [errorName(cause, 'constraint'), errorName(cause, 'table')];
@@ -161,7 +159,6 @@ export function isTableOutdated(error: unknown): boolean {
   );
 }
 
-/** None if the caller does not know one of them. */
 function conflictColumns(error: unknown, { catalogue, positions }: RowTable): string[] {
   const constraint = errorName(error, 'constraint');
   const index = catalogue.unique.find(({ physical }) => physical === constraint);
@@ -171,10 +168,7 @@ function conflictColumns(error: unknown, { catalogue, positions }: RowTable): st
   return names.every((name) => positions.has(name)) ? names : [];
 }
 
-/**
- * Of an error on a worker, Citus passes on the message only, in which the number of the shard follows the names of tables,
- * indexes and constraints; of COPY not even the code. The table that an error is about comes last.
- */
+/** Citus passes on the message only, in which shard numbers follow the names. The table that an error is about comes last. */
 const shardNames = {
   table: /"(t_[0-9a-f]{32})_\d+"/g,
   constraint: /"([ip]_[0-9a-f]{32}|f\d+|k\d+_[a-z_]*[a-z])_\d+"/g,
@@ -188,7 +182,6 @@ function errorName(error: unknown, field: 'constraint' | 'table'): string {
   return [...error.message.matchAll(shardNames[field])].at(-1)?.[1] ?? '';
 }
 
-/** Also of an error of a worker. */
 export function errorCode(error: unknown): string | null {
   const code = sqlState(error);
   if (code !== 'XX000' || !(error instanceof Error)) return code;

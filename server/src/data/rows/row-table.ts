@@ -9,12 +9,9 @@ import { type RowShape, rowShape } from './formats.ts';
 import type { HashKeys, Mask } from './masks.ts';
 import type { PlannedSearch } from './search.ts';
 
-/** A table as one caller sees it. */
 export interface RowTable {
   catalogue: TableCatalogue;
-  /** The columns that the caller can read, with the types that they then have. */
   byName: ReadonlyMap<string, CatalogueColumn>;
-  /** The columns that the caller can name in a row that they send. */
   positions: ReadonlyMap<string, { at: number; type: ColumnType; checks?: ColumnChecks | null | undefined }>;
   from: string;
   all: Output;
@@ -23,19 +20,15 @@ export interface RowTable {
   /** Orders the rows: another one than the key where ids are masked. */
   order: CatalogueColumn;
   view: TableView;
-  /** Only rows that this finds are read. */
   search?: PlannedSearch;
-  /** Of a change: the uploaded files that its rows may have, by id. */
   files?: ReadonlyMap<string, RowFile>;
   isPreview?: boolean;
-  /** Rows that its rows refer to, for conditions and sort keys. */
   joins?: readonly Join[];
 }
 
 export interface Join {
   alias: string;
   table: RowTable;
-  /** Of the table or of an earlier join. */
   from: CatalogueColumn;
   to: CatalogueColumn;
 }
@@ -45,7 +38,6 @@ export const orderColumn = 'svc order';
 
 export interface TableView {
   rows: PlannedCondition;
-  /** Null if every column is in the clear. */
   columns: readonly ViewColumn[] | null;
   keys: HashKeys;
 }
@@ -55,7 +47,6 @@ export const wholeView: TableView = { rows: always, columns: null, keys: { inner
 export interface ViewColumn {
   column: CatalogueColumn;
   source: CatalogueColumn;
-  /** The first case that applies to a row gives the value, null if none does. */
   cases: readonly ViewCase[];
 }
 
@@ -100,7 +91,6 @@ export function rowTable(
   };
 }
 
-/** Whether the caller sees every row and column as it is stored. */
 export function isWhole({ view }: Pick<RowTable, 'view'>): boolean {
   return view.columns === null && isAlways(view.rows);
 }

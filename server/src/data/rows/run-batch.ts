@@ -31,12 +31,10 @@ import {
   type WriteMode,
 } from './write-transaction.ts';
 
-/** Of the request, for each table that its operations name. */
 export type BatchCtx = Pick<
   RowsCtx,
   'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body' | 'requestId'
 > & {
-  /** Null if the table does not exist for the caller. */
   openTable(name: string): Promise<RowsCtx | null>;
 };
 
@@ -76,7 +74,6 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
 const hasValues = (previewed: RowWritten['previewed']) =>
   Object.keys({ ...previewed?.before, ...previewed?.after }).length > 0;
 
-/** Of a repeated request, whose answer was stored. */
 function shownAgain(response: FastPathResponse): boolean[] {
   const text = bodyText(response);
   const results: { row?: unknown }[] = text === '' ? [] : JSON.parse(text).results;
@@ -114,7 +111,6 @@ async function openTables(ctx: BatchCtx, operations: readonly Operation[]): Prom
 
 type Cascades = ReturnType<typeof createCascades>;
 
-/** The members of the rows that operations with a name returned, as JSON text. */
 type NamedRows = Map<string, ReadonlyMap<string, string>>;
 
 async function runOperations(
@@ -232,7 +228,6 @@ function locatedId({ table }: RowsCtx, { headers }: FastPathResponse): string | 
   return segment === undefined ? null : idJson(table.catalogue.idColumn.type, decodeURIComponent(segment));
 }
 
-/** Names the operation in the error. */
 async function atOperation(at: number, error: unknown, ctx: RowsCtx | null): Promise<unknown> {
   const raised = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
   const failure = raised && ctx ? await withSeenNames(raised, ctx.table, ctx.openRelated) : raised;

@@ -12,7 +12,6 @@ import { afterSql, columnsSql, fromClause, listFrom, orderSql, type Statement } 
 
 export const rankedNote = `More than ${rankedMatchesMax} rows match: only the first ${rankedMatchesMax} that the database found are listed by relevance. Add a word, a filter or sort.`;
 
-/** The table with only the rows that `search` finds in columns that the caller sees. */
 export async function searchedTable(
   ctx: Pick<RowsCtx, 'rowDb'>,
   table: RowTable,

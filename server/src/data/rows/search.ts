@@ -8,7 +8,6 @@ import { bindAs, conditionSql, type Values } from './condition-sql.ts';
 import type { PlannedSort } from './plan.ts';
 import { createOutput, type Output, type RowTable } from './row-table.ts';
 
-/** A word or a phrase. */
 export interface SearchTerm {
   text: string;
   negated: boolean;
@@ -19,7 +18,6 @@ export interface PlannedSearch {
   columns: readonly SearchedColumn[];
   /** One of the alternatives must apply, with all of its terms. A text is a `tsquery`. */
   alternatives: readonly (readonly SearchTerm[])[];
-  /** The terms that are looked for, as one `tsquery`. */
   query: string;
   hasSnippet: boolean;
   /** By relevance; then at most so many matches are read as can be ranked. */
@@ -27,10 +25,8 @@ export interface PlannedSearch {
 }
 
 interface SearchedColumn {
-  /** As the caller sees it. */
   column: CatalogueColumn;
   vector: string;
-  /** The rows in which the caller sees the column in the clear; null for all. */
   when: PlannedCondition | null;
 }
 

@@ -116,7 +116,6 @@ class CsvRow {
     readonly values: readonly string[],
   ) {}
 
-  /** An empty value is null. Numbers, booleans and JSON are written as in JSON. */
   toJson({ byName }: RowTable): string {
     const fields = this.names.map((name, at) => {
       const value = this.values[at] ?? '';

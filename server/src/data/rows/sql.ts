@@ -116,10 +116,7 @@ interface KeyedStatement {
 
 const keyedStatements = new WeakMap<RowTable, KeyedStatement>();
 
-/**
- * All columns of one row. The text is the same for every row that a caller reads of a table, so it is built once: also
- * looking up a prepared statement is faster with a text that has been looked up before.
- */
+/** All columns of one row. The text is built once for each table: a known text is also found faster among the prepared statements. */
 export function rowByKeySql(table: RowTable, key: readonly EqualityTest[]): Statement {
   let known = keyedStatements.get(table);
   if (!known) {
@@ -135,13 +132,11 @@ export function rowByKeySql(table: RowTable, key: readonly EqualityTest[]): Stat
   return { text: known.text, values };
 }
 
-/** Whether a row of the whole table meets conditions on its stored values. */
 export function existsSql(table: RowTable, planned: Where): Statement {
   const values = valuesFor(table);
   return { text: `select '1' from ${table.from} t${whereClause(whereSql(planned, values))} limit 1`, values };
 }
 
-/** Which of the values occur in a column of rows that the caller sees. */
 export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: readonly string[]): Statement {
   const values = valuesFor(table);
   const { from, conditions } = readFrom(table, [], values);
@@ -150,7 +145,6 @@ export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: r
   return { text: `select w.value::text from unnest(${list}) w(value) where exists (${occurs})`, values };
 }
 
-/** Finds a stored row that does not meet the check. */
 export function violationSql(table: RowTable, ids: readonly string[], check: PlannedCondition): Statement {
   const values = valuesFor(table);
   const { idColumn } = table.catalogue;
@@ -193,7 +187,6 @@ export function readFrom(table: RowTable, planned: Where, values: Values): Sourc
   };
 }
 
-/** Rows that the caller does not see are absent. */
 function joinsSql(joins: readonly Join[], values: Values): string {
   return joins
     .map(({ alias, table, from, to }) => {
@@ -250,10 +243,7 @@ export function whereSql(planned: Where, values: Values): string[] {
   return planned.map((condition) => conditionSql(condition, values));
 }
 
-/**
- * Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use
- * an index.
- */
+/** Nulls sort as in PostgreSQL. Non-nullable keys of one direction need only a row comparison, which can use an index. */
 export function afterSql(
   { table, sort }: Pick<ListPlan, 'table' | 'sort'>,
   after: readonly AfterKey[],

@@ -29,16 +29,11 @@ export interface TableAccess {
   table: RowTable;
   exportTable: RowTable;
   access: Access;
-  /** When a grant ends that this access comes from. */
   until: number;
-  /** Of a connector: the rows of another database, and the same for changes. */
   rowDb?: AppRows | undefined;
   writeDb?: AppRows | undefined;
-  /** Of a connector: grants allow changes, but the connector does not. */
   isReadOnly?: boolean;
-  /** Set where grants open the table. */
   governed?: GovernedTable;
-  /** Why an action is missing, where more can be said than that it is forbidden. */
   refusal?: (action: RowAction) => Failure;
 }
 

@@ -55,10 +55,7 @@ export interface UpsertResult {
   ids: (string | number | null)[];
 }
 
-/**
- * Existing rows change only in the columns present in the line. Lines with the same columns share a
- * statement.
- */
+/** Existing rows change only in the columns present in the line. Lines with the same columns share a statement. */
 export class UpsertRows {
   readonly #ctx: RowsCtx;
   readonly #upsert: Upsert;
@@ -179,7 +176,6 @@ const sliceChars = 1024 * 1024;
 
 type SliceRows = readonly (readonly (string | null)[])[];
 
-/** The rows of a slice as `u`, of which `items` are the values. */
 function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
   const { columns } = table.catalogue;
   const values: (string | null)[] = columns.map((_, at) => arrayText(rows.map((row) => row[at] ?? null)));
@@ -195,7 +191,6 @@ function sliceFrom({ table }: RowsCtx, rows: SliceRows) {
   return { values, items, from };
 }
 
-/** Finds a row that may not be inserted; null if all may be. Also of rows that then change an existing one. */
 function checkSql(ctx: RowsCtx, present: string, rows: SliceRows) {
   const { columns } = ctx.table.catalogue;
   const names = columns.filter((_, at) => present[at] === '1').map(({ name }) => name);

@@ -10,7 +10,6 @@ export interface InsertedColumn {
   value: string | null | { sql: string };
 }
 
-/** With a check the row is inserted only if its values meet it. */
 export function insertSql(
   table: RowTable,
   inserted: readonly InsertedColumn[],
@@ -36,9 +35,7 @@ export function insertSql(
 
 export interface GuardedRow {
   where: Where;
-  /** What the row must meet before and after the change. */
   allowed: PlannedCondition;
-  /** Returns the stored id too, behind the other values. */
   returnsId?: boolean;
 }
 

@@ -97,7 +97,6 @@ async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
-/** Until the end of the transaction, or of the savepoint before it. */
 async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
   const isLogged = tablesOf(ctx).some(
     (table) => table.catalogue.changes || hasCause(table) || reachesOthers(table),
@@ -210,7 +209,6 @@ export function previewResponse(
   return planResponse(operation, [{ action: operation.id, target, before, after }], warnings);
 }
 
-/** One row of a transaction over several; the change only in a preview. */
 export interface RowWritten {
   response: FastPathResponse;
   previewed: PreviewedChange | null;
@@ -234,10 +232,7 @@ interface Cascade {
   cleared: number;
 }
 
-/**
- * For the plan of deletions: what happens to rows that refer to the deleted ones, summed over all of them. `deletedOf` is the
- * number of rows that the work itself deletes.
- */
+/** What happens to rows that refer to deleted ones, for the plan. `deletedOf`: the number of rows that the work itself deletes. */
 export function createCascades(tx: Pick<Transaction, 'query'>) {
   const byTable = new Map<string, ReachedTable[]>();
   const cascades = new Map<string, Cascade>();
@@ -317,7 +312,6 @@ async function reachedTables({ table, openRelated }: RowsCtx): Promise<ReachedTa
   return [...found.values()];
 }
 
-/** Deleted and updated rows of each table, by PostgreSQL's own counters of the transaction. */
 async function countChanges(
   tx: Pick<Transaction, 'query'>,
   tables: readonly ReachedTable['table'][],

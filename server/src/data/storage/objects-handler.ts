@@ -1,6 +1,6 @@
 import { objectsPrefix, rowFilesPrefix } from '@svc/contract/storage.ts';
 import type { AppRef } from '../../core/context.ts';
-import { type Failure, fail } from '../../core/problem.ts';
+import { type Failure, fail, orNotFound } from '../../core/problem.ts';
 import type { FastPathRequest, RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { type ByteRange, matchesIfNoneMatch, parseRange } from '../../http/headers.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
@@ -46,19 +46,14 @@ interface Download {
   claims: Pick<DownloadClaims, 'tenant' | 'app' | 'key'>;
   request: Pick<FastPathRequest, 'method' | 'headers'>;
   info: Pick<RequestInfo, 'extendTimeout'>;
-  /** In place of the last part of the key. */
   name?: string;
 }
 
-export async function sendObject(
-  deps: Pick<ObjectsDeps, 'db' | 'objects'>,
-  download: Download,
-): Promise<Response> {
+export async function sendObject(deps: Pick<ObjectsDeps, 'db' | 'objects'>, download: Download) {
   const { claims, request } = download;
   const app = { tenantId: claims.tenant, appId: claims.app };
   for (let attempt = 1; ; attempt++) {
-    const row = await findObjectRow(deps.db, app, claims.key);
-    if (!row) throw fail('not_found');
+    const row = orNotFound(await findObjectRow(deps.db, app, claims.key));
     const headers = objectHeaders(row, download.name);
     if (matchesIfNoneMatch(request.headers.get('if-none-match'), headers.etag))
       return new Response(null, { status: 304, headers });

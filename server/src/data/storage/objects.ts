@@ -11,7 +11,7 @@ import {
   type MutationCtx,
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { signObjectUrl, type UrlSigning } from './signed-urls.ts';
 import {
   bytesLeft,
@@ -88,8 +88,7 @@ export async function getObjectUrl(
 ) {
   const app = appRef(ctx);
   await requireStorage(ctx.db, app);
-  const row = await findNamedObject(ctx.db, app, key);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findNamedObject(ctx.db, app, key));
   const { url, expires_at } = signObjectUrl(ctx, signing, { purpose: 'object.get', key, expires_in });
   return { ...objectRecord(row), url, expires_at };
 }
@@ -124,8 +123,7 @@ export async function copyObject(ctx: AppMutationCtx, { from, to }: { from: stri
 export async function deleteObject(ctx: AppMutationCtx, { key }: { key: string }): Promise<undefined> {
   const app = appRef(ctx);
   await lockStorageForChange(ctx);
-  const row = await findNamedObject(ctx.db, app, key);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findNamedObject(ctx.db, app, key));
   await deleteObjectRow(ctx.db, app, key);
   await addToStorageUsage(ctx.db, app, { objects: -1, bytes: -row.size });
   enqueueBlobDeletion(ctx, app, row.blob_id);

@@ -9,7 +9,6 @@ import { type SignedBy, signObjectUrl, type UrlSigning } from './signed-urls.ts'
 import { blobKey, bytesLeft, requireSpace, requireStorage } from './storage.ts';
 import { addToStorageUsage, deleteObjectRow, findObjectRow, lockStorageRow } from './store.ts';
 
-/** A file that was uploaded for a column of a table. */
 export interface RowFile {
   id: string;
   tenant_id: string;
@@ -76,11 +75,7 @@ export async function signFileUpload(
   return { file: value, put_url: url, expires_at, headers: { 'content-type': type } };
 }
 
-export async function finishFileUpload(
-  ctx: MutationCtx,
-  { tenantId, appId }: AppRef,
-  id: string,
-): Promise<void> {
+export async function finishFileUpload(ctx: MutationCtx, { tenantId, appId }: AppRef, id: string) {
   const { numAffectedRows } = await sql`update svc.row_files set uploaded_at = ${ctx.now}
     where tenant_id = ${tenantId} and app_id = ${appId} and id = ${id} and removing_at is null`.execute(
     ctx.db,
@@ -88,7 +83,6 @@ export async function finishFileUpload(
   if (numAffectedRows !== 1n) throw fail('url_expired');
 }
 
-/** Those that rows of the table may have. */
 export async function findUploadedFiles(
   db: Db,
   { tenantId, appId, tableId }: AppRef & { tableId: string },
@@ -105,7 +99,6 @@ export async function listFilesById(db: Db, ids: readonly string[]): Promise<Row
   return rows;
 }
 
-/** Never in a row so far, or of a column that is gone. */
 export async function listUnusedFiles(db: Db, before: Date, limit: number): Promise<RowFile[]> {
   const { rows } = await sql<RowFile>`
     (select * from svc.row_files where not is_used and removing_at is null and created_at < ${before} limit ${limit})
@@ -137,10 +130,7 @@ export async function setFileState(
 }
 
 /** The bytes first: if that fails, the file is still known and tried again. */
-export async function deleteFile(
-  { db, objects }: { db: Db; objects: ObjectStore },
-  file: RowFile,
-): Promise<void> {
+export async function deleteFile({ db, objects }: { db: Db; objects: ObjectStore }, file: RowFile) {
   const app = { tenantId: file.tenant_id, appId: file.app_id };
   const key = fileKey(file);
   const object = await findObjectRow(db, app, key);

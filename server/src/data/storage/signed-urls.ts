@@ -121,7 +121,6 @@ async function findIssuer(
     : null;
 }
 
-/** A member, or else the app itself or one of its service accounts. */
 async function findIssuerCaller(
   db: Db,
   ref: AppRef,

@@ -26,14 +26,13 @@ import {
   type StorageRow,
 } from './store.ts';
 
-type ObjectRecord = z.output<typeof StorageObject>;
 type StorageRecord = z.output<typeof storageShape.answer>;
 
 export const blobPrefix = ({ tenantId, appId }: AppRef) => `storage/${tenantId}/${appId}/`;
 /** Ids only: object names never become names in the store. */
 export const blobKey = (app: AppRef, blobId: string) => `${blobPrefix(app)}${blobId}`;
 
-export function objectRecord(row: ObjectRow): ObjectRecord {
+export function objectRecord(row: ObjectRow): z.output<typeof StorageObject> {
   return {
     key: row.key,
     size: row.size,
@@ -121,7 +120,6 @@ export async function lockStorageForChange(ctx: AppMutationCtx): Promise<Storage
   return storage;
 }
 
-/** A file of a row comes from people who do not own the app. */
 export async function lockStorageForFile(ctx: AppMutationCtx): Promise<StorageRow> {
   const storage = await lockStorageRow(ctx.db, appRef(ctx));
   requireNotArchived(ctx.app);

@@ -94,7 +94,6 @@ export async function deleteObjectRowsBatch(db: Db, { tenantId, appId }: AppRef)
   return numAffectedRows === BigInt(deletedRowsMax);
 }
 
-/** Few enough for the statement timeout. */
 const deletedRowsMax = 10_000;
 
 export async function isBlobUsed(db: Db, app: AppRef, blobId: string): Promise<boolean> {
@@ -155,10 +154,7 @@ interface ListWindow {
 /** No key contains this character, so keys that start with `x` are those between `x` and `x` + this character. */
 const highestCharacter = sql`chr(1114111)`;
 
-/**
- * With a delimiter, each recursion step looks up the next key, so that a group costs one index lookup
- * whatever its size.
- */
+/** With a delimiter, each recursion step looks up the next key: a group costs one index lookup, whatever its size. */
 export async function listObjectRows(db: Db, app: AppRef, window: ListWindow): Promise<ListedRow[]> {
   const { prefix, delimiter, limit } = window;
   const { tenantId, appId } = app;

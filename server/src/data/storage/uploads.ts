@@ -144,11 +144,7 @@ async function finishUpload(
 }
 
 /** Locking the row waits for a transaction that is about to finish the upload; a finished upload has no row. */
-async function discardUpload(
-  { db, objects }: { db: Db; objects: ObjectStore },
-  app: AppRef,
-  blobId: string,
-): Promise<void> {
+async function discardUpload({ db, objects }: { db: Db; objects: ObjectStore }, app: AppRef, blobId: string) {
   const isOpen = await db.transaction().execute((tx) => lockUploadRow(tx, app, blobId));
   if (!isOpen) return;
   await objects.delete(blobKey(app, blobId));
@@ -166,8 +162,7 @@ export async function deleteStaleUploads(
   const before = new Date(now.getTime() - staleAfterMs);
   const rows = await listUploadRowsBefore(deps.db, before, staleUploadsPerRun);
   for (const { blob_id, app_id, tenant_id } of rows) {
-    const app = { tenantId: tenant_id, appId: app_id };
-    await discardUpload(deps, app, blob_id).catch((error: unknown) =>
+    await discardUpload(deps, { tenantId: tenant_id, appId: app_id }, blob_id).catch((error: unknown) =>
       deps.log.warn({ err: error, blob: blob_id }, 'upload cleanup failed'),
     );
   }

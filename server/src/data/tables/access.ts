@@ -53,7 +53,6 @@ export function newTableRules(columns: readonly ColumnRow[], declared: DeclaredA
 
 type DeclaredAccess = Pick<z.output<typeof createTable.body>, 'access' | 'owner_column'>;
 
-/** Whether they fit the table is not checked. */
 export function declaredRules({ access, owner_column }: DeclaredAccess): TableRules {
   const preset = presetRules[defaultPreset(owner_column)];
   if (access === undefined) return preset;
@@ -68,11 +67,7 @@ function withRules(before: TableRules, { preset, write, columns, ...lists }: Rul
 }
 
 /** Where a rule names what the table does not have, it would apply to nobody. */
-export function checkRules(
-  rules: TableRules,
-  columns: readonly ColumnRow[],
-  owner: ColumnRow | undefined,
-): void {
+export function checkRules(rules: TableRules, columns: readonly ColumnRow[], owner: ColumnRow | undefined) {
   for (const { field, action, alternatives } of listedRules(rules)) {
     for (const alternative of alternatives) {
       const { who, where } = parseAlternative(alternative);
@@ -87,7 +82,6 @@ export function checkRules(
   }
 }
 
-/** Rules that are stored already keep their meaning. */
 function checkPlaceholders(rules: TableRules, before: TableRules): void {
   const stored = listedRules(before);
   for (const { field, action, alternatives } of listedRules(rules)) {
@@ -216,7 +210,6 @@ function refuseWhileGranted(grants: readonly { id: string }[]): void {
     throw fail('table_in_use', { detail: `Active grants name it: ${listed(grants.map(({ id }) => id))}.` });
 }
 
-/** A grant can name a table before there is one. */
 export async function warnIfGranted(ctx: AppMutationCtx, name: string): Promise<void> {
   const { grants } = await loadUses(ctx, name);
   if (grants.length > 0)
@@ -239,10 +232,7 @@ export async function requireUnnamedColumn(
     });
 }
 
-export async function hasEnforcedPolicy(
-  ctx: AppMutationCtx,
-  { name }: Pick<TableRow, 'name'>,
-): Promise<boolean> {
+export async function hasEnforcedPolicy(ctx: AppMutationCtx, { name }: Pick<TableRow, 'name'>) {
   const { policies } = await loadUses(ctx, name);
   return policies.some(({ enforced, enabled }) => enforced && enabled);
 }

@@ -24,13 +24,7 @@ import {
   updateTableRow,
 } from './store.ts';
 
-/** Adds to a copy what its original got later. Answers what was added. */
-export async function alignTable(
-  ctx: MutationCtx,
-  app: AppRef,
-  original: TableRow,
-  copy: TableRow,
-): Promise<string[]> {
+export async function alignTable(ctx: MutationCtx, app: AppRef, original: TableRow, copy: TableRow) {
   return [
     ...(await alignOptions(ctx, original, copy)),
     ...(await addMissingColumns(ctx, original, await reload(ctx, app, copy))),
@@ -39,7 +33,6 @@ export async function alignTable(
   ];
 }
 
-/** Feed, history and trash, each for the longer time. */
 async function alignOptions(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const longer = (a: number | null, b: number | null) =>
     a === null || b === null ? (a ?? b) : Math.max(a, b);
@@ -62,7 +55,6 @@ async function alignOptions(ctx: MutationCtx, original: TableRow, copy: TableRow
   return names.map((name) => `${copy.name}: ${name.replace('_days', '')}`);
 }
 
-/** Nullable where no default fills the rows that the copy may have. */
 async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const missing = original.columns.filter(({ name }) => copy.columns.every((each) => each.name !== name));
   const isFull = countDeclaredColumns(copy.columns) + missing.length > columnsPerTableMax;
@@ -86,7 +78,6 @@ async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: Tab
   return columns.map(({ name }) => `${copy.name}.${name}`);
 }
 
-/** Until all tables of the copy are there. */
 export function unlinked({ target, ...column }: ColumnRow): ColumnRow {
   return { ...column, ref_table: null, on_delete: null };
 }
@@ -95,7 +86,6 @@ async function reload(ctx: MutationCtx, app: AppRef, table: TableRow): Promise<T
   return (await findTableRow(ctx.db, app, table.id)) ?? table;
 }
 
-/** Where rows of the copy do not fit, the column stays as it is. */
 async function alignColumns(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const changed: string[] = [];
   let table = copy;

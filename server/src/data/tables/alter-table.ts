@@ -53,11 +53,7 @@ export async function rebuildTable(
 const isConversionError = (state: string | null) =>
   state?.startsWith('22') === true || state === '23505' || state === '42846' || state === '54000';
 
-export async function alterTable(
-  ctx: MutationCtx,
-  table: TableRow,
-  statements: readonly Statement[],
-): Promise<void> {
+export async function alterTable(ctx: MutationCtx, table: TableRow, statements: readonly Statement[]) {
   try {
     await withTableLock(ctx, { table, block: 'everyone' }, statements);
   } catch (cause) {
@@ -68,12 +64,7 @@ export async function alterTable(
 export const isRebuiltFor = (before: ColumnRow, after: ColumnRow) => !isStoredAlike(before.type, after.type);
 
 /** Changes the physical column; what is in the catalogue only is not its concern. `row` has the column as it was. */
-export async function alterColumn(
-  ctx: MutationCtx,
-  row: TableRow,
-  before: ColumnRow,
-  after: ColumnRow,
-): Promise<void> {
+export async function alterColumn(ctx: MutationCtx, row: TableRow, before: ColumnRow, after: ColumnRow) {
   if (isRebuiltFor(before, after)) {
     const unchecked = row.columns.map((column) =>
       column === before ? { ...after, nullable: before.nullable, checks: null } : column,
@@ -94,12 +85,7 @@ export async function alterColumn(
   if (after.nullable !== before.nullable) await alterTable(ctx, row, setNullableSql(row, after));
 }
 
-async function replaceChecks(
-  ctx: MutationCtx,
-  row: TableRow,
-  before: ColumnRow,
-  after: ColumnRow,
-): Promise<void> {
+async function replaceChecks(ctx: MutationCtx, row: TableRow, before: ColumnRow, after: ColumnRow) {
   const [old, next] = [physicalChecks(before), physicalChecks(after)];
   const isKnown = ({ name, condition }: PhysicalCheck, among: readonly PhysicalCheck[]) =>
     among.some((each) => each.name === name && each.condition === condition);
@@ -114,7 +100,6 @@ async function replaceChecks(
 
 const countMsMax = 20_000;
 
-/** Writers wait until the rows are counted. */
 async function requireMet(
   ctx: MutationCtx,
   row: TableRow,

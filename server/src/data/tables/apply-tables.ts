@@ -27,7 +27,6 @@ import {
 } from './schema-steps.ts';
 import { listAllTableRows, lockAppTableRows, lockTableCreation } from './store.ts';
 
-/** Without renamed columns, which every table has. */
 export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSchema>> {
   const definitions = await listTableDefinitions(ctx.db, appRef(ctx));
   const roles = new Set<string>();
@@ -52,7 +51,6 @@ export async function exportTables(ctx: AppCtx): Promise<z.output<typeof AppSche
   return { roles: [...roles].sort(), tables: Object.fromEntries(tables) };
 }
 
-/** As text, unless the text would be read as another column. */
 function shortColumn(spec: ColumnSpec): string | ColumnSpec {
   const text = columnSpecText(spec);
   return isDeepEqual(parseColumnSpec(text), spec) ? text : spec;
@@ -69,7 +67,6 @@ const rulesOnly = ({ columns, ...lists }: TableRules) => ({
   ...(Object.keys(columns).length > 0 && { columns }),
 });
 
-/** Reads the catalogue only. */
 export async function schemaDrift(db: Db, app: AppRef, tables: DeclaredTables): Promise<SchemaStep[]> {
   return planSchema(await listAllTableRows(db, app), tables);
 }
@@ -117,22 +114,14 @@ function leftName(step: SchemaStep): string {
 interface ApplyOptions {
   prune: boolean;
   allowed: 'all' | readonly string[];
-  /** `expanding`: only what can be undone; the rest is checked for permission and left for later. */
   part?: 'whole' | 'expanding';
-}
-
-interface AppliedSchema {
-  steps: SchemaStep[];
-  left: SchemaStep[];
-  /** Undoes `steps` in this order, except those that lost something. */
-  undo: SchemaStep[];
 }
 
 export async function applySchema(
   ctx: AppMutationCtx,
   tables: DeclaredTables,
   { prune, allowed, part = 'whole' }: ApplyOptions,
-): Promise<AppliedSchema> {
+): Promise<{ steps: SchemaStep[]; left: SchemaStep[]; undo: SchemaStep[] }> {
   await lockSchema(ctx);
   const planned = await schemaDrift(ctx.db, appRef(ctx), tables);
   const selected = planned.filter((step) => prune || !isDrop(step));
@@ -158,7 +147,6 @@ async function lockSchema(ctx: AppMutationCtx): Promise<void> {
   await ctx.rows.requireSettled(ctx.app.id);
 }
 
-/** The waiting time of the lock that a step needed is not for what follows. */
 async function resetAllTimeouts(ctx: AppMutationCtx): Promise<void> {
   for (const tx of new Set([await ctx.rows.tx(), ctx.db])) await resetTimeouts(tx);
 }
@@ -184,7 +172,6 @@ function withStep(error: unknown, step: SchemaStep): unknown {
   return fail(error.code, { detail, ...(error.errors && { errors: error.errors }) }, { cause: error });
 }
 
-/** Leaves what somebody else has changed since. Answers the steps that could not be undone. */
 export async function undoSchema(ctx: AppMutationCtx, undo: readonly SchemaStep[]): Promise<SchemaStep[]> {
   const failed: SchemaStep[] = [];
   await lockSchema(ctx);

@@ -15,15 +15,13 @@ export interface TableCatalogue {
   columns: readonly CatalogueColumn[];
   idColumn: CatalogueColumn;
   owner: CatalogueColumn | null;
-  unique: readonly UniqueIndex[];
-  search?: SearchedColumns;
+  unique: readonly { physical: string; columns: readonly CatalogueColumn[] }[];
+  search?: { language: string; columns: readonly { column: CatalogueColumn; vector: string }[] };
   foreign?: ForeignSource;
   rules: TableRules;
   changes?: boolean;
-  /** Days; null or absent: none. */
   historyDays?: number | null;
   softDeleteDays?: number | null;
-  /** Columns of the app's tables that refer to this one. */
   referencedBy?: readonly CatalogueReferrer[];
 }
 
@@ -41,16 +39,6 @@ export interface ForeignSource {
   keys: readonly CatalogueColumn[];
 }
 
-interface SearchedColumns {
-  language: string;
-  columns: readonly { column: CatalogueColumn; vector: string }[];
-}
-
-interface UniqueIndex {
-  physical: string;
-  columns: readonly CatalogueColumn[];
-}
-
 export interface CatalogueColumn {
   name: string;
   physical: string;
@@ -60,9 +48,7 @@ export interface CatalogueColumn {
   role: ColumnRole;
   checks?: ColumnChecks | null;
   ref?: { tableId: string; table: string; onDelete: DeleteAction };
-  /** Connectors: how the value is written, if not as usual for its type. */
   json?: JsonKind;
-  /** Connectors: the SQL type of values that it is compared with, if not the usual one. */
   sqlType?: string;
   /** Connectors: a text whose order is not that of its bytes. */
   hasOtherOrder?: true;

@@ -24,7 +24,6 @@ type PlannedComparison =
   | { op: 'between'; from: string; to: string }
   | { op: 'is'; keyword: IsKeyword }
   | { op: 'same'; as: OrderOp; row: 'old' | 'new'; other: CatalogueColumn }
-  /** Lists: whether there are related rows. */
   | { op: 'related'; sql(values: (string | null)[]): string };
 
 export const always: PlannedGroup = { kind: 'and', negated: false, parts: [] };
@@ -71,7 +70,6 @@ export function isOneOf(column: CatalogueColumn, values: readonly string[]): Pla
 export type FindColumn = (name: string) => CatalogueColumn;
 
 interface PlanOptions {
-  /** Whether `@old.<column>` and `@new.<column>` stand for values of the changed row. */
   rowRefs?: boolean;
   inGroup?: boolean;
 }
@@ -155,11 +153,9 @@ function conditionError(column: CatalogueColumn, detail: string) {
   });
 }
 
-/** Values of `@me.…` in rules and policies. */
 export interface Me {
   id: string;
   email: string;
-  /** In the app of the table; null where there is no app. */
   roles: readonly string[] | null;
   groups: readonly { id: string; name: string }[];
   attributes: Readonly<Record<string, string>>;
@@ -182,8 +178,7 @@ export function withCallerValues(
 /** To check a filter while the values of the caller are not known: of these tests only the columns. */
 export function withoutCallerValues(condition: Condition): Condition {
   if (condition.kind !== 'test') return { ...condition, parts: condition.parts.map(withoutCallerValues) };
-  const operands = [condition.operand].flat();
-  if (!operands.some((operand) => operand.startsWith(prefix))) return condition;
+  if (![condition.operand].flat().some((operand) => operand.startsWith(prefix))) return condition;
   return { kind: 'test', column: condition.column, negated: false, op: 'is', operand: 'not_null' };
 }
 

@@ -34,10 +34,7 @@ import { updateColumn } from './update-column.ts';
  * dropped.
  * Answers what was added.
  */
-export async function copyTables(
-  ctx: MutationCtx,
-  { from, to }: { from: AppRef; to: AppRef },
-): Promise<string[]> {
+export async function copyTables(ctx: MutationCtx, { from, to }: { from: AppRef; to: AppRef }) {
   const added: string[] = [];
   await ctx.rows.requireSettled(to.appId);
   const existing = await listAllTableRows(ctx.db, to);
@@ -70,7 +67,6 @@ export async function copyTables(
   return added;
 }
 
-/** A reference that the rows of a copy do not allow is not added. */
 async function linkTables(ctx: MutationCtx, to: AppRef, originals: readonly TableRow[]): Promise<void> {
   if (originals.every(({ columns }) => columns.every(({ ref_table }) => !ref_table))) return;
   const copies = new Map((await listAllTableRows(ctx.db, to)).map((table) => [table.name, table]));
@@ -82,7 +78,6 @@ async function linkTables(ctx: MutationCtx, to: AppRef, originals: readonly Tabl
       const referred = copies.get(source.target?.name ?? '');
       const id = referred?.columns.find(({ role }) => role === 'id');
       if (!copy || !column || !referred || id?.type !== column.type) continue;
-      // A branch may refer to another table.
       if (column.ref_table && column.ref_table !== referred.id) continue;
       const on_delete = source.on_delete === 'set_null' && !column.nullable ? 'restrict' : source.on_delete;
       const linked: ColumnRow = {
@@ -150,7 +145,6 @@ export async function listTableDefinitions(db: Db, app: AppRef): Promise<TableDe
   }));
 }
 
-/** A copy gets its times under their first names, and is renamed afterwards. */
 function renamedRules(row: TableRow): TableRules {
   const first = new Map(
     row.columns.filter((column) => isRenamed(row, column)).map(({ name, role }) => [name, role] as const),

@@ -149,11 +149,7 @@ export function replaceChecksSql(table: TableId, column: CheckedColumn): Stateme
   ];
 }
 
-export function countBreakingSql(
-  table: TableId,
-  source: 'table' | 'copy',
-  checks: readonly PhysicalCheck[],
-): string {
+export function countBreakingSql(table: TableId, source: 'table' | 'copy', checks: readonly PhysicalCheck[]) {
   const counts = checks.map(({ condition }) => `count(*) filter (where not (${condition}))::float8`);
   const name = physicalTableName(table.id);
   const from = inSchema(table, source === 'copy' ? copyName(name) : name);
@@ -335,7 +331,6 @@ function vectorColumns({ indexes }: Pick<TableRow, 'indexes'>): string[] {
   });
 }
 
-/** Rewrites the table: for one without rows, or without others that use it. */
 export const addVectorsSql = (table: TableRow): Statement[] => [
   {
     text: `alter table ${qualifiedTable(table)} ${vectorColumns(table)

@@ -6,7 +6,7 @@ import { recheckApp } from '../../apps/record/app-access.ts';
 import { findApp } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AuditedChange, MutationCtx } from '../../core/context.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { isUuid } from '../../core/values.ts';
 import { findGroups, lockGroupForShare } from '../../people/groups/groups.ts';
@@ -67,10 +67,7 @@ export async function issueTableGrant(
   return record;
 }
 
-async function resolvePrincipalId(
-  ctx: AppMutationCtx,
-  { principal_type, principal_id }: Principal,
-): Promise<string> {
+async function resolvePrincipalId(ctx: AppMutationCtx, { principal_type, principal_id }: Principal) {
   switch (principal_type) {
     case 'user': {
       const member = await lockMemberForShare(ctx.db, ctx.tenant.id, principal_id);
@@ -107,8 +104,9 @@ export async function revokeTableGrant(
   await recheckApp(ctx, { required: 'owners_or_admin' });
   const table = await requireTable(ctx, input.table);
   if (!isUuid(input.grantId)) throw fail('not_found');
-  const row = await deleteTableGrantRow(ctx.db, ctx.tenant.id, { tableId: table.id, id: input.grantId });
-  if (!row) throw fail('not_found');
+  const row = orNotFound(
+    await deleteTableGrantRow(ctx.db, ctx.tenant.id, { tableId: table.id, id: input.grantId }),
+  );
   ctx.audit(grantChange('revoke', row, table.name));
   ctx.invalidate(tableTag(table.id));
 }

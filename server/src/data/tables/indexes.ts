@@ -148,9 +148,7 @@ interface IndexesToPlan {
   stored: readonly NamedIndex[];
   declared: readonly DeclaredIndex[];
   references: readonly string[];
-  /** References that get their index by an earlier step, in the order of the steps. */
   linked: readonly string[];
-  /** Columns that get another type after the other steps. */
   converted: readonly string[];
 }
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, LoggedStatement, Tx } from '../../core/db.ts';
 
-/** A change of tables that is committed in the catalogue and perhaps not in the second database. */
 export interface TableIntent {
   id: string;
   tenant_id: string;
@@ -65,7 +64,6 @@ export async function listIntents(
   return rows;
 }
 
-/** Null where it is finished; `busy` while another server works on it. */
 export async function lockIntent(tx: Tx, id: string): Promise<TableIntent | 'undone' | 'busy' | null> {
   const locked = await sql<TableIntent & { is_undone: boolean }>`
     select id, tenant_id, app_ids, epoch, statements, table_ids, before, undone_at is not null as is_undone

@@ -10,7 +10,7 @@ import {
   type RowTx,
 } from '../../core/context.ts';
 import { sqlState, type Tx } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { tableTag } from '../../core/tags.ts';
 import { enableStorageForApp, isStorageEnabled } from '../storage/storage.ts';
 import { qualifiedTable, type TableId } from './catalogue.ts';
@@ -19,8 +19,7 @@ import { requireNotArchived } from './rules.ts';
 import { type ColumnRow, findTableRow, lockTableRow, type TableRow, updateTableRow } from './store.ts';
 
 export async function requireTable(ctx: AppCtx, ref: string): Promise<TableRow> {
-  const row = await findTableRow(ctx.db, appRef(ctx), ref);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findTableRow(ctx.db, appRef(ctx), ref));
   return row;
 }
 

@@ -17,7 +17,6 @@ import type { ColumnRow, TableRow } from './store.ts';
 type DeclaredTable = z.output<typeof declaredTable>;
 export type DeclaredTables = Readonly<Record<string, DeclaredTable>>;
 
-/** Steps that make the stored tables as declared, in order, drops included. */
 export function planSchema(stored: readonly TableRow[], declared: DeclaredTables): SchemaStep[] {
   const { tables, steps } = renameTables(stored, declared);
   const created = Object.entries(declared).filter(([name]) => !tables.has(name));
@@ -170,7 +169,6 @@ function planAccess(row: TableRow, { access }: DeclaredTable, owner_column: stri
     : [{ kind: 'set_access', table: row.name, before: row.rules, after }];
 }
 
-/** A table that is declared without columns is left as it is, indexes included. */
 function planTableIndexes(
   row: TableRow,
   { columns, indexes }: DeclaredTable,
@@ -199,7 +197,6 @@ function planTableIndexes(
 const referenceNames = (columns: readonly NewColumn[]) =>
   columns.filter(({ target }) => target).map(({ name }) => name);
 
-/** Where tables refer to each other, a column is added afterwards. */
 function planCreation(created: readonly (readonly [string, DeclaredTable])[], idType: IdType): SchemaStep[] {
   const tables = created.map(([name, table]) => ({ name, table, columns: table.columns ?? [] }));
   return inReferenceOrder(tables).flatMap(({ table: { name, table, columns }, later }): SchemaStep[] => {

@@ -10,7 +10,6 @@ import { addForeignKeySql, dropForeignKeySql } from './references-ddl.ts';
 import { defaultIndexName, type NewColumn } from './rules.ts';
 import { type ColumnRow, lockTableCreation, lockTableRow, type TableRow } from './store.ts';
 
-/** Gives references the type of the ids that they refer to. `self` is the table that has the columns. */
 export async function resolveReferences<Column extends NewColumn>(
   ctx: AppMutationCtx,
   self: Pick<TableRow, 'id' | 'name'> & { columns: readonly NewColumn[] },
@@ -87,13 +86,7 @@ export async function addForeignKeys(
   }
 }
 
-/** Rows that the reference does not allow refuse the change. Writers wait meanwhile. */
-export async function relinkColumn(
-  ctx: MutationCtx,
-  table: TableRow,
-  before: ColumnRow,
-  after: ColumnRow,
-): Promise<void> {
+export async function relinkColumn(ctx: MutationCtx, table: TableRow, before: ColumnRow, after: ColumnRow) {
   const isSame = before.ref_table === after.ref_table && before.on_delete === after.on_delete;
   if (isSame || (!before.ref_table && !after.ref_table)) return;
   if (before.ref_table)
@@ -104,7 +97,6 @@ export async function relinkColumn(
   if (after.ref_table && !isIndexed) await indexReferences(ctx, table, [after]);
 }
 
-/** A table must not go while columns of others refer to it. */
 export function requireUnreferenced({ id, name, referenced_by = [] }: TableRow): void {
   const others = referenced_by.filter(({ table_id }) => table_id !== id);
   if (others.length === 0) return;

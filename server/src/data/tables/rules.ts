@@ -14,7 +14,6 @@ import { fail } from '../../core/problem.ts';
 import type { ColumnRow, IndexRow, TableRow } from './store.ts';
 
 export type TableRecord = z.output<typeof Table>;
-type IndexRecord = z.output<typeof Index>;
 export type NewColumn = Omit<ColumnRow, 'number'>;
 
 export function requireNotArchived(app: Pick<AppAccess, 'record'>): void {
@@ -52,9 +51,7 @@ export function isIdDefault({ type, default: text }: Pick<ColumnSpec, 'type' | '
   return text === null || (type === 'uuid' && text === 'gen_random_uuid()');
 }
 
-export function ownerColumnProblem(
-  column: Pick<NewColumn, 'type' | 'role' | 'ref_table'> | undefined,
-): string | null {
+export function ownerColumnProblem(column: Pick<NewColumn, 'type' | 'role' | 'ref_table'> | undefined) {
   if (!column) return 'must be one of the columns';
   if (column.ref_table) return 'must not be a reference';
   if (column.role === 'id') return 'must not be the id';
@@ -83,11 +80,7 @@ export function countAttributes({ columns, indexes }: Pick<TableRow, 'columns' |
   return columns.length + vectors;
 }
 
-export function defaultIndexName(
-  columns: readonly string[],
-  kind: IndexKind,
-  existing: readonly string[],
-): string {
+export function defaultIndexName(columns: readonly string[], kind: IndexKind, existing: readonly string[]) {
   const ending = { unique: '_key', plain: '_idx', search: '_search' }[kind];
   for (let number = 1; ; number++) {
     const end = number === 1 ? ending : `${ending}${number}`;
@@ -130,7 +123,6 @@ export function planIndex(
   return { keys: keys.includes(id.number) ? keys : [...keys, id.number], method: 'btree', isUnique: false };
 }
 
-/** An enum is stored as text. */
 export const isSearchable = (type: ColumnType) => describeColumnType(type).sql === 'text';
 
 export function columnSpec(column: NewColumn): ColumnSpec {
@@ -194,7 +186,7 @@ const daysText = (days: number | null) => (days === null ? null : `${days}d`);
 
 export const parseDays = (text: string | null) => (text === null ? null : Number.parseInt(text, 10));
 
-export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): IndexRecord {
+export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): z.output<typeof Index> {
   const columnName = (number: number) => row.columns.find((column) => column.number === number)?.name ?? '';
   const { search } = index;
   return {

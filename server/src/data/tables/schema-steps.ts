@@ -47,7 +47,6 @@ const isLossy = (step: SchemaStep) =>
   (step.kind === 'change_column' && step.isLossy === true) ||
   (step.kind === 'update_table' && isShortened(step.before, step.after));
 
-/** Earlier states of rows, or rows that could be restored, are lost. */
 export function isShortened(before: TableOptions, after: TableOptions): boolean {
   const days = (text: string | null = null) => Number.parseInt(text ?? '0', 10);
   return (['history', 'soft_delete'] as const).some(
@@ -138,7 +137,6 @@ export function stepText(step: SchemaStep): string {
   }
 }
 
-/** Answers the step that undoes this one, or null where something was lost. */
 export async function executeStep(ctx: AppMutationCtx, step: SchemaStep): Promise<SchemaStep | null> {
   const { table } = step;
   switch (step.kind) {

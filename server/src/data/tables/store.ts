@@ -7,8 +7,7 @@ import type { principalTypes, tableActions } from '@svc/contract/tables.ts';
 import { sql } from 'kysely';
 import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { countRows } from '../../core/paging.ts';
+import { countRows, type PageWindow } from '../../core/paging.ts';
 import { isUuid } from '../../core/values.ts';
 
 interface StoredTable {
@@ -38,10 +37,8 @@ export interface ColumnRow {
   default_text: string | null;
   role: 'id' | 'created_at' | 'updated_at' | 'plain';
   checks?: ColumnChecks | null;
-  /** The table that a reference refers to. Its type is that of the ids there. */
   ref_table?: string | null;
   on_delete?: DeleteAction | null;
-  /** Read from the catalogue row of that table; not stored here. */
   target?: { name: string; id_number: number } | null;
 }
 
@@ -131,21 +128,14 @@ export async function lockTableCreation(tx: Tx, appId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`svc tables of ${appId}`}, 0))`.execute(tx);
 }
 
-export async function insertTableRow(
-  tx: Tx,
-  { columns, indexes, referenced_by, ...row }: TableRow,
-): Promise<void> {
+export async function insertTableRow(tx: Tx, { columns, indexes, referenced_by, ...row }: TableRow) {
   await tx.withTables<Tables>().insertInto('app_tables').values(row).execute();
   await insertColumnRows(tx, row, columns);
 }
 
 type TableId = Pick<StoredTable, 'tenant_id' | 'id'>;
 
-export async function updateTableRow(
-  tx: Tx,
-  { tenant_id, id }: TableId,
-  set: Partial<StoredTable>,
-): Promise<void> {
+export async function updateTableRow(tx: Tx, { tenant_id, id }: TableId, set: Partial<StoredTable>) {
   await tx
     .withTables<Tables>()
     .updateTable('app_tables')
@@ -158,11 +148,7 @@ export async function deleteTableRow(tx: Tx, { tenant_id, id }: TableId): Promis
   await sql`delete from svc.app_tables where tenant_id = ${tenant_id} and id = ${id}`.execute(tx);
 }
 
-export async function insertColumnRows(
-  tx: Tx,
-  { tenant_id, id }: TableId,
-  columns: readonly ColumnRow[],
-): Promise<void> {
+export async function insertColumnRows(tx: Tx, { tenant_id, id }: TableId, columns: readonly ColumnRow[]) {
   const rows = columns.map(({ target, ...column }) => ({ ...column, tenant_id, table_id: id }));
   await tx.withTables<Tables>().insertInto('app_table_columns').values(rows).execute();
 }

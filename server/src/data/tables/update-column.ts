@@ -194,7 +194,6 @@ function changedDefault(before: ColumnRow, after: ColumnRow, value: ColumnChange
   return checked.value;
 }
 
-/** A rule that compares the column must neither break nor mean something else. */
 function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type']): void {
   if (!isNamedByRules(row.rules, column.name)) return;
   const inUse = (detail: string) => fail('column_in_use', { detail });
@@ -212,7 +211,6 @@ function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type
   }
 }
 
-/** The type is in the plan where it or the checks change. */
 function columnAudit(column: ColumnRow, before: ColumnRow): Record<string, unknown> {
   const { name, nullable, default_text, type, checks, target, on_delete } = column;
   const isTyped = before.checks || checks || before.type !== type || before.target || target;

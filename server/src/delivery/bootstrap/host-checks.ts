@@ -13,9 +13,7 @@ import { getUserToken, hasGitAccount, withGitUser } from '../git-connections/use
 import type { BootstrapDeps, RepoRequest } from './rules.ts';
 
 export interface HostCheck {
-  /** Whether the caller's git account is linked; otherwise the run waits for approval. */
   isLinked: boolean;
-  /** Null in a preview, and if no approval is needed. */
   grant: DeviceGrant | null;
 }
 
@@ -97,11 +95,7 @@ export async function canReadCode(deps: BootstrapDeps, source: ForkSource, reade
   return canReadRepository(deps, reader, connection.repo);
 }
 
-export async function canReadRepository(
-  deps: BootstrapDeps,
-  who: TenantUser,
-  repo: RepoName,
-): Promise<boolean> {
+export async function canReadRepository(deps: BootstrapDeps, who: TenantUser, repo: RepoName) {
   try {
     return (await withGitUser(deps, who, (user) => user.repository(repo))) !== null;
   } catch (error) {

@@ -22,7 +22,6 @@ export type RunKind = (typeof bootstrapKinds)[number];
 export type FailureCode = (typeof bootstrapFailureCodes)[number];
 
 export const leaseSeconds = 15;
-/** Temporary failures of a step, such as an unavailable git host. */
 export const failuresMax = 5;
 /** Ends a run that crashes the server each time it is resumed. */
 export const attemptsMax = 30;
@@ -111,7 +110,6 @@ const marker = (runId: string) => `(svc run ${runId})`;
 
 type DeploymentOutcome =
   | { is: 'open' | 'done' }
-  /** A newer deployment replaced it and is followed instead. */
   | { is: 'replaced' }
   | { is: 'failed'; code: FailureCode; detail: string };
 
@@ -168,12 +166,10 @@ export interface BootstrapDeps extends OperatorDeps {
   now: () => Date;
   baseUrl: string;
   appsDomain: string;
-  /** Parent of the folders in which template files are assembled. */
   dataDir: string;
   onCommitted?: (tag: string) => void;
 }
 
-/** Notifies the workers of all server processes. */
 export const workTag = 'work:bootstraps';
 
 /** The complete request, stored with the run: later changes of the template or source do not affect it. */
@@ -187,7 +183,6 @@ export interface RunInput {
 }
 
 export interface RepoRequest {
-  /** Null: the owner of the installation, or the tenant. */
   owner: string | null;
   name: string;
   isPrivate: boolean;

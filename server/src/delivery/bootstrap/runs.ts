@@ -25,7 +25,6 @@ import {
   updateStepRow,
 } from './store.ts';
 
-/** Visible to its creator, the owners of its app and admins. */
 export async function getBootstrap(ctx: TenantCtx, { run: id }: { run: string }, urls: RunUrls) {
   const run = await findRun(ctx.db, ctx.tenant.id, id);
   if (!run || !(await canSeeRun(ctx, run))) throw fail('not_found');
@@ -38,7 +37,6 @@ async function canSeeRun({ db, tenant, caller }: TenantCtx, run: Run): Promise<b
   return app !== null && ownsApp(app.relation);
 }
 
-/** Only for the creator. A running step finishes first. */
 export async function cancelBootstrap(ctx: TenantMutationCtx, { run: id }: { run: string }, urls: RunUrls) {
   const run = await lockRun(ctx.db, ctx.tenant.id, id);
   if (!run || run.created_by !== ctx.caller.userId) throw fail('not_found');
@@ -90,7 +88,6 @@ export async function endRun(ctx: MutationCtx, run: RunRow, ending: RunResult): 
     const { detail } = ending.failure;
     await updateStepRow(ctx.db, run.id, ending.step, { state: 'failed', detail, ended_at: ctx.now });
   }
-  // A step may be waiting between two checks.
   if (ending.state === 'canceled') await leaveStepRows(ctx.db, run.id, 'The run was canceled.');
   ctx.audit({
     action: 'bootstraps.end',
@@ -178,7 +175,6 @@ export const firstDeploymentId = (run: Run) =>
 /** Passed to git-connections, which must not import this slice. */
 export const linkEvents: LinkEvents = { linked: resumeAfterLink, denied: markDenied };
 
-/** Resumes the user's waiting runs, in the transaction that links the account. */
 async function resumeAfterLink(ctx: MutationCtx, { tenantId, userId }: TenantUser) {
   for (const run of await lockAwaitingRuns(ctx.db, tenantId, userId)) {
     const done = { state: 'done', output: {}, detail: 'Your account is linked.', ended_at: ctx.now } as const;

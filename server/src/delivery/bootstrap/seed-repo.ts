@@ -38,11 +38,7 @@ async function loadHead({ deps: { gitHost }, run }: StepWork): Promise<string> {
   return head.sha;
 }
 
-async function copySource(
-  work: StepWork,
-  { tenantId, appId }: AppRef,
-  to: Remote,
-): Promise<{ sha: string } | null> {
+async function copySource(work: StepWork, { tenantId, appId }: AppRef, to: Remote) {
   const { deps, creator, signal } = work;
   const ctx = { db: deps.db, ...creator, now: work.run.created_at, requestId: work.run.id, log: deps.log };
   // Checked again: the creator may have lost access since the start.
@@ -72,7 +68,6 @@ async function pushTemplate(work: StepWork, templateId: string, to: Remote): Pro
     throw templateError(error);
   });
   const folder = join(deps.dataDir, 'bootstrap', run.id);
-  // An earlier attempt may have left files.
   await rm(folder, { recursive: true, force: true });
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -104,7 +104,6 @@ function approvalFields(now: Date, approval: Approval | null) {
   };
 }
 
-/** A new run replaces the caller's run that waits for approval. */
 async function cancelOwnWaitingRun(ctx: TenantMutationCtx, slug: string): Promise<void> {
   for (const run of await lockAwaitingRuns(ctx.db, ctx.tenant.id, ctx.caller.userId))
     if (run.slug === slug) await endRun(ctx, run, { state: 'canceled' });
@@ -270,13 +269,7 @@ async function chooseSeed(
   return { seed: { kind: 'template', templateId: found.id }, template: found };
 }
 
-/** A preview does not ask the git host and assumes access. */
-async function canReadSource(
-  ctx: TenantCtx,
-  source: ForkSource,
-  deps: BootstrapDeps,
-  mode: RunMode,
-): Promise<boolean> {
+async function canReadSource(ctx: TenantCtx, source: ForkSource, deps: BootstrapDeps, mode: RunMode) {
   if (mode === 'execute')
     return canReadCode(deps, source, { userId: ctx.caller.userId, tenantId: ctx.tenant.id });
   const connection = await findConnection(ctx.db, { tenantId: source.tenant.id, appId: source.app.id });

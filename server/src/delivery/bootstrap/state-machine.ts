@@ -85,8 +85,7 @@ async function runStep(deps: BootstrapDeps, claim: Claim, name: StepName, signal
   const finish = await steps[name]({ deps, ...started, signal });
   signal.throwIfAborted();
   // Checked again: the creator may have lost the membership during the step.
-  const creator = await loadCreator(deps.db, started.run);
-  return runAsCreator(deps, claim, creator, async (ctx, run) => {
+  return runAsCreator(deps, claim, await loadCreator(deps.db, started.run), async (ctx, run) => {
     const ended = await finish(ctx);
     await updateStepRow(ctx.db, run.id, name, stepResult(ended, ctx.now));
     if (ended.state === 'running') return { afterSeconds: ended.againAfterSeconds };
@@ -176,12 +175,10 @@ const steps: Readonly<Record<StepName, Step>> = {
   first_deploy: firstDeploy,
 };
 
-/** Fails runs whose device code was denied or has expired, so that their slugs are free again. */
 async function failUnapprovedRuns(deps: BootstrapDeps): Promise<void> {
   for (const { id, tenant_id } of await listUnapprovedRuns(deps.db)) {
     await runAsOperator(deps, { name: 'bootstraps.giveUp', auditTenantId: tenant_id }, async (ctx) => {
       const run = await lockRun(ctx.db, tenant_id, id);
-      // The code was approved meanwhile.
       if (run?.state !== 'awaiting_approval') return;
       const failure = run.is_denied
         ? ({ code: 'access_denied', detail: 'The code was denied at the git host.' } as const)
@@ -205,7 +202,6 @@ const concurrencyMax = 4;
 const pollMs = 1_000;
 const renewMs = 5_000;
 
-/** One worker for each server process; together they carry out all runs. */
 export function createBootstrapWorker(
   deps: BootstrapDeps,
   { invalidation }: { invalidation?: Pick<Invalidation, 'onChange'> } = {},

@@ -10,12 +10,10 @@ import { type Claim, lockClaimedRun, type Run } from './store.ts';
 export interface StepWork {
   deps: BootstrapDeps;
   run: Run;
-  /** The user who started the run; all steps use their permissions. */
   creator: Creator;
   signal: AbortSignal;
 }
 
-/** `running`: the step waits for something outside and is checked again. */
 export type StepEnd =
   | { state: 'done'; output: Record<string, unknown>; detail: string }
   | { state: 'running'; output: Record<string, unknown>; detail: string; againAfterSeconds: number };
@@ -33,7 +31,6 @@ export class StepError extends Error {
   }
 }
 
-/** Another server process has taken the run over, or it has ended. */
 export class ClaimLost extends Error {
   constructor() {
     super('The lease of the run was lost.');
@@ -46,7 +43,6 @@ interface Creator {
   tenant: TenantAccess;
 }
 
-/** The user who started the run, who must still be an active member of the tenant. */
 export async function loadCreator(db: Db, run: Pick<Run, 'tenant_id' | 'created_by'>): Promise<Creator> {
   const member = await findMember(db, run.tenant_id, run.created_by);
   const tenant = await findTenant({ db }, { ref: run.tenant_id });

@@ -116,7 +116,6 @@ async function createMarked(
 
 const pollSeconds = 1;
 
-/** Connects in the transaction of the step, then waits for the hook, which an effect creates. */
 export const connect: Step = async (work) => {
   const { deps, run } = work;
   const { app_id: appId, tenant_id: tenantId } = run;
@@ -166,7 +165,6 @@ async function checkHook(
   return async () => waitForHook({ looks });
 }
 
-/** Waits for a linked git account; the built-in git host needs none. */
 export const authorize: Step = async ({ deps, run }) => {
   await getUserToken(deps, { tenantId: run.tenant_id, userId: run.created_by });
   return async () => ({ state: 'done', output: {}, detail: 'Your account at the git host is linked.' });

@@ -58,7 +58,6 @@ type Tables = {
   bootstrap_steps: StepRow & { run_id: string };
 };
 
-/** False: an open run has the slug. */
 export async function insertRunRow(
   tx: Tx,
   run: Pick<RunRow, 'id' | 'tenant_id' | 'kind' | 'state' | 'input' | 'created_by' | 'created_at'> &
@@ -199,7 +198,6 @@ export async function releaseClaim(
     where tenant_id = ${tenantId} and id = ${runId} and lease_holder = ${holder}`.execute(db);
 }
 
-/** Runs of all tenants whose code was denied or has expired. */
 export async function listUnapprovedRuns(db: Db): Promise<{ id: string; tenant_id: string }[]> {
   const { rows } = await sql<{ id: string; tenant_id: string }>`
     select id, tenant_id from svc.bootstrap_runs

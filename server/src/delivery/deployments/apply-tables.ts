@@ -36,11 +36,7 @@ export async function applyPlannedTables(work: ClaimedWork, row: DeploymentRow):
 type LeasedWork = Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>;
 
 /** Only what can be undone if the deployment fails; the rest when it goes live. A preview needs it before its rows are seeded. */
-export async function applyDeclaredTables(
-  work: LeasedWork,
-  row: DeploymentRow,
-  tables: Tables,
-): Promise<void> {
+export async function applyDeclaredTables(work: LeasedWork, row: DeploymentRow, tables: Tables) {
   if (tables === undefined) return;
   try {
     const { steps, later } = await withLease(work, 'tables.apply', async (ctx, locked) => {
@@ -84,11 +80,7 @@ const applyOptions = ({ table_changes: changes }: DeploymentRow) => ({
 });
 
 /** In the transaction that makes the deployment live: what is left, destructive steps too. */
-export async function applyTablesOf(
-  ctx: MutationCtx,
-  row: DeploymentRow,
-  { isReviewed = false } = {},
-): Promise<void> {
+export async function applyTablesOf(ctx: MutationCtx, row: DeploymentRow, { isReviewed = false } = {}) {
   const tables = plannedTables(row);
   const owner = tables && (await asOwner(ctx, row));
   if (!owner) return;
@@ -177,7 +169,6 @@ export async function plannedTableSteps(db: Db, row: DeploymentRow): Promise<Sch
     const steps = await schemaDrift(db, toAppRef(row), tables);
     return steps.filter((step) => prune || !isDrop(step));
   } catch (error) {
-    // The release fails with the reason.
     if (error instanceof Failure) return null;
     throw error;
   }

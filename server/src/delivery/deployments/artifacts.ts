@@ -62,7 +62,6 @@ export function discardArtifact({
 }: Pick<DeploymentDeps, 'db' | 'runtime' | 'builds'>): EffectHandler {
   return async (payload) => {
     const { tenant_id: tenantId, app_id: appId, runtime: kind, artifact } = DiscardPayload.parse(payload);
-    // Built by a runtime that is no longer configured.
     if (kind !== runtime.kind || Object.keys(artifact).length === 0) return;
     if (isArtifactUsed(artifact, await listRowsWithArtifact(db, { tenantId, appId }))) return;
     await builds?.remove(appId, artifact);
@@ -185,7 +184,6 @@ export function createBuildStore(deps: BuildStoreDeps): BuildStore | null {
 
   return {
     async save(appId, artifact, signal) {
-      // A site has a release instead.
       if (Object.keys(artifact).length === 0) return;
       await withFile(async (path) => {
         await packBuild(artifact, { path });
@@ -220,7 +218,6 @@ export function buildKey(appId: string, artifact: Artifact): string {
   return `${buildsPrefix}${appId}/${createHash('sha256').update(canonicalJson(artifact)).digest('hex')}`;
 }
 
-/** The ones to delete, so that the rest is within the limit. */
 export function leastUsed(
   stored: readonly StoredArtifact[],
   { inUse, localBytesMax, now }: { inUse: readonly Artifact[]; localBytesMax: number; now: number },
@@ -240,7 +237,6 @@ export function leastUsed(
 
 const leftFileMsMin = 3_600_000;
 
-/** Deletes files that a killed server process left behind. */
 async function removeLeftFiles(workDir: string): Promise<void> {
   for (const name of await readdir(workDir)) {
     if (!/^build-[\w-]+\.tar$/.test(name)) continue;
@@ -251,7 +247,6 @@ async function removeLeftFiles(workDir: string): Promise<void> {
 
 const orphanMsMin = 24 * 3_600_000;
 
-/** Objects of builds whose deployment was never recorded, or whose deletion failed. */
 export async function removeOrphanBuilds({
   db,
   objects,

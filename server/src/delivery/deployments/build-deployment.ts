@@ -50,7 +50,6 @@ import { copySourceFiles, recordSource } from './source-files.ts';
 import { type DeploymentRow, findLiveDeploymentRow, toAppRef } from './store.ts';
 import { updateClaimedRow } from './work-store.ts';
 
-/** Fetches, detects and builds, always from the start. A site that is built again for its release keeps its state. */
 export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) {
   const { deps, log, signal } = work;
   if (before.source === 'artifact') {
@@ -128,7 +127,6 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
 const noStartCommand =
   'No start command was found. Add one: a script “start” in package.json, a Procfile, or start in svc.yaml, such as “start: node server.js”.';
 
-/** Releases of a site that others see are always reviewed. */
 async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow['method']) {
   const app = await findAppById({ db }, { id: row.app_id });
   const tenant = await findTenant({ db }, { ref: row.tenant_id });
@@ -143,7 +141,6 @@ async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow[
   };
 }
 
-/** What goes live can be started on another machine. */
 async function storeBuild({ deps, claimed, signal }: ClaimedWork, { artifact }: Built): Promise<void> {
   try {
     await deps.builds?.save(claimed.appId, artifact, signal);
@@ -313,7 +310,6 @@ async function readSeed(folder: string, path: string): Promise<string | null> {
   return Bun.file(file).text();
 }
 
-/** For `svc.yaml` with a storage: people who may deploy may enable it. */
 async function enableStorage(work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>): Promise<void> {
   const { deps, claimed, log } = work;
   if (await isStorageEnabled(deps.db, claimed)) return;
@@ -333,7 +329,6 @@ async function enableStorage(work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>
   log.sink('platform', 'Storage enabled, as svc.yaml requires.');
 }
 
-/** Before the build, so that its review shows them. */
 async function requestDataScopes(
   work: Pick<ClaimedWork, 'deps' | 'claimed' | 'log'>,
   scopes: readonly string[],

@@ -5,9 +5,7 @@ import { type DeploymentDeps, drainMsMax, drainMsMin, healthSettings } from './r
 import { findDeploymentRow } from './store.ts';
 
 interface HealthCheck {
-  /** Where it was started; its state may name another one. */
   address: string;
-  /** Null: any response below 500 is healthy. */
   path: string | null;
   timeoutMs: number;
   getState: () => Promise<InstanceState>;
@@ -112,7 +110,6 @@ export async function restoreAddress(
   try {
     address = await checkHealth({ address, ...healthSettings(row), getState, signal });
   } catch (error) {
-    // The next round checks it again or replaces it.
     log.info({ err: error, app: appId, instance: id }, 'instance is not healthy');
     return false;
   }
@@ -122,7 +119,6 @@ export async function restoreAddress(
 export interface Draining {
   now: Date;
   inFlight: number;
-  /** `many`: requests of the other server processes are not known. */
   processes: 'one' | 'many';
 }
 

@@ -31,9 +31,7 @@ export interface ClaimedWork {
   instances: Instances;
   claimed: Claim;
   log: OpenLog;
-  /** Aborted when the lease is lost, the server stops or the deployment is canceled. */
   signal: AbortSignal;
-  /** Aborted only when the deployment is canceled. */
   canceled: AbortSignal;
   releaseBuildSlot(): void;
 }
@@ -79,7 +77,6 @@ export async function deleteWorkFolder(workDir: string, { id, lease }: Claim): P
   await rmdir(join(workDir, id)).catch(() => {});
 }
 
-/** Folders that a killed server process left behind. */
 export async function deleteOrphanedWorkFolders(db: Db, workDir: string): Promise<void> {
   const ids = (await readdir(workDir)).filter(isUuid);
   if (ids.length === 0) return;
@@ -106,7 +103,6 @@ export function withLease<T>(
 type Ending =
   | { state: 'failed'; failure: DeploymentFailure }
   | { state: 'canceled' | 'skipped' }
-  /** The release, or without one the deployment itself, needs a review. */
   | { state: 'built'; releaseId: string | null };
 
 export async function endDeployment(work: LeasedWork, ending: Ending): Promise<void> {

@@ -4,7 +4,7 @@ import { deploymentEndStates } from '@svc/contract/deployments.ts';
 import { recheckApp } from '../../apps/record/app-access.ts';
 import { type AppCtx, type AppRef, appRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { orNotFound } from '../../core/problem.ts';
 import { type Route, routes } from '../../http/router.ts';
 import { type LogPage, type LogQuery, type LogWaits, logTag, readLines } from '../logs/log-lines.ts';
 import { type DeploymentRow, findDeploymentRow } from './store.ts';
@@ -29,8 +29,7 @@ async function readAppLog(
 }
 
 async function findRow(db: Db, app: AppRef, id: string): Promise<DeploymentRow> {
-  const row = await findDeploymentRow(db, app, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findDeploymentRow(db, app, id));
   return row;
 }
 
@@ -58,7 +57,6 @@ export async function readBuildLog(
 const flushMs = 1_000;
 /** A superseded deployment may write while it drains. */
 const drainMs = 60_000;
-/** For a log whose writer was killed after the end of the deployment. */
 const buildLogWaitMs = 30_000;
 
 type LogState = Pick<DeploymentRow, 'state' | 'live_at' | 'ended_at' | 'attempts' | 'is_log_complete'>;

@@ -128,7 +128,6 @@ export const findLiveDeployment: typeof findLiveDeploymentRow = findLiveDeployme
 export const findReleaseDeployment: typeof findDeploymentOfRelease = findDeploymentOfRelease;
 export const findDeployment: typeof findDeploymentRow = findDeploymentRow;
 
-/** The live deployment that responds instead of the app's site. */
 export async function findLiveProcess(
   db: Db,
   appRef: AppRef,

@@ -2,7 +2,7 @@ import { lockAppFor } from '../../apps/record/app-access.ts';
 import { findAppRow } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import type { BuildPlan, Runtime } from '../../drivers/runtime/runtime.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
@@ -47,8 +47,7 @@ export async function listDeployments(
 }
 
 export async function getDeployment(ctx: AppCtx, { id }: { id: string }, urls: SiteUrls) {
-  const row = await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, id));
   const app = await findAppRow(ctx.db, ctx.tenant.id, ctx.app.id);
   return deploymentRecord(ctx.db, row, { subdomain: app?.subdomain ?? null, urls });
 }
@@ -101,16 +100,13 @@ const anyCompose: BuildPlan = {
   language: 'unknown',
 };
 
-/** A queued deployment ends at once; a running one when its server process notices. */
 export async function cancelDeployment(
   ctx: AppMutationCtx,
   { id }: { id: string },
   urls: SiteUrls,
 ): Promise<DeploymentRecord & { changed?: false }> {
   const app = await lockAppFor(ctx, { required: 'owners' });
-  const appRef = { tenantId: ctx.tenant.id, appId: app.id };
-  const row = await lockDeploymentRow(ctx.db, appRef, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await lockDeploymentRow(ctx.db, { tenantId: ctx.tenant.id, appId: app.id }, id));
   const outcome = cancelOutcome(row);
   if (outcome === 'refused') throw fail('not_cancelable', { detail: `The deployment is ${row.state}.` });
   const audit = {
@@ -130,7 +126,6 @@ export async function cancelDeployment(
   return deploymentRecord(ctx.db, { ...row, ...set }, { subdomain: app.subdomain, urls });
 }
 
-/** Starts the artifact of an earlier deployment again, with the variables of that deployment. */
 export async function rollbackDeployment(
   ctx: AppMutationCtx,
   { id }: { id: string },
@@ -138,8 +133,7 @@ export async function rollbackDeployment(
 ): Promise<DeploymentRecord> {
   const app = await lockAppFor(ctx, { required: 'owners' });
   const appRef = { tenantId: ctx.tenant.id, appId: app.id };
-  const target = await lockDeploymentRow(ctx.db, appRef, id);
-  if (!target) throw fail('not_found');
+  const target = orNotFound(await lockDeploymentRow(ctx.db, appRef, id));
   requireDeployable(app, 'rollback');
   const obstacle = rollbackObstacle(target);
   if (obstacle) throw fail(obstacle, { detail: `Deployment #${target.seq} is ${target.state}.` });
@@ -188,10 +182,8 @@ export async function restartApp(
   return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
 }
 
-/** Releases of a site have retention rules of their own. */
 async function requireStoredRelease(ctx: AppMutationCtx, target: DeploymentRow): Promise<void> {
-  const appRef = toAppRef(target);
-  const release = await findReleaseRow(ctx.db, appRef, target.release_id ?? target.id);
+  const release = await findReleaseRow(ctx.db, toAppRef(target), target.release_id ?? target.id);
   if (release?.state === 'revoked') throw fail('release_revoked');
   if (release?.state !== 'finalized')
     throw fail('artifact_expired', {

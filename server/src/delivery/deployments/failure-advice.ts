@@ -44,7 +44,6 @@ const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
   },
 ];
 
-/** The newest line that says what is wrong decides. */
 export function findAdvice(lines: readonly string[]): string | null {
   for (const line of lines.toReversed())
     for (const { sign, advice } of advices) {

@@ -96,8 +96,7 @@ export async function releaseBecameActive(
   const row = await findDeploymentOfRelease(ctx.db, appRef, releaseId);
   if (row?.state === 'live') return;
   if (row) return goLive(ctx, { slug: app.slug, row, releaseId });
-  const live = await findLiveDeploymentRow(ctx.db, appRef);
-  if (live?.method !== 'static') return;
+  if ((await findLiveDeploymentRow(ctx.db, appRef))?.method !== 'static') return;
   await retireLive(ctx, appRef);
   await setLiveDeployment(ctx, appRef, null);
 }
@@ -133,7 +132,6 @@ export function deploymentSites(deps: FolderReleaseDeps): DeploymentSites {
         return { ...activated, outcome: 'active' };
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        // The app became visible to more people since its review.
         if (error.code === 'promotion_required') return { ...activated, outcome: 'finalized' };
         throw releaseError(error.detail ?? error.message);
       }

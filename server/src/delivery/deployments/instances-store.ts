@@ -160,7 +160,6 @@ const instancesMax = sql`coalesce(
 
 /** How long a deployment that waits for its review runs after somebody has opened it. */
 const openedMinutes = 15;
-/** One instance of `web` is enough for a review. */
 const reviewed = sql`svc.deployments d join svc.apps a on a.id = d.app_id
   cross join (values ('web')) as p (name) cross join (values (1)) as n (index)`;
 const isOpened = sql`d.state = 'built' and d.ended_at is not null and d.method <> 'static'

@@ -15,11 +15,8 @@ import { type DeploymentRow, findDeploymentRow, type TableChanges } from './stor
 
 export interface Instances {
   isStarting(id: string): boolean;
-  /** Waits until all are healthy. A failure deletes the row of its instance and ends the other starts. */
   start(planned: readonly PlannedInstance[], row: DeploymentRow, signal: AbortSignal): Promise<void>;
-  /** Continues the log of an instance that an earlier server process has started. */
   resumeLog(instance: InstanceRow): Promise<void>;
-  /** Another server process of this machine may have stopped the others. */
   closeLogsExcept(instances: readonly Pick<InstanceRow, 'id'>[]): Promise<void>;
   stop(instance: Pick<InstanceRow, 'id' | 'handle'>): Promise<void>;
   stopOrphan(instance: InstanceRef): Promise<void>;
@@ -73,7 +70,6 @@ export function createInstances(deps: RunSettingsDeps & Pick<DeploymentDeps, 'lo
     await closeLog(instance.instanceId);
   }
 
-  /** Concurrent calls share one stop. */
   function once(id: string, act: () => Promise<void>): Promise<void> {
     const stop = stopping.get(id) ?? act().finally(() => stopping.delete(id));
     stopping.set(id, stop);
@@ -167,7 +163,6 @@ export function createInstances(deps: RunSettingsDeps & Pick<DeploymentDeps, 'lo
 
 export interface DeploymentRequest {
   ref?: string | undefined;
-  /** `pending`: a preview before the upload. */
   uploadId?: string | 'pending' | undefined;
   tableChanges?: TableChanges | null;
 }
@@ -201,15 +196,13 @@ export type RunSettingsDeps = Pick<
   DeploymentDeps,
   'db' | 'runtime' | 'environment' | 'builds' | 'toolchains'
 >;
-type RunSettings = Omit<StartJob, 'instanceId' | 'log' | 'signal'> & { secrets: string[] };
-
 const toolsMsMax = 15 * 60_000;
 
 export async function loadRunSettings(
   { db, runtime, environment, builds, toolchains }: RunSettingsDeps,
   row: DeploymentRow,
   identity: Readonly<Record<string, string>>,
-): Promise<RunSettings> {
+): Promise<Omit<StartJob, 'instanceId' | 'log' | 'signal'> & { secrets: string[] }> {
   const { tenant_id: tenantId, app_id: appId, id: deploymentId, artifact, start_with } = row;
   if (!artifact) throw new DeploymentFailure('internal', 'start', 'The artifact does not exist.');
   if (row.runtime !== runtime.kind)

@@ -16,7 +16,6 @@ import {
 import { activityEveryMs, instanceSlots, processScales, requireDeployable, workTag } from './rules.ts';
 import { findLiveDeploymentRow } from './store.ts';
 
-/** Changes how many instances run, without a build and until svc.yaml of a later deployment says how many. */
 export async function scaleApp(
   ctx: AppMutationCtx,
   { instances }: { instances: Readonly<Record<string, number>> },
@@ -58,7 +57,6 @@ export async function scaleApp(
   return { items: after };
 }
 
-/** While the app is asleep, its instances are listed as they will run. */
 export async function listInstances(ctx: AppCtx, query: PageQuery) {
   const appRef = { tenantId: ctx.tenant.id, appId: ctx.app.id };
   const live = await findLiveDeploymentRow(ctx.db, appRef);
@@ -89,7 +87,6 @@ export async function listInstances(ctx: AppCtx, query: PageQuery) {
   };
 }
 
-/** For a request that does not come through the edge. */
 export async function keepAwake(db: Db, appId: string): Promise<void> {
   await wakeApp(db, appId);
   await recordActivity(db, [appId]);

@@ -1,7 +1,7 @@
 import { lockApp } from '../../apps/record/find-app.ts';
 import { nextDeploymentSeq } from '../../apps/record/status-store.ts';
 import type { AppRef, MutationCtx } from '../../core/context.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { PushDeployments } from '../git-connections/rules.ts';
@@ -23,9 +23,7 @@ import {
 interface NewDeployment extends AppRef {
   trigger: DeploymentRow['trigger'];
   source: DeploymentRow['source'];
-  /** A branch, tag or commit; default: the connected branch. */
   ref?: string | null | undefined;
-  /** `owner/name`, only for display: the source comes from the connection. */
   repo?: string | null | undefined;
   uploadId?: string | null | undefined;
   createdBy: string | null;
@@ -37,8 +35,7 @@ interface NewDeployment extends AppRef {
 export async function queueDeployment(ctx: MutationCtx, input: NewDeployment): Promise<DeploymentRow> {
   const { tenantId, appId, kind = 'deploy' } = input;
   const appRef = { tenantId, appId };
-  const app = await lockApp(ctx.db, tenantId, appId);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await lockApp(ctx.db, tenantId, appId));
   requireDeployable(app, kind);
   for (const older of await lockOpenRows(ctx.db, appRef)) {
     if (older.state !== 'queued') continue;

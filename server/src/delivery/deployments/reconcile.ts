@@ -33,7 +33,6 @@ export interface ReconcileOptions {
 }
 
 const intervalMs = 2_000;
-/** While no app runs or should run. */
 const idleMs = 15_000;
 const confirmEveryMs = 5_000;
 const orphansEveryMs = 10_000;
@@ -48,7 +47,6 @@ export const lateMs = 5_000;
 const settleMs = 10_000;
 const backOffMs = { first: 5_000, max: 60_000 };
 
-/** Starts and stops instances of this node until they match the tables. */
 export function createReconciler(
   deps: Pick<DeploymentDeps, 'db' | 'log' | 'runtime'> & ReconcileOptions,
   instances: Instances,
@@ -56,7 +54,6 @@ export function createReconciler(
   const { db, log, runtime } = deps;
   const stopping = new AbortController();
   const tasks = new Map<string, Promise<void>>();
-  /** By instance to start, when its start began. */
   const starts = new Map<string, number>();
   const backOff = new Map<string, { until: number; ms: number }>();
   const last = {
@@ -160,7 +157,6 @@ export function createReconciler(
       });
   }
 
-  /** Deletes the instance; it is then listed as missing and gets a successor. */
   async function replace(row: InstanceRow, reason: string): Promise<void> {
     log.info({ app: row.app_id, instance: row.id, reason }, 'instance replaced');
     await instances.stop(row);

@@ -132,8 +132,7 @@ export async function releaseStatic(work: ClaimedWork, row: DeploymentRow, site:
   const released = await makeRelease(work, row, site);
   if (released.outcome === 'active') {
     // Activating a release makes its deployment live, unless the release was already active before this attempt.
-    const now = await findDeploymentRow(deps.db, claimed, row.id);
-    if (now?.state !== 'live')
+    if ((await findDeploymentRow(deps.db, claimed, row.id))?.state !== 'live')
       await withLease(work, 'deployments.live', (ctx, locked) =>
         goLive(ctx, { ...locked, releaseId: released.releaseId }),
       );

@@ -30,12 +30,10 @@ export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingD
 export const findTableSteps: typeof plannedTableSteps = plannedTableSteps;
 export const findSourceChanges: typeof listSourceChanges = listSourceChanges;
 
-/** Starts what a reviewer looks at, and lets it run a while longer. */
 export async function openForReview(db: Db, deploymentId: string): Promise<void> {
   if (await markOpened(db, deploymentId)) await db.executeQuery(CompiledQuery.raw(notifySql, [workTag]));
 }
 
-/** For an instance of a deployment in review: a login to the app's raw database that only reads. */
 export async function openReviewDatabase(
   db: Db,
   { rawDatabases }: { rawDatabases: RawDatabases },

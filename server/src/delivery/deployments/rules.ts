@@ -42,7 +42,6 @@ export function cancelOutcome({
   return 'refused';
 }
 
-/** Why a deployment cannot be rolled back to; null: it can. */
 export function rollbackObstacle(
   row: Pick<DeploymentRow, 'state' | 'live_at' | 'is_kept'>,
 ): 'not_rollback_target' | 'artifact_expired' | null {
@@ -50,7 +49,6 @@ export function rollbackObstacle(
   return row.is_kept ? null : 'artifact_expired';
 }
 
-/** Whether something newer is live; a rollback is meant to be older. */
 export function isOvertaken(
   { seq, kind }: Pick<DeploymentRow, 'seq' | 'kind'>,
   live: Pick<DeploymentRow, 'seq'> | undefined,
@@ -89,12 +87,10 @@ export function expiredArtifacts<R extends ArtifactRow>(rows: readonly R[]): R[]
   return others.filter((row) => !isRollbackTarget(row) || !retained.has(artifactKey(row)));
 }
 
-/** The artifact of a site is its release. */
 function artifactKey({ artifact, release_id }: ArtifactRow): string {
   return canonicalJson({ artifact, release_id });
 }
 
-/** A rollback shares the artifact of its target. */
 export function isArtifactUsed(artifact: DeploymentRow['artifact'], rows: readonly ArtifactRow[]): boolean {
   return rows.some((row) => row.is_kept && Bun.deepEquals(row.artifact, artifact));
 }
@@ -125,8 +121,7 @@ export function processScales(
   scales: ReadonlyMap<string, number>,
 ): ProcessScale[] {
   if (method === 'static') return [];
-  const planned = Object.entries(start_with?.processes ?? { web: { instances: null } });
-  return planned
+  return Object.entries(start_with?.processes ?? { web: { instances: null } })
     .map(([process, { instances }]): ProcessScale => {
       const scaled = scales.get(process);
       if (scaled !== undefined) return { process, instances: scaled, set_by: 'scale' };
@@ -145,7 +140,6 @@ export function replacedScales({ kind, start_with }: Pick<DeploymentRow, 'kind' 
 
 export interface InstanceSlot {
   process: string;
-  /** From 1. */
   index: number;
 }
 
@@ -193,7 +187,6 @@ export interface DeploymentDeps extends OperatorDeps {
   workDir: string;
   /** Builds use the CPU; waiting for a health check does not. */
   concurrencyMax: { builds: number; all: number };
-  /** Replaces the limit of the rules in tests. */
   releaseMsMax?: (row: DeploymentRow) => number;
   logs: LogSinks;
   source: DeploymentSource;
@@ -201,7 +194,6 @@ export interface DeploymentDeps extends OperatorDeps {
   sites: DeploymentSites;
   /** Null: builds use what the machine or the image has. */
   toolchains: Toolchains | null;
-  /** Null: builds stay on this machine. */
   builds: BuildStore | null;
 }
 
@@ -209,7 +201,6 @@ export interface DeploymentDeps extends OperatorDeps {
 export interface BuildStore {
   /** Before the deployment goes on: what is live can be started elsewhere. */
   save(appId: string, artifact: Artifact, signal: AbortSignal): Promise<void>;
-  /** Does nothing if the build is on this machine. */
   fetch(row: DeploymentRow): Promise<void>;
   remove(appId: string, artifact: Artifact): Promise<void>;
   /** Deletes what no deployment uses here, and the least used beyond a limit: it can be fetched again. */
@@ -225,9 +216,7 @@ export interface DeploymentSource {
 export type FetchedSource = Partial<Pick<DeploymentRow, 'repo' | 'ref' | 'commit_sha' | 'commit_message'>>;
 
 export interface DeploymentEnvironment {
-  /** The app's current variables, sealed for this deployment. */
   snapshot(row: DeploymentRow): Promise<Buffer>;
-  /** The app's variables from the deployment's snapshot. */
   own(row: DeploymentRow): Promise<Record<string, string>>;
   platform(row: DeploymentRow, purpose: 'build' | 'run'): Promise<Record<string, string>>;
   /** With which an instance acts as the app until it ends. */

@@ -49,18 +49,12 @@ async function hashFile(path: string): Promise<string> {
   return hash.digest('hex').slice(0, hashChars);
 }
 
-/** A repeated build replaces what an earlier attempt has stored. */
-async function saveSourceFiles(
-  db: Db,
-  deploymentId: string,
-  files: ReadonlyMap<string, string>,
-): Promise<void> {
+async function saveSourceFiles(db: Db, deploymentId: string, files: ReadonlyMap<string, string>) {
   await sql`
     insert into svc.deployment_sources (deployment_id, files) values (${deploymentId}, ${JSON.stringify(Object.fromEntries(files))})
     on conflict (deployment_id) do update set files = excluded.files`.execute(db);
 }
 
-/** A rollback has the source of the deployment that it goes back to. */
 export async function copySourceFiles(db: Db, { id, of }: { id: string; of: string | null }): Promise<void> {
   await sql`
     insert into svc.deployment_sources (deployment_id, files)

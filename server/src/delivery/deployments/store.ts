@@ -12,8 +12,7 @@ import type { publicationStatuses, reviewKinds } from '@svc/contract/review.ts';
 import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { fetchPage } from '../../core/paging.ts';
+import { fetchPage, type PageWindow } from '../../core/paging.ts';
 import type { SchemaStep } from '../../data/tables/schema-steps.ts';
 import type { Artifact } from '../../drivers/runtime/runtime.ts';
 import type { PlannedProcess } from '../detect/plan-source.ts';
@@ -27,7 +26,6 @@ interface StartWith {
   env: Readonly<Record<string, string>>;
   framework?: string;
   firstByteMs?: number | null;
-  /** Absent: one instance of `web`. */
   processes?: Readonly<Record<string, PlannedProcess>>;
   sleepMs?: number | null;
   release?: string | null;
@@ -89,7 +87,6 @@ export function toAppRef({ tenant_id: tenantId, app_id: appId }: DeploymentRow):
   return { tenantId, appId };
 }
 
-/** Not those that ended as `built` and need a review. */
 export const isOpen = sql<boolean>`state in ('queued', 'building', 'built', 'releasing') and ended_at is null`;
 
 function selectDeployments(db: Db, { tenantId, appId }: AppRef) {
@@ -111,7 +108,6 @@ export function lockOpenRows(tx: Tx, appRef: AppRef): Promise<DeploymentRow[]> {
   return selectDeployments(tx, appRef).selectAll().where(isOpen).orderBy('seq').forUpdate().execute();
 }
 
-/** The newest that did not fail. */
 export function findNewestDeployment(db: Db, app: AppRef): Promise<DeploymentRow | undefined> {
   return selectDeployments(db, app)
     .selectAll()
@@ -185,7 +181,6 @@ export async function findQueuePositions(
   return new Map(found.rows.map(({ id, position }) => [id, position]));
 }
 
-/** Columns that are not set have defaults. */
 export function insertDeploymentRow(tx: Tx, row: Partial<DeploymentRow>) {
   const { artifact, start_with } = row as DeploymentRow;
   return tx
@@ -213,7 +208,6 @@ export async function findLiveDeploymentRow(db: Db, appRef: AppRef): Promise<Dep
   return selectDeployments(db, appRef).selectAll().where('state', '=', 'live').executeTakeFirst();
 }
 
-/** The newest one that created the release or rolled back to it. */
 export function findDeploymentOfRelease(db: Db, appRef: AppRef, releaseId: string) {
   return selectDeployments(db, appRef)
     .selectAll()

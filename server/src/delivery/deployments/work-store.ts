@@ -79,7 +79,6 @@ export async function releaseLease(db: Db, { id, lease }: Claim): Promise<void> 
     where id = ${id} and lease_holder = ${lease}`.execute(db);
 }
 
-/** Readers of the log of an ended deployment wait for this. */
 export async function markLogComplete(db: Db, id: string): Promise<void> {
   await sql`update svc.deployments set is_log_complete = true where id = ${id} and ended_at is not null`.execute(
     db,
@@ -96,7 +95,6 @@ export function findClaimedRow(db: Db, { id, lease }: Claim): Promise<Deployment
     .executeTakeFirst();
 }
 
-/** False if another process has the lease or the state is not `from`. */
 export async function updateClaimedRow(
   db: Db,
   { id, lease }: Claim,

@@ -156,7 +156,6 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
 const isInLog = ({ step }: DeploymentFailure) => step === 'build' || step === 'release';
 
 interface DeploymentWorker extends LeasedWorker {
-  /** Aborts the deployments of this process for which a cancelation was requested. */
   checkCancelations(): Promise<void>;
 }
 

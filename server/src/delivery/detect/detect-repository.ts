@@ -22,8 +22,7 @@ export function detectRepository(
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/');
-  const who = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
-  return withGitUser(parts, who, async (user) => {
+  return withGitUser(parts, { tenantId: ctx.tenant.id, userId: ctx.caller.userId }, async (user) => {
     const repo = await user.repository({ owner, name });
     if (!repo)
       throw fail('not_found', { detail: `Your git account has no access to a repository ${input.repo}.` });

@@ -29,18 +29,12 @@ import { BuildError, type BuildPlan, type DeployMethod } from '../../drivers/run
 import { findScheduleProblem, type PlannedSchedule } from './schedule-times.ts';
 
 export interface SourcePlan {
-  /** `static` for a project that builds to files and has no server, whatever the method of the app. */
   method: DeployMethod;
   plan: BuildPlan;
-  /** Without a path, any response below 500 counts. */
   health: { path: string | null; timeoutMs: number };
-  /** For the first byte of an answer. Null: the usual time. */
   firstByteMs: number | null;
-  /** Processes that run beside each other, by name; empty for a site. */
   processes: Readonly<Record<string, PlannedProcess>>;
-  /** The app sleeps after this time without a request. Null: never. */
   sleepMs: number | null;
-  /** Runs in the folder of the app, before the new version goes live. */
   release: string | null;
   schedules: readonly PlannedSchedule[];
   tables: Manifest['tables'];
@@ -56,9 +50,7 @@ export interface SourcePlan {
 }
 
 export interface PlannedProcess {
-  /** Null for `web`, whose command is that of the artifact. */
   command: string | null;
-  /** Null: svc.yaml does not say. */
   instances: number | null;
 }
 
@@ -146,10 +138,7 @@ export async function planSource(folder: string, app: { method: DeployMethod }):
 }
 
 /** A process of svc.yaml replaces the one of the Procfile with the same name. */
-async function plannedWorkers(
-  { processes = {} }: Manifest,
-  files: SourceFiles,
-): Promise<Record<string, PlannedProcess>> {
+async function plannedWorkers({ processes = {} }: Manifest, files: SourceFiles) {
   const planned = new Map<string, PlannedProcess>();
   for (const [name, command] of Object.entries(await procfileWorkers(files)))
     planned.set(name, { command, instances: null });
@@ -172,7 +161,6 @@ function unusedNotes(manifest: Manifest, method: DeployMethod): string[] {
   ];
 }
 
-/** Containers of a compose file may share volumes, which only one of each can use. */
 function refuseProcesses({ processes, instances }: Manifest): void {
   if (processes === undefined && instances === undefined) return;
   throw new BuildError(
@@ -181,7 +169,6 @@ function refuseProcesses({ processes, instances }: Manifest): void {
   );
 }
 
-/** The folder of the app in a workspace whose root is none. */
 async function onlyApp(root: SourceFiles): Promise<string | null> {
   const apps = (await detectSource(root)).options.filter(isDeployable);
   if (apps.some(({ dir }) => dir === null)) return null;
@@ -253,7 +240,6 @@ async function readHosting(files: SourceFiles): Promise<HostingFiles> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Frameworks publish the files of these folders. */
 const publishedFolders = ['', 'public/', 'static/'];
 
 /** Rules for other hosts of an app that is no site: its server answers all paths by itself. */

@@ -4,7 +4,6 @@ export interface PlannedSchedule {
   name: string;
   cron: string;
   timezone: string;
-  /** One of both is null. */
   command: string | null;
   path: string | null;
   timeoutSeconds: number;
@@ -12,10 +11,7 @@ export interface PlannedSchedule {
 
 type Times = Pick<PlannedSchedule, 'cron' | 'timezone'>;
 
-/**
- * The first time after `after`; null if there is none. When clocks are set forward, a fixed time that does not exist
- * comes at the first moment after the gap; when they are set back, it comes once, the first time.
- */
+/** A time in the gap of clocks set forward comes at the first moment after it; with clocks set back, a time comes once, the first time. */
 export function nextTime(times: Times, after: Date): Date | null {
   const next = patternsOf(times).flatMap((pattern) => pattern.nextRun(after) ?? []);
   return next.reduce<Date | null>((first, time) => (first === null || time < first ? time : first), null);

@@ -197,7 +197,6 @@ function requireActiveApp({ record }: Pick<AppAccess, 'record'>): void {
 
 type Environment = (typeof envEnvironments)[number];
 
-/** The variables of an app for itself, or for the previews of its branches. */
 interface EnvScope extends AppRef {
   environment: Environment;
 }

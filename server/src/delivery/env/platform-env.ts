@@ -16,18 +16,11 @@ interface EnvTarget extends AppRef {
 
 const identityVariables = ['SVC_APP_TOKEN', 'SVC_APP_TOKEN_URL'];
 
-interface PlatformEnv {
-  /** Without access to the app's database. */
-  build: Record<string, string>;
-  run: Record<string, string>;
-}
-
-/** Without the variables of the runtime, such as `PORT`. */
 export async function platformEnv(
   db: Db,
   { baseUrl, appsDomain }: SiteUrls,
   { tenantId, appId, deploymentId, commit }: EnvTarget,
-): Promise<PlatformEnv> {
+): Promise<{ build: Record<string, string>; run: Record<string, string> }> {
   const app = await findAppById({ db }, { id: appId });
   const tenant = await findTenant({ db }, { ref: tenantId });
   if (app?.tenantId !== tenantId || !tenant) throw fail('not_found');
@@ -52,7 +45,6 @@ export async function platformEnv(
   };
 }
 
-/** Name the process of the app that an instance is, and which instance of it. */
 const instanceVariables = ['SVC_PROCESS', 'SVC_INSTANCE'] as const;
 
 export async function platformEnvNames(db: Db, urls: SiteUrls, target: Omit<EnvTarget, 'deploymentId'>) {

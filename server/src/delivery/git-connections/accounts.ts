@@ -1,6 +1,6 @@
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, paginate, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import type { GitAccount, Repository, UserTokens } from '../../drivers/git/git-host.ts';
 import { deleteRepoRow, findRepoRow, lockRepoForUpdate } from '../git-host/host-store.ts';
 import { removeFolderTopic } from '../git-host/repositories.ts';
@@ -27,8 +27,7 @@ import {
 import { sealTokens, withGitUser } from './user-tokens.ts';
 
 export async function listGitAccounts(ctx: TenantCtx, query: PageQuery) {
-  const rows = await listLinkRows(ctx.db, tenantUser(ctx));
-  return paginate(query, rows.map(accountRecord));
+  return paginate(query, (await listLinkRows(ctx.db, tenantUser(ctx))).map(accountRecord));
 }
 
 export async function storeLink(
@@ -73,8 +72,7 @@ export async function unlinkGitAccount(
   { gitHost }: Pick<GitDeps, 'gitHost'>,
 ): Promise<undefined> {
   const user = tenantUser(ctx);
-  const row = await lockLinkRow(ctx.db, user, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await lockLinkRow(ctx.db, user, id));
   await deleteLinkRow(ctx.db, user, row.id);
   if (gitHost.isBuiltIn && row.host === gitHost.webUrl) await revokeUserTokens(ctx.db, user);
   ctx.audit({
@@ -104,8 +102,7 @@ export async function listGitRepositories(
     const items: Repository[] = [];
     let total = 0;
     for (let page = first; page * perPage < offset + limit; page++) {
-      const found = await user.repositories(installation, { page: page + 1, perPage });
-      if (!found) throw fail('not_found');
+      const found = orNotFound(await user.repositories(installation, { page: page + 1, perPage }));
       items.push(...found.items);
       total = found.total;
       if (found.items.length < perPage) break;
@@ -127,8 +124,7 @@ export async function deleteRepository(
     });
   const found =
     owner.toLowerCase() === ctx.tenant.slug ? await findRepoRow(ctx.db, ctx.tenant.id, name) : undefined;
-  const repo = found && (await lockRepoForUpdate(ctx.db, found.id));
-  if (!repo) throw fail('not_found');
+  const repo = orNotFound(found && (await lockRepoForUpdate(ctx.db, found.id)));
   const user = tenantUser(ctx);
   const connected = await listConnectedRepos(ctx.db, { ...user, host: gitHost.webUrl });
   const isOwn = repo.created_by === user.userId || connected.some(({ repoId }) => repoId === repo.id);

@@ -81,8 +81,7 @@ export async function completeGitConnection(
   prepared: PreparedConnection,
 ): Promise<ConnectionRecord> {
   const { tenant, caller } = ctx;
-  const user = tenantUser(ctx);
-  const state_row = await consumeStateRow(ctx.db, user, { hash: sha256(state), now: ctx.now });
+  const state_row = await consumeStateRow(ctx.db, tenantUser(ctx), { hash: sha256(state), now: ctx.now });
   if (!state_row) throw unknownStateError();
   const app = await findApp(ctx.db, tenant, { ref: state_row.app_id, caller });
   if (!app) throw unknownStateError();

@@ -38,7 +38,6 @@ interface ConnectedAppsDeps extends OperatorDeps {
   waits: Pick<LogWaits, 'wait' | 'isStopping'>;
 }
 
-/** Repositories of the apps that the person owns. */
 export const listConnectedRepos: ConnectedApps['listRepos'] = async (db, { tenantId, userId, host }) => {
   const appIds = await listOwnedAppIds(db, tenantId, { userId });
   if (appIds.length === 0) return [];
@@ -137,10 +136,7 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
 }
 
 /** Apps that were connected later are deployed on demand only. */
-async function recordMissed(
-  deps: ConnectedAppsDeps,
-  { owner, repo, refs, pushedAt }: MissedPush,
-): Promise<void> {
+async function recordMissed(deps: ConnectedAppsDeps, { owner, repo, refs, pushedAt }: MissedPush) {
   const { db, gitHost } = deps;
   for (const connection of await listConnectionRowsOfRepo(db, { host: gitHost.webUrl, repoId: repo.id })) {
     const { tenant_id: tenantId, app_id: appId, branch: name, connected_at } = connection;
@@ -205,7 +201,6 @@ async function notConnectedLines(deps: ConnectedAppsDeps, { owner, repo, userId 
   ];
 }
 
-/** There is no notification for each change of a deployment. */
 const pollMs = 500;
 const keepAliveMs = 5_000;
 const waitMsMax = 20 * 60_000;

@@ -10,7 +10,7 @@ import {
   type MutationCtx,
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import type { GitHost, RepoName } from '../../drivers/git/git-host.ts';
 import type { RunMode } from '../../http/router.ts';
 import {
@@ -71,8 +71,7 @@ export async function getGitStatus(
   { gitHost, pushDeployments, ...urls }: GitStatusDeps,
 ): Promise<z.output<typeof GitStatus>> {
   const ref = appRef(ctx);
-  const app = await findAppRow(ctx.db, ref.tenantId, ref.appId);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await findAppRow(ctx.db, ref.tenantId, ref.appId));
   const row = await findConnectionRow(ctx.db, ref);
   const push = await findLastPushRow(ctx.db, ref);
   const pushed = await findPushedApp({ db: ctx.db, pushDeployments }, ref, push);
@@ -93,8 +92,7 @@ export async function connectRepository(
   { tenantId, appId, connectedBy, prepared }: AppRef & { connectedBy: string; prepared: PreparedConnection },
 ): Promise<{ row: ConnectionRow; isChanged: boolean }> {
   const ref = { tenantId, appId };
-  const app = await lockApp(ctx.db, tenantId, appId);
-  if (!app) throw fail('not_found');
+  const app = orNotFound(await lockApp(ctx.db, tenantId, appId));
   if (app.record !== 'active') throw archivedError();
   const { host, repository, installation, branch } = prepared;
   const repo = `${repository.owner}/${repository.name}`;

@@ -87,10 +87,8 @@ export function removeHook(deps: GitDeps): EffectHandler {
       await lockRepoHooks(tx, { host, repoId });
       if ((await listConnectionRowsOfRepo(tx, { host, repoId })).length > 0) return;
       const repo = parseRepoName(name);
-      const installation = await gitHost.installationOfRepo(repo);
-      if (installation?.id !== installation_id) return;
-      const ref = { repo, repoId, installationId: installation_id };
-      const found = await findConnectedRepository(deps, ref);
+      if ((await gitHost.installationOfRepo(repo))?.id !== installation_id) return;
+      const found = await findConnectedRepository(deps, { repo, repoId, installationId: installation_id });
       if (!found) return;
       const hook = await found.client.findHook(found.repository, hookUrl(deps));
       if (hook) await found.client.removeHook(found.repository, hook.id);

@@ -88,8 +88,7 @@ export async function pollDeviceFlow(
 /** At the built-in host the account's owner is known: reject a code that another user was tricked into approving. */
 async function checkApprover(deps: GitDeps, userId: string, account: GitAccount): Promise<void> {
   if (!deps.gitHost.isBuiltIn) return;
-  const own = await deps.gitHost.asUser(await signOwnToken(deps, { userId })).account();
-  if (own.id !== account.id)
+  if ((await deps.gitHost.asUser(await signOwnToken(deps, { userId })).account()).id !== account.id)
     throw fail('access_denied', { detail: 'The code was approved by another user.' });
 }
 
@@ -159,8 +158,7 @@ async function unsealContent(db: Db, text: string): Promise<DeviceCode | null> {
   if (!/^[\w-]{40,}$/.test(text)) return null;
   const key = await loadSealingKey(db);
   try {
-    const opened = unseal(key, { sealed: Buffer.from(text, 'base64url'), boundTo });
-    return Content.parse(JSON.parse(opened));
+    return Content.parse(JSON.parse(unseal(key, { sealed: Buffer.from(text, 'base64url'), boundTo })));
   } catch {
     return null;
   }

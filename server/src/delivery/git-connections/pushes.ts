@@ -51,7 +51,6 @@ export function pushSummary(facts: PushFacts): string {
 export const previewText = ({ push, app, urls }: PushFacts) =>
   `Preview of ${push.branch}: ${app.subdomain === null ? '' : appUrl(urls, app.subdomain)}`;
 
-/** The app of the push, or the preview of a push to another branch. */
 export async function findPushedApp(
   { db, pushDeployments }: { db: Db; pushDeployments: Pick<PushDeployments, 'find'> },
   ref: AppRef,
@@ -100,7 +99,6 @@ export function deploymentText(
 
 const logWaitMs = 5_000;
 
-/** A failed deployment ends with its stored log, whose last lines are shown. */
 export function hasEnded({ state, ended_at, is_log_complete }: PushedDeployment, now: Date): boolean {
   if (state === 'failed') return is_log_complete || now.getTime() - (ended_at?.getTime() ?? 0) > logWaitMs;
   return ended_at !== null || (deploymentEndStates as readonly string[]).includes(state);

@@ -15,7 +15,6 @@ interface ConnectionRequest {
   repo: string;
   branch: string;
   installationId?: number | undefined;
-  /** Creates the repository if it does not exist; in a preview only says so. */
   create?: 'create' | 'preview' | undefined;
 }
 

@@ -8,10 +8,9 @@ import type { Db, Tx } from '../../core/db.ts';
 import type { GitHost, Installation, Repository } from '../../drivers/git/git-host.ts';
 import type { ConnectionRow, LinkRow, PushRow } from './connection-store.ts';
 
-type AccountRecord = z.output<typeof GitAccount>;
 export type ConnectionRecord = z.output<typeof GitConnection>;
 
-export function accountRecord({ id, login, kind, host, linked_at }: LinkRow): AccountRecord {
+export function accountRecord({ id, login, kind, host, linked_at }: LinkRow): z.output<typeof GitAccount> {
   return { id, login, kind, host, linked_at: linked_at.toISOString() };
 }
 
@@ -69,7 +68,6 @@ export function isSameName(one: string, other: string): boolean {
 export function installationObstacle(facts: {
   owner: string;
   repoInstallation: Installation | null;
-  /** Undefined if the request names no installation; null if the named one does not exist. */
   requested: Installation | null | undefined;
   userInstallations: readonly Installation[];
 }): 'installation_missing' | 'installation_mismatch' | null {
@@ -126,7 +124,6 @@ export interface PushedDeployment {
   failure_detail: string | null;
   ended_at: Date | null;
   is_log_complete: boolean;
-  /** Result of the latest review; null if none was needed. */
   review: 'pending' | 'approved' | 'rejected' | 'withdrawn' | 'superseded' | 'expired' | null;
 }
 
@@ -143,7 +140,6 @@ export interface PreviewPush {
   settings: PreviewSettings;
 }
 
-/** Implemented by previews, which imports this slice. */
 export interface PushPreviews {
   /** Asks the git host. Null: the branch gets no preview. */
   findSettings(connection: ConnectionRow, branch: string): Promise<PreviewSettings | null>;
@@ -157,7 +153,6 @@ export interface PushPreviews {
   remove(ctx: MutationCtx, parent: AppRef, branch: string): Promise<boolean>;
 }
 
-/** Implemented by deployments, which imports this slice. */
 export interface PushDeployments {
   find(db: Db, app: AppRef, id: string): Promise<PushedDeployment | undefined>;
   findNewest(tx: Tx, app: AppRef): Promise<{ id: string; commit_sha: string | null } | undefined>;

@@ -43,11 +43,7 @@ const isValid = (expiresAt: Date | null, now: Date) =>
   expiresAt === null || expiresAt.getTime() - now.getTime() > leftMsMin;
 
 /** Locks the row, because a refresh token works only once. */
-async function renewToken(
-  deps: TokenDeps,
-  user: TenantUser,
-  seen: { id: string; token: string },
-): Promise<string> {
+async function renewToken(deps: TokenDeps, user: TenantUser, seen: { id: string; token: string }) {
   const { db, gitHost } = deps;
   const token = await withTransactionDuringRequest(db, async (tx) => {
     const row = await lockLinkRow(tx, user, seen.id);

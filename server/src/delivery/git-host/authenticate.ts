@@ -21,7 +21,6 @@ interface InstallationPrincipal {
   kind: 'installation';
   installationId: number;
   tenantId: string;
-  /** Null: all repositories of the tenant. */
   repoIds: readonly number[] | null;
   mayWrite: boolean;
 }

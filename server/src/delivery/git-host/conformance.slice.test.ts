@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Caller } from '../../core/context.ts';
-import { gitHostConformance } from '../../drivers/git/conformance.ts';
+import { gitHostConformance } from '../../drivers/git/conformance-testing.ts';
 import { newTenant, testDatabase } from '../../testing.ts';
 import { hostToken, startBuiltIn } from './testing.ts';
 

@@ -34,7 +34,6 @@ export interface ConnectedApps {
   /** The user's app with this slug, unless apps deploy from another git host. */
   findOwnedApp(db: Db, app: { tenantId: string; userId: string; slug: string }): Promise<OwnedApp | null>;
   connectNewRepo(ctx: MutationCtx, connection: NewRepoConnection): Promise<void>;
-  /** Deploys what was pushed, at once; the webhook repeats it if the server ends before that. */
   receivePush(push: ReceivedPush): Promise<PushReport>;
   /** Deploys connected branches whose newest commit is not recorded: the server of the push ended before that. */
   recordMissed(push: MissedPush): Promise<void>;
@@ -73,16 +72,13 @@ export interface ReceivedPush {
 }
 
 export interface MissedPush extends Pick<ReceivedPush, 'owner' | 'repo'> {
-  /** The newest commits by ref. */
   refs: Readonly<Record<string, string>>;
   pushedAt: Date;
 }
 
 export interface PushReport {
   text: string;
-  /** The command that follows the deployment; empty if nothing is deployed. */
   follow: string;
-  /** Yields how each deployment ended, and empty texts meanwhile. */
   waitForEnd(signal: AbortSignal): AsyncIterable<PushMessage>;
 }
 

@@ -49,7 +49,6 @@ export function firstPushRefusal({ app, canPush }: FirstPush): { status: 403 | 4
   return { status: 403, text: `${app.slug} is archived. Reactivate it first: ${next}` };
 }
 
-/** Another push may have created it meanwhile. */
 export async function createFirstRepository(
   call: { deps: GitHostDeps; info: Parameters<typeof storeRepository>[0]['info'] },
   { owner, app, principal }: FirstPush,

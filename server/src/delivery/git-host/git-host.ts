@@ -124,11 +124,7 @@ export async function notifyUnfinishedPushes(deps: GitHostDeps): Promise<void> {
 }
 
 /** Records the deployments of a push whose changes are known, but whose server recorded none. */
-async function recordMissedPush(
-  { db, connectedApps }: GitHostDeps,
-  id: number,
-  startedAt: Date,
-): Promise<void> {
+async function recordMissedPush({ db, connectedApps }: GitHostDeps, id: number, startedAt: Date) {
   const repo = await findRepoWithRefs(db, id);
   if (!repo?.pushed_at || repo.pushed_at < startedAt) return;
   const owner = await findTenant({ db }, { ref: repo.tenant_id });

@@ -48,7 +48,7 @@ export function botJson(urls: GitHostUrls, { slug }: BuiltInCredentials): Accoun
 export function ownAccountJson(
   urls: GitHostUrls,
   { user, name, email }: { user: HostUser; name: string; email: string },
-): OwnAccount {
+): Account & Pick<Schemas['private-user'], 'name' | 'email'> {
   return { ...userJson(urls, user), name, email };
 }
 
@@ -184,8 +184,6 @@ type Account = Pick<
   Schemas['simple-user'],
   'login' | 'id' | 'node_id' | 'avatar_url' | 'url' | 'html_url' | 'type' | 'site_admin'
 >;
-
-type OwnAccount = Account & Pick<Schemas['private-user'], 'name' | 'email'>;
 
 type RepositoryJson = Pick<
   Schemas['full-repository'],

@@ -70,16 +70,10 @@ export async function deleteRepoRow(tx: Tx, tenantId: string, id: number): Promi
   return numAffectedRows === 1n;
 }
 
-interface RepoFilter {
-  /** Null: all repositories of the tenant. */
-  ids: readonly number[] | null;
-  userId: string | null;
-}
-
 export async function listRepoRows(
   db: Db,
   tenantId: string,
-  filter: RepoFilter,
+  filter: { ids: readonly number[] | null; userId: string | null },
   page: { limit: number; offset: number },
 ): Promise<{ rows: RepoRow[]; total: number }> {
   const matching = db

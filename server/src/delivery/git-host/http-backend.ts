@@ -35,7 +35,7 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   const timer = setTimeout(() => ending.abort(), callMsMax);
   const gone = () => ending.abort();
   request.signal.addEventListener('abort', gone, { once: true });
-  const child = git.open(repositoryFolder(call), ['http-backend'], {
+  const child = git.open(join(call.root, call.path.split('/')[1] ?? ''), ['http-backend'], {
     env: cgiEnvironment(request, call),
     signal: ending.signal,
   });
@@ -69,10 +69,6 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
     await ended.catch(() => {});
     throw error;
   }
-}
-
-function repositoryFolder({ root, path }: BackendCall): string {
-  return join(root, path.split('/')[1] ?? '');
 }
 
 function cgiEnvironment(request: Request, call: BackendCall): Record<string, string> {

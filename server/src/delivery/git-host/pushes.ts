@@ -87,7 +87,6 @@ export function chooseDefaultBranch(known: string, refs: Refs): string {
 }
 
 interface Pusher {
-  /** 0 for the platform's app. */
   id: number;
   login: string;
   email: string;
@@ -97,7 +96,6 @@ export interface RefChange {
   ref: string;
   before: string | null;
   after: string | null;
-  /** Id of the delivery to this server's own webhook. */
   deliveryId?: string;
 }
 

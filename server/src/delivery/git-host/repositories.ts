@@ -83,7 +83,6 @@ interface NewRepository {
   name: string;
   isPrivate: boolean;
   description: string;
-  /** Runs in the transaction that creates the repository. */
   onCreated?: (ctx: MutationCtx, repo: RepoRow) => Promise<void>;
 }
 

@@ -119,8 +119,7 @@ export async function createInstallationToken(call: RestCall): Promise<Response>
   const body = await parseBody(call, TokenBody, 'InstallationToken');
   const repos = await findSelectedRepos(call.deps, installation.tenantId, body);
   const granted = grantedPermissions(body.permissions);
-  const at = now();
-  const expiresAt = new Date(at.getTime() + installationTokenMs);
+  const expiresAt = new Date(now().getTime() + installationTokenMs);
   const token = signToken(await loadKey(db, gitTokenKey), {
     kind: 'installation',
     installationId: installation.id,

@@ -108,19 +108,12 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
   });
 }
 
-interface OpenedRepository {
-  /** Null for an empty repository that stands in for one that the push itself will create. */
-  repo: RepoRow | null;
-  folder: string;
-  created: string;
-}
-
 /** Only a push with commands creates a repository, not the requests of `git push --dry-run`. */
 async function openRepository(
   deps: GitHostDeps,
   { access, info }: SmartHttpCall,
   head: PushHead | null,
-): Promise<OpenedRepository> {
+): Promise<{ repo: RepoRow | null; folder: string; created: string }> {
   if (access.repo) return { repo: access.repo, folder: access.repo.folder, created: '' };
   if (head && !head.isEmpty) {
     const { repo, created } = await createFirstRepository({ deps, info }, access, head.branches);

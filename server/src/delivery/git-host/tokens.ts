@@ -78,7 +78,6 @@ function secondsAfter(now: Date, seconds: number): Date {
   return new Date(now.getTime() + seconds * 1000);
 }
 
-/** Revokes all tokens from device flows, and approved codes that were not redeemed yet. */
 export async function revokeUserTokens(tx: Tx, { userId }: { userId: string }): Promise<void> {
   await deleteCodesApprovedBy(tx, userId);
   await deleteTokensOfUser(tx, userId);
@@ -140,7 +139,6 @@ export async function pollDeviceCode(
   return rows[0];
 }
 
-/** True for exactly one of several concurrent callers. */
 export async function redeemDeviceCode(db: Db, codeHash: string, now: Date): Promise<boolean> {
   const { numAffectedRows } = await sql`update svc.git_host_device_codes set redeemed_at = ${now}
     where code_hash = ${codeHash} and approved_by is not null and redeemed_at is null and denied_at is null

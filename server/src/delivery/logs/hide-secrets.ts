@@ -4,7 +4,6 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 const secretCharsMin = 6;
 /** A shorter match at the end of a piece is likely a coincidence. */
 const partialCharsMin = 3;
-/** Common words that are values of variables such as NODE_ENV. */
 const nonSecrets: ReadonlySet<string> = new Set(['production', 'development', 'staging']);
 const mask = '***';
 /** Limits the search for secrets that are cut between two pieces, which is done character by character. */
@@ -19,19 +18,15 @@ type Range = readonly [number, number];
 
 interface Secret {
   text: string;
-  /** The failure function of the Knuth–Morris–Pratt algorithm. */
   borders: Uint32Array;
 }
 
 interface Piece {
   text: string;
-  /** The end of the earlier pieces of the same line. */
   before: string;
-  /** `cut`: the line continues in another piece. */
   end: 'cut' | 'whole';
 }
 
-/** Pass `after` as `before` of the next piece. */
 function createHideSecrets(
   values: Iterable<string>,
   printable: (text: string) => string,
@@ -88,7 +83,6 @@ function findRanges(text: string, secret: string): Range[] {
   return ranges;
 }
 
-/** A secret that starts at the end of the text and continues in the next piece. */
 function findPartial(text: string, { text: secret, borders }: Secret): Range[] {
   let matched = 0;
   for (let at = Math.max(0, text.length - secret.length + 1); at < text.length; at++) {
@@ -158,7 +152,6 @@ export function createCleanLine(secrets: Iterable<string>): (line: string, strea
   };
 }
 
-/** Terminal sequences: titles, cursors, modes. */
 const terminalSequences =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: matches escape sequences.
   /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[\u001b\u009b]\[?[0-9;:?<=>!]*[ -/]*[@-~]?/g;

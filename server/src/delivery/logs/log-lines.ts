@@ -29,7 +29,6 @@ interface LogScope {
 interface LogRow extends NewLine {
   id: number;
   process: string | null;
-  /** The number of the deployment; null for runs. */
   deployment: number | null;
 }
 
@@ -70,11 +69,7 @@ export async function countLines(
 const lineColumns = sql`id, stream, process, at, text,
   (select d.seq from svc.deployments d where d.id = deployment_id) as deployment`;
 
-async function listLinesAfter(
-  db: Db,
-  scope: LogScope,
-  { after, limit }: { after: number; limit: number },
-): Promise<LogRow[]> {
+async function listLinesAfter(db: Db, scope: LogScope, { after, limit }: { after: number; limit: number }) {
   const { rows } = await sql<LogRow>`
     select ${lineColumns} from svc.log_lines
     where ${ofScope(scope)} and id > ${after} order by id limit ${limit}`.execute(db);
@@ -97,7 +92,6 @@ function ofScope({ tenantId, appId, source, deploymentId, process }: LogScope) {
         and ${isOfTenant}`;
 }
 
-/** Deletes a batch of the lines beyond the newest; true while there may be more. */
 export async function deleteOldAppLines(
   db: Db,
   appId: string,
@@ -139,7 +133,6 @@ async function deleteOldLogs(
 }
 
 const retainedBuildLogs = 50;
-/** Small enough for the statement timeout. */
 const linesAtOnce = 5_000;
 
 export async function deleteExpiredLogs({ db, log }: { db: Db; log: Logger }): Promise<void> {
@@ -185,7 +178,6 @@ interface LogReading {
 /** Notifications may be lost, and there is none for the end of a deployment. */
 const pollMs = 1_000;
 
-/** Waits up to `wait_seconds` for lines after the cursor. */
 export async function readLines(db: Db, query: LogQuery, reading: LogReading): Promise<LogPage> {
   const { scope, tag, waits } = reading;
   const until = performance.now() + query.wait_seconds * 1_000;
@@ -245,7 +237,6 @@ function scopeName({ appId, source, deploymentId, process }: LogScope): string {
 }
 
 export interface LogWaits {
-  /** Resolves when the tag is published, or after the time. */
   wait(tag: string, ms: number): Promise<void>;
   isStopping(): boolean;
   stop(): void;

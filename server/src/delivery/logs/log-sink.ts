@@ -34,7 +34,6 @@ const foreignKeyViolation = '23503';
 
 interface LogTarget {
   appId: string;
-  /** The ID of the deployment or run. */
   deploymentId: string;
   source: LogSource;
   process?: string;
@@ -44,7 +43,6 @@ interface LogTarget {
 export interface OpenLog {
   sink: LogSink;
   last(): readonly string[];
-  /** Resolves when the buffered lines are stored, as far as possible. */
   close(): Promise<void>;
 }
 
@@ -159,7 +157,6 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   };
 }
 
-/** The last line reports that the log is full. */
 function limitToRoom(room: number, batch: readonly NewLine[]): NewLine[] {
   if (batch.length < room) return [...batch];
   if (room === 0) return [];

@@ -11,12 +11,10 @@ import type { Db } from '../../core/db.ts';
 import type { Runtime } from '../../drivers/runtime/runtime.ts';
 import { addCpuTime, claimSamples } from '../deployments/work-store.ts';
 
-/** Counted in memory and written every few seconds. */
 export interface AppMetrics {
   /** `ms`: time to first byte, negative if not measured. */
   note(appId: string, status: number, bytes: number, ms: number): void;
   noteUsage(process: AppProcess, used: { cpuMs: number; memoryBytes: number }): void;
-  /** Totals over all apps, for `/metrics`. */
   totals(): { requests: number; bytesOut: number };
   start(): void;
   flush(): Promise<void>;
@@ -61,14 +59,12 @@ export function createAppMetrics({ db, log, now }: { db: Db; log: Logger; now: (
     counted = new Map();
     for (const { appId, process, minute, counts } of batch.values()) {
       await addMinute(db, { appId, process, minute: new Date(minute), ...counts }).catch((error: unknown) => {
-        // Retried with the next flush, up to a limit.
         log.warn({ err: error, app: appId }, 'write of app metrics failed');
         if (counted.size < bufferedMinutesMax) addCounts(countsFor({ appId, process }, minute), counts);
       });
     }
   }
 
-  /** Flushes run one after the other. */
   function flush(): Promise<void> {
     writing = writing.then(write);
     return writing;
@@ -263,7 +259,6 @@ interface MinuteRow {
   memoryBytes: number;
 }
 
-/** Adds to the counts of other server processes. A deleted app is ignored. */
 async function addMinute(db: Db, row: MinuteRow): Promise<void> {
   await sql`
     insert into svc.app_metrics as m

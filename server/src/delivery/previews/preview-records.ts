@@ -91,11 +91,7 @@ export async function findPreviewRow(
   return (await selectPreviews(db, parent, which))[0];
 }
 
-async function selectPreviews(
-  db: Db,
-  { tenantId, appId }: AppRef,
-  which: RawBuilder<unknown>,
-): Promise<PreviewRow[]> {
+async function selectPreviews(db: Db, { tenantId, appId }: AppRef, which: RawBuilder<unknown>) {
   const { rows } = await sql<PreviewRow>`
     select p.*, a.subdomain, a.live_deployment_id is not null as is_live, to_jsonb(d) as deployment
     from svc.previews p join svc.apps a on a.id = p.app_id
@@ -159,8 +155,7 @@ function parseSettings(text: string, branch: string): PreviewSettings | null {
   try {
     const { previews } = manifestOf(parseManifestDocument(yaml, text));
     if (!previews || !matchesBranch(previews.branches, branch)) return null;
-    const ttl = previews.ttl ?? `${previewTtlHours.default}h`;
-    return { ttlSeconds: durationMs(ttl) / 1_000 };
+    return { ttlSeconds: durationMs(previews.ttl ?? `${previewTtlHours.default}h`) / 1_000 };
   } catch (error) {
     if (error instanceof ManifestFaults) return null;
     throw error;

@@ -12,7 +12,7 @@ import {
 } from '../../core/context.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { enableRawDb, getRawDb } from '../../data/raw-databases/raw-db.ts';
 import { enableStorageForApp, isStorageEnabled } from '../../data/storage/storage.ts';
@@ -194,7 +194,6 @@ async function pushPreview(
   return { outcome: 'preview', previewId: appId, deploymentId: deployment.id };
 }
 
-/** Tables and columns that the app got since the last build of the preview. */
 async function updateTables(
   ctx: MutationCtx,
   { tenant_id: tenantId, app_id, parent_id, slug, pushed_by }: PreviewRow,
@@ -225,7 +224,6 @@ async function updateTables(
 
 const nameCharsMax = 100;
 
-/** Null where the subdomain of the app leaves no host. */
 async function createPreview(
   ctx: MutationCtx,
   parent: AppRow,
@@ -238,7 +236,6 @@ async function createPreview(
   const name = `${parent.name} (${branch})`.slice(0, nameCharsMax);
   const app =
     (await insertPreviewApp(ctx, parent, { slug: subdomain, subdomain, name })) ??
-    // A person may have given the slug to an app.
     (await insertPreviewApp(ctx, parent, {
       slug: `preview-${sha256(`${parent.id} ${branch}`).slice(0, 16)}`,
       subdomain,
@@ -260,12 +257,10 @@ async function createPreview(
 }
 
 async function tenantOf(ctx: MutationCtx, id: string) {
-  const found = await findTenant(ctx, { ref: id });
-  if (!found) throw fail('not_found');
+  const found = orNotFound(await findTenant(ctx, { ref: id }));
   return { id: found.id, slug: found.slug, name: found.name, role: 'tenant_member' as const };
 }
 
-/** Storage and a raw database of its own, empty, where its app has them. */
 async function enableSameServices(
   ctx: MutationCtx,
   { parent, app, raw }: { parent: AppRow; app: AppRow; raw: RawDatabases },

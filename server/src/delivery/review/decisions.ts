@@ -189,7 +189,6 @@ export async function approvePublication(ctx: TenantMutationCtx, { id, note }: {
   return publicationRecord(ctx, approved);
 }
 
-/** The visibility stays: what was reviewed goes live in place of what is. */
 async function approveDeployment(
   ctx: TenantMutationCtx,
   {
@@ -248,10 +247,8 @@ export async function rejectPublication(
   requirePending(request, ctx.now);
   if (request.requested_by === ctx.caller.userId)
     throw fail('self_review', { detail: 'You requested this yourself. Withdraw the request instead.' });
-  const decided_by = ctx.caller.userId;
-  const set = { status: 'rejected', decided_by, decided_at: ctx.now, reason } as const;
+  const set = { status: 'rejected', decided_by: ctx.caller.userId, decided_at: ctx.now, reason } as const;
   const rejected = await closePublicationRow(ctx.db, request, set);
-  // The app stays published as it was approved.
   if (request.pinned === 'built') await resetReviewStatus(ctx, ref);
   else await markReviewed(ctx, ref, 'rejected');
   await endDeploymentOf(ctx, request, 'canceled');

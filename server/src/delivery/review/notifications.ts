@@ -7,7 +7,6 @@ import { listActiveAdminIds } from '../../people/tenants/members.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { PublicationRow } from './publications.ts';
 
-/** Admins decide, and owners know of it. A deployment makes its request by itself: its requester is notified too. */
 export async function notifyRequested(ctx: MutationCtx, request: PublicationRow): Promise<void> {
   const admins = await listActiveAdminIds(ctx.db, request.tenant_id);
   const owners = await listOwnerIds(ctx.db, { tenantId: request.tenant_id, appId: request.app_id });

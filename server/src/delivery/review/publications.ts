@@ -12,7 +12,7 @@ import { findAppOfTenant } from '../../apps/record/find-app.ts';
 import type { AppAccess, AppCtx, AppRef, Ctx, MutationCtx, TenantCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { fetchPage, type PageWindow, pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { findUsers } from '../../people/users/users.ts';
 import { canSeeRequest, currentStatus } from './rules.ts';
 
@@ -38,8 +38,7 @@ async function listPage(ctx: TenantCtx, query: Omit<Query, 'app'>, appId?: strin
 
 export async function getPublication(ctx: TenantCtx, { id }: { id: string }): Promise<PublicationRecord> {
   const { db, tenant, caller } = ctx;
-  const row = await findPublicationRow(db, tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findPublicationRow(db, tenant.id, id));
   const app = await findAppOfTenant(db, tenant.id, { ref: row.app_id, userId: caller.userId });
   if (!canSeeRequest({ relation: app?.relation ?? 'none', role: tenant.role })) throw fail('not_found');
   return publicationRecord(ctx, row);
@@ -57,11 +56,7 @@ const publicationKinds = ['publication', 'deployment'] as const;
 
 type PublicationRecord = z.output<typeof PublicationRequest>;
 
-function publicationRecords(
-  ctx: Pick<Ctx, 'db' | 'now'>,
-  tenantId: string,
-  rows: readonly PublicationRow[],
-): Promise<PublicationRecord[]> {
+function publicationRecords(ctx: Pick<Ctx, 'db' | 'now'>, tenantId: string, rows: readonly PublicationRow[]) {
   return requestRecords(ctx, tenantId, rows);
 }
 
@@ -163,14 +158,11 @@ export function closePublicationRow(
     .executeTakeFirstOrThrow();
 }
 
-/** A publication or deployment as it is stored, or a promotion of a site, from the view of all reviews. */
 export interface ReviewRow extends Omit<PublicationRow, 'visibility' | 'expires_at'> {
   kind: (typeof reviewKinds)[number];
   visibility: AppAccess['visibility'];
   expires_at: Date | null;
 }
-type ReviewTables = { reviews: ReviewRow };
-
 export function findReviewRow(db: Db, tenantId: string, id: string): Promise<ReviewRow | undefined> {
   return selectReviews(db, tenantId).selectAll().where('id', '=', id).executeTakeFirst();
 }
@@ -216,5 +208,5 @@ function selectRequests(db: Db, tenantId: string) {
 }
 
 function selectReviews(db: Db, tenantId: string) {
-  return db.withTables<ReviewTables>().selectFrom('reviews').where('tenant_id', '=', tenantId);
+  return db.withTables<{ reviews: ReviewRow }>().selectFrom('reviews').where('tenant_id', '=', tenantId);
 }

@@ -88,8 +88,7 @@ export async function endRequestIfOverdue(
   deps: OperatorDeps,
   { tenantId, id }: { tenantId: string; id: string },
 ): Promise<void> {
-  const change = { name: 'publications.settle', auditTenantId: tenantId };
-  await runAsOperator(deps, change, async (ctx) => {
+  await runAsOperator(deps, { name: 'publications.settle', auditTenantId: tenantId }, async (ctx) => {
     const found = await findPublicationRow(ctx.db, tenantId, id);
     if (!found || !(await lockApp(ctx.db, tenantId, found.app_id, 'any'))) return;
     const open = await findPublicationRow(ctx.db, tenantId, id);
@@ -107,13 +106,11 @@ export async function expirePublicationRequests(deps: OperatorDeps): Promise<voi
   }
 }
 
-type EndStatus = 'withdrawn' | 'superseded' | 'expired';
-
 /** Caller must hold the app's row lock. */
 export async function endRequest(
   ctx: MutationCtx,
   request: PublicationRow,
-  { status, reason }: { status: EndStatus; reason: string },
+  { status, reason }: { status: 'withdrawn' | 'superseded' | 'expired'; reason: string },
 ): Promise<PlanPart> {
   const isByUser = status === 'withdrawn' && isUuid(ctx.caller.userId);
   const set = { status, reason, decided_by: isByUser ? ctx.caller.userId : null, decided_at: ctx.now };

@@ -15,7 +15,7 @@ import {
 } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import { stepRecord } from '../../data/tables/schema-steps.ts';
 import { type LogDeps, readBuildLog } from '../deployments/deployment-logs.ts';
 import { findDeployment, findReleaseDeployment } from '../deployments/deployment-record.ts';
@@ -45,8 +45,7 @@ export function listAppReviews(ctx: AppCtx, query: Omit<Query, 'app'>, urls: Sit
 
 async function listPage(ctx: TenantCtx, query: Omit<Query, 'app'>, urls: SiteUrls, appId?: string) {
   const { kind, status, visibility } = query;
-  const kinds = kind === undefined ? undefined : [kind];
-  const filter = { kinds, appId, status, visibility, now: ctx.now };
+  const filter = { kinds: kind === undefined ? undefined : [kind], appId, status, visibility, now: ctx.now };
   const { rows, total } = await listReviewRows(ctx.db, ctx.tenant.id, filter, pageWindow(query));
   return toPage(query, await reviewRecords(ctx, rows, urls), total);
 }
@@ -57,7 +56,6 @@ export async function getReview(ctx: TenantCtx, { id }: { id: string }, urls: Si
   return { ...record, diff: await reviewDiff(ctx.db, row, record.status) };
 }
 
-/** Admins read it while they have to decide; the right ends with the decision. */
 export async function readReviewLog(
   ctx: TenantCtx,
   { id, query }: { id: string; query: LogQuery },
@@ -114,8 +112,7 @@ export async function withdrawReview(ctx: TenantMutationCtx, { id, urls }: Decid
 
 async function findReview(ctx: TenantCtx, id: string) {
   const { db, tenant, caller } = ctx;
-  const row = await findReviewRow(db, tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findReviewRow(db, tenant.id, id));
   const app = await findAppOfTenant(db, tenant.id, { ref: row.app_id, userId: caller.userId });
   if (!canSeeRequest({ relation: app?.relation ?? 'none', role: tenant.role })) throw fail('not_found');
   return { row, app };
@@ -157,8 +154,7 @@ async function changedRecord(
   { id, changed }: { id: string; changed?: false | undefined },
   urls: SiteUrls,
 ) {
-  const row = await findReviewRow(ctx.db, ctx.tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findReviewRow(ctx.db, ctx.tenant.id, id));
   const record = await reviewRecord(ctx, row, urls);
   return changed === false ? { ...record, changed } : record;
 }
@@ -241,8 +237,7 @@ async function compareFiles(
   { after, before }: { after: Content; before: Content | null },
 ): Promise<Diff['files']> {
   if (after.release_id !== null) {
-    const against = before?.release_id ?? null;
-    const pair = { release: after.release_id, against, limit: reviewFilesMax };
+    const pair = { release: after.release_id, against: before?.release_id ?? null, limit: reviewFilesMax };
     const { counts, items } = await compareReleases(db, ref, pair);
     return fileList(counts, items as Changes);
   }

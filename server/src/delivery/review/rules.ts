@@ -7,11 +7,9 @@ export type Pin = Pick<PublicationRow, 'pinned' | 'deployment_id' | 'release_id'
 export interface Deployed {
   live: Omit<Pin, 'pinned'> | null;
   staged: Omit<Pin, 'pinned'> | null;
-  /** A deployment that waits for the review. */
   built: Omit<Pin, 'pinned'> | null;
 }
 
-/** An overdue request counts as expired before the job has recorded it. */
 export function currentStatus(
   { status, expires_at }: { status: PublicationRow['status']; expires_at: Date | null },
   now: Date,
@@ -52,7 +50,6 @@ export function canSeeRequest(caller: { relation: AppAccess['relation']; role: T
 
 type RequestedScopes = Parameters<typeof newDataScopes>[0];
 
-/** For the audit log and the plan; nothing where nothing is new. */
 export function newScopes(scopes: RequestedScopes): { new_data_scopes?: string[] } {
   return hasNewScopes(scopes) ? { new_data_scopes: newDataScopes(scopes) } : {};
 }

@@ -22,7 +22,6 @@ export interface SourceClaims extends UrlClaims {
   /** An id: a slug could be reused by another app. */
   app: string;
   tenant: string;
-  /** The user whose permission is used, while they have it. */
   issuer: string;
 }
 
@@ -151,7 +150,6 @@ async function countUploadRows(tx: Tx, { tenantId, appId }: AppRef, since: Date)
   return rows[0]?.count ?? 0;
 }
 
-/** False if source was already stored, or the upload does not exist. */
 export async function markArrived(
   db: Db,
   { tenantId, appId }: AppRef,

@@ -30,7 +30,6 @@ interface UnpackRequest {
   tenantId: string;
   appId: string;
   uploadId: string;
-  /** An empty or missing folder. A failure may leave files in it. */
   into: string;
   /** Owner of the files. Default: `nobody` if the server runs as root. */
   runAs?: RunAs | undefined;
@@ -112,7 +111,6 @@ async function verifyUnpacked(folder: string, { filesMax, bytesMax }: EntryLimit
   }
 }
 
-/** For names that do not fit into a header. */
 const extraBytesMax = 64 * 1024;
 /** Programs interpret these records differently. */
 const refusedRecords = /^GNU\.sparse\./;
@@ -197,7 +195,6 @@ function createReader(pieces: AsyncIterable<Uint8Array>) {
   }
 
   return {
-    /** Null if the stream ends before. */
     async exactly(bytes: number): Promise<Uint8Array | null> {
       while (buffered.byteLength < bytes) if (!(await more())) return null;
       return take(bytes);
@@ -271,7 +268,6 @@ function createEntryCheck({ filesMax, bytesMax }: EntryLimits): (entry: TarHeade
   };
 }
 
-/** Without `./` and trailing slashes. */
 function plainPath(name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected.
   if (name === '' || /[\u0000-\u001f\u007f]/.test(name)) throw entryError(name, 'is not a valid file name');

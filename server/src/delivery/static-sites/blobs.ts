@@ -131,8 +131,7 @@ export async function compress(bytes: Uint8Array): Promise<CompressedForms> {
   const { byteLength } = bytes;
   if (byteLength < bytesMin || byteLength > compressedBytesMax) return { gzip: null, br: null };
   if (byteLength > sampleBytes) {
-    const sample = bytes.subarray(0, sampleBytes);
-    if ((await runGzip(sample, { level: 1 })).byteLength > sampleBytes * ratioMax)
+    if ((await runGzip(bytes.subarray(0, sampleBytes), { level: 1 })).byteLength > sampleBytes * ratioMax)
       return { gzip: null, br: null };
   }
   const [gzipped, brotli] = await Promise.all([

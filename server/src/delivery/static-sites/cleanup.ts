@@ -23,11 +23,7 @@ const RemovalPayload = z.object({ keys: z.array(z.string()) });
 const keysMax = 300;
 
 /** Caller must have deleted the rows. Keys are never reused. */
-function enqueueBlobRemoval(
-  ctx: Pick<MutationCtx, 'enqueue'>,
-  ref: AppRef,
-  blobs: readonly StoredBlob[],
-): void {
+function enqueueBlobRemoval(ctx: Pick<MutationCtx, 'enqueue'>, ref: AppRef, blobs: readonly StoredBlob[]) {
   const keys = blobs.flatMap((blob) => blobKeys(ref, blob));
   for (let at = 0; at < keys.length; at += keysMax)
     ctx.enqueue('static.removeBlobs', { keys: keys.slice(at, at + keysMax) });

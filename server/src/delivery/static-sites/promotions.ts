@@ -173,7 +173,6 @@ export async function rejectPromotion(ctx: AppMutationCtx, { id, reason }: { id:
   return promotionRecord({ ...open, ...decided });
 }
 
-/** The release stays staged. */
 export async function withdrawPromotion(ctx: AppMutationCtx, { id }: { id: string }): Promise<void> {
   const locked = await lockRelease(ctx, { id, required: 'visible', archived: 'allowed' });
   const { app, ref, release, open } = locked;
@@ -192,7 +191,6 @@ export async function withdrawPromotion(ctx: AppMutationCtx, { id }: { id: strin
   ctx.invalidate(appTag(app.id));
 }
 
-/** A request that a deployment made by itself is news to its owners too. */
 async function notifyRequested(ctx: AppMutationCtx, locked: LockedRelease, promotion: PromotionRow) {
   const admins = await listActiveAdminIds(ctx.db, ctx.tenant.id);
   const owners = await listOwnerIds(ctx.db, locked.ref);

@@ -116,8 +116,7 @@ async function clearPointers(ctx: AppMutationCtx, { ref, site, release, open }: 
     ...(isActive ? { active_release_id: null } : {}),
   };
   if (isStaged || isActive) {
-    const generation = site.generation + 1;
-    await updateSiteRow(ctx.db, ref, { ...pointers, generation, updated_at: ctx.now });
+    await updateSiteRow(ctx.db, ref, { ...pointers, generation: site.generation + 1, updated_at: ctx.now });
   }
   const pointed = Object.fromEntries(Object.keys(pointers).map((pointer) => [pointer, release.id]));
   return {

@@ -3,8 +3,7 @@ import type { releaseStates } from '@svc/contract/static-sites.ts';
 import { sql } from 'kysely';
 import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
-import type { PageWindow } from '../../core/paging.ts';
-import { countRows, fetchPage } from '../../core/paging.ts';
+import { countRows, fetchPage, type PageWindow } from '../../core/paging.ts';
 
 export type ReleaseState = (typeof releaseStates)[number];
 
@@ -95,8 +94,7 @@ export function countDraftRows(tx: Tx, ref: AppRef): Promise<number> {
 }
 
 export async function listReleaseIds(tx: Tx, ref: AppRef): Promise<string[]> {
-  const rows = await selectReleases(tx, ref).select('id').execute();
-  return rows.map(({ id }) => id);
+  return (await selectReleases(tx, ref).select('id').execute()).map(({ id }) => id);
 }
 
 export async function listAppsToCleanUp(
@@ -129,14 +127,8 @@ function selectReleases(db: Db, { tenantId, appId }: AppRef) {
     .where((row) => row.and({ tenant_id: tenantId, app_id: appId }));
 }
 
-interface DeploymentRelease {
-  id: string;
-  state: ReleaseState;
-  manifest_sha256: string;
-}
-
 export async function findDeploymentRelease(db: Db, { tenantId, appId }: AppRef, deploymentId: string) {
-  const { rows } = await sql<DeploymentRelease>`
+  const { rows } = await sql<{ id: string; state: ReleaseState; manifest_sha256: string }>`
     select id, state, manifest_sha256 from svc.static_releases
     where tenant_id = ${tenantId} and app_id = ${appId} and deployment_id = ${deploymentId}`.execute(db);
   return rows[0];

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { AppCtx, AppMutationCtx, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
 import { blobKey } from './blobs.ts';
 import { countFileChanges, findStoredFile, listFileChanges, listFileRows } from './file-store.ts';
@@ -30,8 +30,7 @@ import {
 
 export async function getRelease(ctx: AppCtx, { id }: { id: string }): Promise<ReleaseRecord> {
   const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
-  const row = await findReleaseRow(ctx.db, ref, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await findReleaseRow(ctx.db, ref, id));
   return releaseRecord(row, {
     site: await findSiteRow(ctx.db, ref),
     open: await findOpenPromotionRow(ctx.db, ref),
@@ -71,16 +70,14 @@ export async function getReleaseFile(
   deps: ReleaseFileDeps,
 ) {
   const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
-  const release = await findReleaseRow(ctx.db, ref, id);
-  if (!release) throw fail('not_found');
+  const release = orNotFound(await findReleaseRow(ctx.db, ref, id));
   const isUnderReview = await deps.isUnderReview(ctx, ref, id);
   if (!canReadFiles(ctx.app, await findSiteRow(ctx.db, ref), { ...release, isUnderReview }))
     throw fail('forbidden', {
       detail:
         'Admins can read files only of releases that are staged, under review or visible beyond the owners.',
     });
-  const file = await findStoredFile(ctx.db, ref, { releaseId: id, path });
-  if (!file) throw fail('not_found');
+  const file = orNotFound(await findStoredFile(ctx.db, ref, { releaseId: id, path }));
   const { sha256, size } = file;
   const text = size > releaseTextBytesMax ? null : await readText(deps.objects, blobKey(ref, file.blob_id));
   return { path, sha256, size, text };
@@ -154,8 +151,6 @@ export async function compareReleases(
 }
 
 type ReleaseRecord = z.output<typeof Release>;
-type PromotionRecord = z.output<typeof Promotion>;
-
 export function releaseRecord(
   row: ReleaseRow,
   { site, open }: { site: Pointers | undefined; open: Pick<PromotionRow, 'release_id'> | undefined },
@@ -181,7 +176,7 @@ export function releaseRecord(
   };
 }
 
-export function promotionRecord(row: PromotionRow): PromotionRecord {
+export function promotionRecord(row: PromotionRow): z.output<typeof Promotion> {
   return {
     id: row.id,
     release_id: row.release_id,

@@ -151,7 +151,6 @@ export function stateText(state: ReleaseRow['state']): string {
   }[state];
 }
 
-/** The audit entry of a change to a release, without its fields. */
 export function releaseEntry(
   action: string,
   release: Pick<ReleaseRow, 'id' | 'app_id' | 'number' | 'version'>,

@@ -25,8 +25,7 @@ import {
 
 export async function getSite(ctx: AppCtx, urls: SiteUrls): Promise<SiteRecord> {
   const app = await findAppById(ctx, { id: ctx.app.id });
-  const ref = { tenantId: ctx.tenant.id, appId: ctx.app.id };
-  return siteRecord(ctx.db, ref, app?.subdomain ?? null, urls);
+  return siteRecord(ctx.db, { tenantId: ctx.tenant.id, appId: ctx.app.id }, app?.subdomain ?? null, urls);
 }
 
 export async function setSite(ctx: AppMutationCtx, body: z.output<typeof shape.body>, urls: SiteUrls) {

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { fail, orNotFound } from '../../core/problem.ts';
 import type { RepoName } from '../../drivers/git/git-host.ts';
 import { repositoryFiles } from '../detect/detect-repository.ts';
 import type { GitDeps } from '../git-connections/rules.ts';
@@ -22,11 +22,9 @@ export async function listTemplates(ctx: TenantCtx, query: PageQuery) {
 
 type Input = z.output<typeof shape.body>;
 
-/** Fails unless the caller's git account can read the repository. */
 export async function detectTemplate(ctx: TenantCtx, { repo, ref }: Input, deps: GitDeps) {
   const [owner = '', name = ''] = repo.split('/');
-  const who = { tenantId: ctx.tenant.id, userId: ctx.caller.userId };
-  return withGitUser(deps, who, async (user) => {
+  return withGitUser(deps, { tenantId: ctx.tenant.id, userId: ctx.caller.userId }, async (user) => {
     const found = await user.repository({ owner, name });
     const commit = found && (await user.commit(found, ref ?? found.defaultBranch));
     if (!found || !commit)
@@ -70,8 +68,7 @@ function duplicateAliasError({ alias }: Input) {
 }
 
 export async function deleteTemplate(ctx: TenantMutationCtx, { id }: { id: string }): Promise<undefined> {
-  const row = await deleteTemplateRow(ctx.db, ctx.tenant.id, id);
-  if (!row) throw fail('not_found');
+  const row = orNotFound(await deleteTemplateRow(ctx.db, ctx.tenant.id, id));
   const { alias, name, repository: repo, repo_ref: ref } = row;
   ctx.audit({
     action: 'templates.delete',
@@ -140,7 +137,6 @@ interface TemplateRow {
   deploy_method: (typeof deployMethods)[number];
   repository: string | null;
   repo_ref: string | null;
-  /** The user whose git account must be able to read the repository. */
   added_by: string | null;
   created_at: Date;
 }

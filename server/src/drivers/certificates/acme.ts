@@ -202,8 +202,7 @@ function createAcmeTransport(options: {
       signal: AbortSignal.any([options.signal, AbortSignal.timeout(answerMsMax)]),
       tls: options.trusted === undefined ? undefined : { ca: options.trusted },
     }).catch(fail);
-    const text = await response.text().catch(fail);
-    const body = parseBody(text, response.headers.get('content-type') ?? '');
+    const body = parseBody(await response.text().catch(fail), response.headers.get('content-type') ?? '');
     if (response.status >= 400 && !isBadNonce(body.problem)) {
       const retryAt = parseRetryAfter(response.headers.get('retry-after'), new Date());
       if (response.status === 429)

@@ -6,7 +6,6 @@ import type { RawListenerOptions, TlsKeyPair } from '../../http/raw-http/raw-lis
 
 export interface HttpsConfig {
   port: number;
-  /** The operator's certificate, for hosts that are not custom domains. */
   files: { cert: string; key: string } | null;
 }
 

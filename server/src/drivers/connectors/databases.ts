@@ -213,7 +213,6 @@ interface ConnectorNetworks {
 }
 
 interface NetworksOptions {
-  /** From `SVC_CONNECTOR_NETWORKS`; null: everything that is not closed by default. */
   allowed: IpNetworks | null;
   /** URLs of the platform's own databases, which no connector may open. */
   ownDatabases: readonly string[];

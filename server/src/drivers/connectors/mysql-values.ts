@@ -58,7 +58,6 @@ function dataRow(texts: readonly (string | null)[]): Buffer {
   return bytes;
 }
 
-/** SQL states of PostgreSQL for the errors that have a meaning here. */
 const states: Readonly<Record<number, string>> = {
   1022: '23505',
   1062: '23505',

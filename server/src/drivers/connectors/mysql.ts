@@ -221,7 +221,6 @@ function startCommand(client: MysqlConnection, text: string, values: Values): Co
 
 const exportSecondsMax = 30 * 60;
 
-/** The rows of one statement that is paused between the pieces. */
 async function openCursor(
   client: MysqlConnection,
   text: string,

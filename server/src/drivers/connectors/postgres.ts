@@ -105,7 +105,6 @@ function tlsOptions({ settings: { tls, host, ca_certificate } }: ConnectorTarget
   return tls === 'verify-full' ? options : { ...options, checkServerIdentity: () => undefined };
 }
 
-/** Tables, partitioned tables without their parts, views, materialized views and foreign tables. */
 const relations = `
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition

@@ -44,7 +44,6 @@ export interface OpenOptions {
 
 export interface ForeignDriver {
   open(options: OpenOptions): Promise<ForeignConnection>;
-  /** For short statements of several callers at once, if the server's protocol allows that. */
   openPipelined?: (options: OpenOptions) => Promise<Connection>;
   probe(connection: ForeignConnection): Promise<Omit<ForeignServer, 'tls' | 'latency_ms'>>;
   listTables(connection: ForeignConnection): Promise<ForeignTable[]>;
@@ -66,7 +65,6 @@ export interface ForeignTable {
   primary_key: string[];
 }
 
-/** The table of a row of the catalogue, without columns when its first row is read. */
 export function foreignTable(
   tables: Map<string, ForeignTable>,
   { schema, table, kind }: Pick<ForeignTable, 'schema' | 'kind'> & { table: string },
@@ -90,7 +88,6 @@ export interface ForeignColumn extends MappedType {
   nullable: boolean;
   /** Whether texts are ordered and compared by their bytes. */
   has_byte_order: boolean;
-  /** The server sets the value if a row has none. */
   has_default: boolean;
   is_generated: boolean;
 }

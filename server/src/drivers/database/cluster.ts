@@ -131,8 +131,7 @@ function listEntries(folder: string): string[] {
 /** Written on each start, so that a new release's settings apply. ALTER SYSTEM has precedence over this file. */
 function settingsFile(use: ClusterUse, connectionsMax: number): string {
   const ofUse = use === 'app_databases' ? { ...settings, ...settingsForApps } : settings;
-  const max_connections = Math.max(ofUse.max_connections, connectionsMax);
-  const all = Object.entries({ ...ofUse, max_connections });
+  const all = Object.entries({ ...ofUse, max_connections: Math.max(ofUse.max_connections, connectionsMax) });
   const lines = all.map(([name, value]) => `${name} = '${value}'`);
   return ['# Written on each start. Change settings with ALTER SYSTEM.', ...lines, ''].join('\n');
 }
@@ -191,7 +190,6 @@ export type ClusterUse = 'control_plane' | 'app_databases';
 
 export interface DataDir {
   use: ClusterUse;
-  /** More than the default, for several server processes. */
   connectionsMax?: number | undefined;
   path: string;
   cluster: string;

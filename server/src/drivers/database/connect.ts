@@ -9,10 +9,11 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { createConnection, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { isListening, socketPathBytesMax } from '../os/listen.ts';
 
 export interface Database {
   kind: 'embedded' | 'external';
@@ -70,8 +71,6 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
 
 export type Endpoint = { kind: 'socket'; folder: string; port: number } | { kind: 'tcp'; port: number };
 
-// Linux takes 107 bytes, macOS 103.
-const socketPathBytesMax = 100;
 const socketPort = 5432;
 
 /** One private folder per data dir: two servers never collide, and no other user can open the socket. */
@@ -134,17 +133,9 @@ export function connectionUrl(
 }
 
 export function acceptsConnections(endpoint: Endpoint): Promise<boolean> {
-  const address =
-    endpoint.kind === 'tcp' ? { host: '127.0.0.1', port: endpoint.port } : { path: socketPath(endpoint) };
-  return new Promise((resolve) => {
-    const socket = createConnection(address);
-    const end = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
+  return isListening(
+    endpoint.kind === 'tcp' ? { host: '127.0.0.1', port: endpoint.port } : { path: socketPath(endpoint) },
+  );
 }
 
 function findFreePort(preferred: number): Promise<number | null> {

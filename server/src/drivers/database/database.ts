@@ -159,11 +159,7 @@ async function canLogIn(url: string, login: Login): Promise<boolean> {
   }
 }
 
-function createRoleError(
-  database: { name: string; user: string },
-  role: string,
-  cause: unknown,
-): DatabaseError {
+function createRoleError(database: { name: string; user: string }, role: string, cause: unknown) {
   const lines = [
     `The database user ${database.user} cannot create the login for row data. Ask an administrator to run`,
     `  create role ${ident(role)} login password '<a password>';`,

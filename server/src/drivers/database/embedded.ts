@@ -144,11 +144,7 @@ function commandDatabase(
 }
 
 /** Serializes starts and stops, so that no process adopts a PostgreSQL that another one is stopping. */
-async function withChangeLock<T>(
-  dataDir: DataDir,
-  log: (line: string) => void,
-  work: () => Promise<T>,
-): Promise<T> {
+async function withChangeLock<T>(dataDir: DataDir, log: (line: string) => void, work: () => Promise<T>) {
   const onWait = (heldBy: number) => log(`Waiting for process ${heldBy}, which starts or stops PostgreSQL.`);
   const lock = await waitForLock(dataDir.changeLock, { waitMsMax: changeWaitMsMax, onWait });
   if ('heldBy' in lock)

@@ -92,8 +92,7 @@ export function findClusterUser(cluster: string): Ids {
 const environment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
 function asCurrentUser(program: string, args: string[]) {
-  const options = process.platform === 'win32' ? {} : { env: environment };
-  return { program, args, options };
+  return { program, args, options: process.platform === 'win32' ? {} : { env: environment } };
 }
 
 /** In a mount namespace where the closed folders contain nothing but what PostgreSQL needs. */
@@ -147,10 +146,7 @@ function keepDacOverride(folder: string, setpriv: string): string[] {
   return ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--securebits=+no_setuid_fixup', '--'];
 }
 
-/**
- * Goes before a command that root runs in a mount namespace of its own, in which an empty folder with only those of `folders` that
- * are in the closed one covers it.
- */
+/** Prefix of a command in a mount namespace of its own, in which only those of `folders` below the closed one are visible. */
 export function showInClosed(
   closed: string,
   { folders, cwd, unshare = 'unshare' }: { folders: readonly string[]; cwd: string; unshare?: string },

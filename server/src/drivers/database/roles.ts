@@ -21,11 +21,7 @@ export function embeddedUrls(endpoint: Endpoint, credentials: Credentials) {
   };
 }
 
-export async function prepareRoles(
-  endpoint: Endpoint,
-  credentials: Credentials,
-  use: ClusterUse,
-): Promise<void> {
+export async function prepareRoles(endpoint: Endpoint, credentials: Credentials, use: ClusterUse) {
   const inDatabase = connectionUrl(endpoint, { user: superuser, password: credentials.superuser, database });
   if (await arePrepared(inDatabase, credentials, use)) return;
   const { adminUrl, controlUrl } = embeddedUrls(endpoint, credentials);
@@ -66,7 +62,6 @@ async function arePrepared(url: string, credentials: Credentials, use: ClusterUs
   }
 }
 
-/** The roles that are as `prepareRoles` makes them; none if anything else differs. */
 const preparedSql = `
   select a.rolname as name, a.rolpassword as verifier
   from pg_authid a join pg_roles r on r.oid = a.oid
@@ -110,11 +105,7 @@ export async function preparePlatformKeys<T>(client: ClientBase, work: () => Pro
   });
 }
 
-export async function readOrCreatePlatformKey(
-  client: ClientBase,
-  name: string,
-  makeValue: () => string,
-): Promise<string> {
+export async function readOrCreatePlatformKey(client: ClientBase, name: string, makeValue: () => string) {
   const select = 'select value from svc.platform_keys where name = $1';
   const found = await client.query<{ value: string }>(select, [name]);
   if (found.rows[0]) return found.rows[0].value;

@@ -126,11 +126,7 @@ async function waitUntilReady(start: {
   throw new DatabaseError('start_failed', `PostgreSQL did not start. Its log:\n${lines}`);
 }
 
-async function acceptsLogin(
-  endpoint: Endpoint,
-  credentials: Credentials,
-  dataDir: DataDir,
-): Promise<boolean> {
+async function acceptsLogin(endpoint: Endpoint, credentials: Credentials, dataDir: DataDir) {
   const login = { user: superuser, password: credentials.superuser, database: 'postgres' };
   try {
     await withClient(connectionUrl(endpoint, login), (client) => client.query('select 1'));

@@ -39,7 +39,7 @@ export function openDns({ servers, port }: DnsOptions): Dns {
   return {
     startLookup: () =>
       startLookup({
-        servers: servers ?? systemServers(),
+        servers: servers ?? getServers().map(parseDnsServer),
         port,
         isConfigured: (address) => configured.has(address),
       }),
@@ -89,8 +89,7 @@ function startLookup({ servers, port, isConfigured }: LookupOptions): DnsLookup 
 
   return {
     async txt(name) {
-      const answer = await query(name, 'TXT');
-      return toResult(answer, (it) => textsIn(it, name));
+      return toResult(await query(name, 'TXT'), (it) => textsIn(it, name));
     },
     async route(name, isTarget): Promise<DnsRoute> {
       const { aliases, at, answer } = await follow(name, 'A', isTarget);
@@ -142,10 +141,6 @@ function toResult<T>(answer: DnsAnswer | DnsError, valuesOf: (answer: DnsAnswer)
 function mergeResults(one: DnsResult<string>, other: DnsResult<string>): DnsResult<string> {
   if (other.kind !== 'found') return other.kind === 'unknown' ? other : one;
   return { kind: 'found', values: one.kind === 'found' ? [...one.values, ...other.values] : other.values };
-}
-
-function systemServers(): DnsServerAddress[] {
-  return getServers().map(parseDnsServer);
 }
 
 type NameServers =

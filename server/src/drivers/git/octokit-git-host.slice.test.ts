@@ -7,7 +7,7 @@ import { readConfig } from '../../config.ts';
 import { ConfigError } from '../../core/config-error.ts';
 import { Failure } from '../../core/problem.ts';
 import { failureCode } from '../testing.ts';
-import { gitHostConformance } from './conformance.ts';
+import { gitHostConformance } from './conformance-testing.ts';
 import { isUrlBelow } from './octokit-git-host.ts';
 import { localUrl, openGitHost } from './open-git-host.ts';
 import { createTestClient, startTestGitHub } from './testing/github-server.ts';

@@ -265,10 +265,7 @@ async function openFileBody(path: string, { start, end }: { start: number; end: 
   }
 }
 
-function streamFile(
-  file: number,
-  { start, stop }: { start: number; stop: number },
-): ReadableStream<Uint8Array> {
+function streamFile(file: number, { start, stop }: { start: number; stop: number }) {
   let at = start;
   const token = {};
   const close = async () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync
 import { join } from 'node:path';
 import { Failure } from '../../core/problem.ts';
 import { runBun, temporaryFolder } from '../database/testing.ts';
-import { describeObjectStore } from './conformance.ts';
+import { describeObjectStore } from './conformance-testing.ts';
 import { openFileStore } from './file-store.ts';
 import { bodyFrom, repeatLetter } from './testing.ts';
 

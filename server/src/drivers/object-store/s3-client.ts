@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { sha256 } from '../../core/values.ts';
+import { sha256, withTimeout } from '../../core/values.ts';
 import { unavailableError } from './object-store.ts';
 
 export interface S3Config {
@@ -169,12 +169,13 @@ function withIdleLimit(
   { idleMs, length, abort }: { idleMs: number; length: string | null; abort(): void },
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  const stalledError = () => new Error(`No data for ${idleMs} ms`);
   let received = 0;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const next = await withTimeout(idleMs, reader.read());
+          const next = await withTimeout(reader.read(), idleMs, stalledError);
           received += next.value?.byteLength ?? 0;
           if (next.value) controller.enqueue(next.value);
           if (!next.done) return;
@@ -193,17 +194,6 @@ function withIdleLimit(
     },
     { highWaterMark: 0 },
   );
-}
-
-async function withTimeout<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`No data for ${limitMs} ms`)), limitMs);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {});
-  }
 }
 
 type Signer = Pick<S3Config, 'region' | 'accessKeyId' | 'secretAccessKey' | 'sessionToken'>;

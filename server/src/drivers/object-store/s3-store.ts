@@ -20,7 +20,6 @@ import {
   xmlText,
 } from './s3-client.ts';
 
-/** No upload takes longer than a day. */
 const abandonedMsMin = 24 * 60 * 60 * 1000;
 
 export function openS3Store(config: S3Config, limits: S3Limits = s3Limits): ObjectStore {

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { patientMs } from '../../../../scripts/patience.ts';
 import { Failure } from '../../core/problem.ts';
 import { runBun } from '../database/testing.ts';
-import { describeObjectStore } from './conformance.ts';
+import { describeObjectStore } from './conformance-testing.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Client, objectUrl, s3Limits, xmlElements } from './s3-client.ts';
 import { abortAbandonedUploads, openS3Store } from './s3-store.ts';

@@ -2,7 +2,6 @@ import { BlockList, isIP } from 'node:net';
 import type { JSONWebKeySet } from 'jose';
 import { lookUpAddresses } from '../os/listen.ts';
 
-/** The message is for people: why an issuer cannot be used. */
 export class IssuerError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -23,7 +22,6 @@ interface IssuerKeysOptions {
 }
 
 const cachedMs = 10 * 60_000;
-/** Between two requests that unknown keys or failures cause. */
 const pauseMs = 10_000;
 const responseMsMax = 5_000;
 const bodyBytesMax = 256 * 1024;

@@ -30,7 +30,6 @@ export function writeDurably(path: string, text: string, owner?: { uid: number; 
   syncFolder(dirname(path));
 }
 
-/** Empty if the file cannot be read. */
 export function readLines(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split('\n');

@@ -3,6 +3,9 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 
+/** Linux takes 107 bytes, macOS 103. */
+export const socketPathBytesMax = 100;
+
 interface PortSetting {
   variable: string;
   port: number;
@@ -46,14 +49,24 @@ function isInUse(path: string): Promise<boolean> {
   });
 }
 
+export function isListening(address: { path: string } | { host: string; port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    const end = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}
+
 /** Nobody listens there, so that nothing of the request was received. */
 export function isRefused(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : '';
   return code === 'ConnectionRefused' || code === 'ECONNREFUSED';
 }
 
-/** As this machine resolves the name; empty if it has no address. */
 export async function lookUpAddresses(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
+  return (await lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
 }

@@ -131,11 +131,7 @@ function readStartupMessages(client: Socket, handlers: ConnectionHandlers): void
   client.on('data', onData);
 }
 
-async function forward(
-  client: Socket,
-  received: Buffer,
-  { upstream, onAuthenticated }: ConnectionHandlers,
-): Promise<void> {
+async function forward(client: Socket, received: Buffer, { upstream, onAuthenticated }: ConnectionHandlers) {
   const address = await upstream().catch(() => null);
   if (!address) return reject(client, '57P03', 'the database server is not running; try again soon');
   if (client.destroyed) return;

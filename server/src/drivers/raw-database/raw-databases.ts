@@ -43,12 +43,6 @@ interface LockedDatabase {
   drop(): Promise<void>;
 }
 
-interface RawDatabasesOptions {
-  server: RawServer;
-  installation: string;
-  gate?: GateSettings | RawGate;
-}
-
 type GateSettings = Omit<GateOptions, 'upstream' | 'connectionsOf'>;
 
 /** More than PostgreSQL's limit for the role, so that clients get PostgreSQL's own error, and closing connections overlap. */
@@ -58,7 +52,11 @@ export function createRawDatabases({
   server,
   installation,
   gate: gateOptions,
-}: RawDatabasesOptions): RawDatabases {
+}: {
+  server: RawServer;
+  installation: string;
+  gate?: GateSettings | RawGate;
+}): RawDatabases {
   const upstream = async () => upstreamAddress(await server.url());
   const gate =
     gateOptions && 'portFile' in gateOptions ? createRawGate({ ...gateOptions, upstream }) : gateOptions;
@@ -159,7 +157,6 @@ export function openRawDatabases(
   }: {
     installation: string;
     log: Logger;
-    /** Has them for all workers. */
     supervisor: { rawServer: RawServer; rawGate: RawGate } | null;
   },
 ): RawDatabases {

@@ -152,7 +152,6 @@ export function rawName(id: string): string {
   return `svc_raw_${id.replaceAll('-', '')}`;
 }
 
-/** The role that reads the database for a build in review. */
 export function readerName(database: string): string {
   return `${database}_review`;
 }

@@ -72,7 +72,6 @@ export function createPool<C extends Pooled>(options: PoolOptions<C>) {
     }
   }
 
-  /** The first of those who use the fewest connections. */
   function nextWaiter(): Waiter<C> | undefined {
     let best: Waiter<C> | undefined;
     let fewest = options.perAppMax;

@@ -29,18 +29,15 @@ export interface Connection {
   queryInGroup(text: string, values: Values, onRow?: OnRow, weight?: number): Promise<QueryResult>;
   copy(text: string, data: readonly Uint8Array[]): Promise<void>;
   readonly pending: number;
-  /** Weight of the group that the next `queryInGroup` joins. */
   readonly groupWeight: number;
   headMs(): number;
   readonly isOpen: boolean;
-  /** Such as `TLSv1.3`; empty if the connection is not encrypted. */
   readonly tls: string;
   close(): void;
 }
 
 interface ConnectOptions {
   url?: string;
-  /** In place of a URL. */
   client?: pg.ClientConfig;
   settings: Readonly<Record<string, string>>;
   /** Longer than the server's own timeouts: detects a network that drops packets silently. */
@@ -63,7 +60,6 @@ interface Pending {
   prepares: string | null;
   sentAt: number;
   copyData: readonly Uint8Array[] | null;
-  /** False if the next statement belongs to the same group. */
   hasSync: boolean;
   isComplete: boolean;
 }
@@ -90,7 +86,6 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   const statements = new Map<string, string>();
   const queue: (Pending | undefined)[] = [];
   let head = 0;
-  /** Completed statements of the group at the head. */
   let completed = 0;
   let failed: Pending | null = null;
   let groupWeight = 0;

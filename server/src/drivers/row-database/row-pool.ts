@@ -25,7 +25,6 @@ export type StatementKind = 'point' | 'read' | 'write' | 'insert';
 export interface Transaction {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
   copy(text: string, data: readonly Uint8Array[]): Promise<void>;
-  /** Reads a large result in pieces; one at a time. */
   cursor(text: string, values: Values): Promise<Cursor>;
 }
 
@@ -138,7 +137,6 @@ export function withCursor(connection: Pick<Connection, 'query' | 'copy'>): Tran
 /** Statements of all tenants at a time, while several tenants send some. */
 const inFlightMax = 64;
 const perTenantMin = 4;
-/** How long a tenant counts after its last statement. */
 const recentMs = 1_000;
 
 interface Tenant {

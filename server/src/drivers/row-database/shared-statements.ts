@@ -31,7 +31,6 @@ interface Statement {
 }
 
 interface Places {
-  /** Runs the work when the caller has a place on the shared connections. */
   share?: <T>(work: () => Promise<T>) => Promise<T>;
   runAlone: (work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>) => Promise<QueryResult>;
 }
@@ -112,7 +111,6 @@ function isSmall(values: Values): boolean {
 }
 
 interface SharedConnections {
-  /** `joins`: of a group that is not sent yet, if there is one. */
   next(joins: boolean): Promise<Shared> | null;
   close(): void;
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { RuntimeWorld } from './conformance.ts';
+import type { RuntimeWorld } from './conformance-testing.ts';
 import { mapped } from './network-testing.ts';
 import type { Built } from './runtime.ts';
 import { type SampleInstance, serverSecret } from './testing.ts';

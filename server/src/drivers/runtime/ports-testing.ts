@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { RuntimeWorld } from './conformance.ts';
+import type { RuntimeWorld } from './conformance-testing.ts';
 import { type Bench, openBench, type SampleApp, type SampleInstance } from './testing.ts';
 
 /** `serve(port, address, text)` is an HTTP server; `GET /more` listens on PORT too, `GET /end` ends the app. */

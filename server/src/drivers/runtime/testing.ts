@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { patientMs } from '../../../../scripts/patience.ts';
-import type { RuntimeWorld, SampleName } from './conformance.ts';
+import type { RuntimeWorld, SampleName } from './conformance-testing.ts';
 import type { BuildPlan, Built, DeployMethod, LogSink, Runtime } from './runtime.ts';
 
 export type Bench = ReturnType<typeof openBench>;

@@ -4,31 +4,26 @@ import type { GateLogins, RawGate } from '../raw-database/gate.ts';
 import type { RawServer } from '../raw-database/server.ts';
 
 export interface Supervisor {
-  /** The database that the supervisor has opened. It outlives the server. */
   openDatabase(): Promise<Database>;
   rawServer: RawServer;
   rawGate: RawGate;
   /** One for all workers: a request of local login may come to any of them. */
   localSecret(): Promise<string>;
   counts: CountExchange;
-  /** Metrics of all workers together. */
   readMetrics(): Promise<string>;
   reportReady(): void;
   reportMetrics(text: string): void;
 }
 
-/** The supervisor has told the operator about it. */
 export class ReportedError extends Error {}
 
 interface SupervisorEvents {
   onLost(): void;
-  /** Another worker takes over: end after the requests of open connections. */
   onDrain?(): void;
   onLogins?(logins: GateLogins): void;
   readMetrics?(): Promise<string>;
 }
 
-/** Over the channel between the two processes. */
 export function connectSupervisor(events: SupervisorEvents): Supervisor {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let last = 0;
@@ -68,7 +63,6 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
     },
     rawServer: {
       kind: 'embedded',
-      // The supervisor starts it.
       exists: () => false,
       url: () => ask('rawDatabase'),
       stop: async () => {},
@@ -90,17 +84,12 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
   };
 }
 
-/** Passed to the server at its start, in the variable `SVC_SUPERVISED`. */
 export interface Supervised {
-  /** Null: apps do not run as processes. */
   agentSocket: string | null;
   /** The same after a restart of the server, because running apps know it. */
   gatewayPort: number;
-  /** Null: the server has the user of the agent. */
   serverUser: { uid: number; gid: number } | null;
-  /** Null for parts that are no workers. */
   worker: { number: number; isFirst: boolean; count: number } | null;
-  /** Descriptors of the sockets that all workers share; null: the worker opens its own. */
   sockets: SharedSockets | null;
 }
 
@@ -110,7 +99,6 @@ export type SocketName = 'main' | 'https' | 'gateway' | 'metrics';
 
 export const supervisedVariable = 'SVC_SUPERVISED';
 
-/** From a part: a question, an answer, that it accepts requests, its metrics before it ends, counts of callers, or logins of app databases. */
 export type ServerMessage =
   | { question: number; ask: SupervisorRequest }
   | { answer: number; text: string }
@@ -121,7 +109,6 @@ export type ServerMessage =
 
 export type SupervisorRequest = 'database' | 'rawDatabase' | 'rawGate' | 'localSecret' | 'metrics';
 
-/** To a part: an answer, a question for its metrics, that it ends after its requests, what other workers counted, or logins. */
 export type SupervisorMessage =
   | { question: number; result: unknown }
   | { question: number; error: string }

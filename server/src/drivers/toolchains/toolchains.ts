@@ -12,9 +12,7 @@ export interface Toolchains {
     required: readonly RequiredTool[],
     options: { log: LogSink; signal: AbortSignal },
   ): Promise<string[]>;
-  /** Installs what a build of another machine uses, by the names of its folders. */
   restore(names: readonly string[], options: { signal: AbortSignal }): Promise<void>;
-  /** Deletes what no stored build uses and nothing has used for a month. */
   removeUnused(inUse: ReadonlySet<string>): Promise<void>;
 }
 
@@ -65,8 +63,7 @@ export function openToolchains(options: {
       range,
       reason: 'the build has used it',
     };
-    const versions = await registry.versions(packageOf(tool), signal);
-    const found = versions.find(({ version }) => version === range);
+    const found = (await registry.versions(packageOf(tool), signal)).find(({ version }) => version === range);
     if (!found) throw new Error(`${titles[tool.name]} ${range} is not in the package registry.`);
     await ensureInstalled(tool, name, found, signal);
   }
@@ -92,12 +89,7 @@ export function openToolchains(options: {
     return version !== null && (range === 'lts' || Bun.semver.satisfies(version, range));
   }
 
-  async function installTool(
-    tool: RequiredTool,
-    name: string,
-    found: PackageVersion,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function installTool(tool: RequiredTool, name: string, found: PackageVersion, signal: AbortSignal) {
     // Servers of other users may share it.
     if ((await mkdir(dir, { recursive: true })) !== undefined) await chmod(dir, 0o755);
     const lock = await waitForLock(join(dir, `${name}.lock`), { waitMsMax, onWait: () => {} });
@@ -124,7 +116,6 @@ export function openToolchains(options: {
   return {
     async prepare(required, { log, signal }) {
       const names: string[] = [];
-      // The package manager before Node.js.
       for (const tool of [...required].reverse()) {
         const name = await prepareOne(tool, log, signal);
         if (name !== null) names.push(name);
@@ -167,7 +158,6 @@ function unavailable({ name, range, reason }: RequiredTool, error: unknown): str
   return `${titles[name]} ${range} could not be installed (${reason}): ${cause}`;
 }
 
-/** Everything in the archive is in one folder, usually `package`. */
 async function unpack(archive: string, into: string): Promise<void> {
   await mkdir(join(into, 'package'));
   const command = [

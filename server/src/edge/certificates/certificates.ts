@@ -143,7 +143,6 @@ export function createOrderQueue(deps: OrderDeps) {
       while (!stopped.signal.aborted) {
         const order = await claimDueOrder(deps.db, deps.authority.name);
         if (!order) return;
-        // More orders may be due: start another worker.
         wake();
         await orderCertificate(deps, order, stopped.signal);
       }
@@ -161,7 +160,6 @@ export function createOrderQueue(deps: OrderDeps) {
 
   return {
     wake,
-    /** Resolves when no due order is left. */
     async idle() {
       while (running.size > 0) await Promise.all(running);
     },
@@ -172,7 +170,6 @@ export function createOrderQueue(deps: OrderDeps) {
   };
 }
 
-/** With a new key, the next order registers a new account. */
 export const acmeAccountKey = declareKey({
   name: 'acme.account_key',
   protects: 'The account at the certificate authority',
@@ -213,7 +210,6 @@ function failureDetail({ failureReason, failureText, nextTryAt, isOrdering }: Ce
 
 export const challengePrefix = '/.well-known/acme-challenge/';
 
-/** The key authorization for an ACME token; null if the token is unknown. */
 export type ChallengeLookup = (token: string) => Promise<string | null>;
 
 export function createChallengeLookup({ db }: { db: Db }): ChallengeLookup {

@@ -40,7 +40,6 @@ export function renewAt(life: { notBefore: Date; notAfter: Date }, random: numbe
   return new Date(life.notAfter.getTime() - third * (1 + random / 10));
 }
 
-/** Invalidated when a certificate is issued. Removing a domain invalidates `domainsTag`. */
 export const certificatesTag = 'certificates';
 
 export const certificateKey = declareSealingKey({
@@ -49,7 +48,6 @@ export const certificateKey = declareSealingKey({
   columns: { 'certificates.key_sealed': 'domain_id::text' },
 });
 
-/** Longer than an order may take. */
 const leaseSeconds = 180;
 
 export interface DueOrder {
@@ -61,7 +59,6 @@ export interface DueOrder {
   orderingId: string;
 }
 
-/** Makes an order due as soon as the retry limits allow, unless a valid certificate exists. */
 export async function requestCertificate(
   db: Db,
   domain: { tenantId: string; domainId: string; host: string },
@@ -116,7 +113,6 @@ interface IssuedCertificateRow {
 const whereLeased = ({ tenantId, domainId, orderingId }: DueOrder) =>
   sql`where tenant_id = ${tenantId} and domain_id = ${domainId} and ordering_id = ${orderingId}`;
 
-/** False if the domain was removed meanwhile or the lease is another copy's. */
 export async function saveIssued(tx: Tx, order: DueOrder, issued: IssuedCertificateRow): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update svc.certificates
@@ -169,7 +165,6 @@ interface StoredCertificate {
   issuedAt: Date;
 }
 
-/** Unexpired certificates of all tenants, the newest of a host last. */
 export async function listStoredCertificates(db: Db): Promise<StoredCertificate[]> {
   const { rows } = await sql<StoredCertificate>`
     select domain_id as "domainId", host, issued_at as "issuedAt" from svc.certificates
@@ -184,10 +179,7 @@ export async function readStoredCertificates(db: Db, domainIds: readonly string[
   return rows;
 }
 
-export async function saveChallenge(
-  db: Db,
-  challenge: { token: string; text: string; host: string },
-): Promise<void> {
+export async function saveChallenge(db: Db, challenge: { token: string; text: string; host: string }) {
   await sql`
     insert into svc.acme_challenges (token, text, host, expires_at)
     values (${challenge.token}, ${challenge.text}, ${challenge.host}, now() + interval '1 hour')

@@ -18,7 +18,6 @@ interface ConsoleFile {
 }
 
 interface BuiltConsole {
-  /** By path. The names contain a content hash. */
   assets: ReadonlyMap<string, ConsoleFile>;
   page: ConsoleFile;
 }

@@ -91,7 +91,6 @@ function auditCheck(ctx: MutationCtx, row: DomainRow, saved: DomainRow): void {
   });
 }
 
-/** Once, and again if a person verifies a domain whose certificate failed. */
 function isToOrder(before: Check, now: Check, by: CheckOutcome['by']): boolean {
   if (now.reason === 'ordered') return before.reason !== 'ordered';
   return now.state === 'failed' && by === 'person';
@@ -151,7 +150,6 @@ const concurrentMax = 8;
 /** Slow name servers of one tenant must not delay the others. */
 const perTenantMax = 2;
 const leaseSeconds = 120;
-/** The job starts every minute. */
 const roundMsMax = 50_000;
 
 /** Checks the due domains of all tenants and returns their number. Copies of the server share the work by leases. */
@@ -192,11 +190,9 @@ async function checkDomain(
   { tenantId, appId, id, host }: AppRef & { id: string; host: string },
 ): Promise<void> {
   const evidence = await gatherEvidence(deps, config, { host, appId });
-  const change = { name: 'domains.check', auditTenantId: tenantId };
-  await runAsOperator(deps, change, async (ctx) => {
+  await runAsOperator(deps, { name: 'domains.check', auditTenantId: tenantId }, async (ctx) => {
     await lockHost(ctx.db, host);
     const row = await lockDomainRow(ctx.db, { tenantId, appId }, id);
-    // The domain was removed or disconnected since the claim.
     if (!row || row.status === 'disconnected') return;
     const saved = await finishCheck(ctx, row, { evidence, config, by: 'clock' });
     const { status, ownership, routing, disconnected_for: why } = saved;

@@ -22,14 +22,11 @@ export interface DomainsConfig {
   appsDomain: string;
   /** Target of CNAME records. Independent of the app's subdomain, which may change. */
   target: string;
-  /** Values of A and AAAA records; empty if unknown. */
   addresses: () => Promise<readonly string[]>;
-  /** The certificate authority's name in CAA records; null: CAA is not checked. */
   caaId: string | null;
 }
 
 interface DomainsOptions extends Omit<DomainsConfig, 'target' | 'addresses'> {
-  /** The address that the server listens on. */
   host: string;
   edgeAddresses: readonly string[] | null;
 }
@@ -127,7 +124,6 @@ export function refuseArchived({ record }: Pick<AppAccess, 'record'>): void {
 
 /** Implemented by `certificates`, which imports this slice. */
 export interface DomainCertificates {
-  /** False: domains need no certificate. */
   isOn: boolean;
   stateOf(db: Db, domain: { id: string; host: string }): Promise<CertificateState>;
 }

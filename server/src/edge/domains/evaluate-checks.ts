@@ -74,7 +74,6 @@ export function evaluateRouting({ route, addresses, targets }: Evidence, row: Ch
 
 const notManaged = 'This server issues no certificates: HTTPS is up to the proxy in front of it.';
 
-/** `state` is null if this server orders no certificates. */
 export function evaluateCertificate(
   { caa }: Pick<Evidence, 'caa'>,
   input: { host: string; checks: Checks; state: CertificateState | null; caaId: string | null },
@@ -157,12 +156,9 @@ function canonicalAddress(address: string): string {
 
 /** DNS results: looked up outside of a transaction, evaluated inside one. */
 export interface Evidence {
-  /** Database time before the first lookup. */
   startedAt: Date;
-  /** All TXT values of the challenge name, including those of other apps. */
   txt: DnsResult<string>;
   route: DnsRoute;
-  /** Null: not looked up. */
   caa: DnsResult<CaaRecord> | null;
   addresses: readonly string[];
   targets: readonly string[];

@@ -60,15 +60,13 @@ async function notifyOwners(
 
 export const lossTopic = 'domains.tellLoss';
 
-/** Notifies and audits the loss of a host to another app, in the tenant that lost it. */
 export function notifyLoss(deps: () => OperatorDeps): EffectHandler {
   return async (payload) => {
     const [tenantId, appId, id, host] = ['tenantId', 'appId', 'domainId', 'host'].map((key) =>
       String(payload[key]),
     ) as [string, string, string, string];
     const { log } = deps();
-    const change = { name: 'domains.disconnect', auditTenantId: tenantId };
-    await runAsOperator(deps(), change, async (ctx) => {
+    await runAsOperator(deps(), { name: 'domains.disconnect', auditTenantId: tenantId }, async (ctx) => {
       if (!(await claimLossNotification(ctx.db, tenantId, id))) return;
       log.warn({ tenant: tenantId, app: appId, host }, 'domain claimed by another app');
       ctx.audit({

@@ -13,10 +13,8 @@ const slowestMs = 4 * hour;
 const activeMs = 6 * hour;
 const doubtMs = hour;
 const outageMs = 5 * minute;
-/** Share of the time that the domain has been pending. */
 const outagePart = 1 / 4;
 
-/** From 30 seconds to four hours; all tries together take a week. */
 export function pendingIntervalMs(tries: number): number {
   return Math.min(slowestMs, firstMs * growth ** tries);
 }
@@ -27,7 +25,6 @@ function outageIntervalMs(waitedMs: number): number {
 
 export interface CheckOutcome extends Checks {
   certificate: Check;
-  /** Whether DNS answered: for routing, and for ownership too unless the domain is active. */
   isKnown: boolean;
   now: Date;
   by: 'clock' | 'person';
@@ -46,7 +43,6 @@ export function transition(row: State, outcome: CheckOutcome): StateChange {
     case 'active':
       return transitionActive(row, outcome);
     case 'disconnected': {
-      // A person verifies it: start again.
       const restarted = { status: 'pending', pending_since: outcome.now, tries: 0 } as const;
       const cleared = { disconnected_at: null, disconnected_for: null, wrong_since: null, wrong_checks: 0 };
       return { ...restarted, ...cleared, ...transitionPending({ ...row, ...restarted }, outcome) };

@@ -50,7 +50,6 @@ function selectAppDomains(db: Db, { tenantId, appId }: AppRef) {
   return domains.where((e) => e.and({ tenant_id: tenantId, app_id: appId }));
 }
 
-/** Undefined if the app already has the host. */
 export function insertDomainRow(tx: Tx, row: Insertable<DomainRow>): Promise<DomainRow | undefined> {
   return tx
     .withTables<Tables>()
@@ -103,7 +102,6 @@ export function lockActiveRow(tx: Tx, host: string): Promise<DomainRow | undefin
     .executeTakeFirst();
 }
 
-/** Leases the domain that is due first, of any tenant not in `except`. */
 export async function claimDueRow(db: Db, { except, seconds }: { except: string[]; seconds: number }) {
   const { rows } = await sql<Pick<DomainRow, 'id' | 'tenant_id' | 'app_id' | 'host'>>`
     update svc.domains set checking_until = now() + make_interval(secs => ${seconds})
@@ -116,7 +114,6 @@ export async function claimDueRow(db: Db, { except, seconds }: { except: string[
   return rows[0];
 }
 
-/** Clears the flag; false if the notification was sent before. */
 export async function claimLossNotification(tx: Tx, tenantId: string, id: string): Promise<boolean> {
   const { numAffectedRows } = await sql`update svc.domains set is_loss_untold = false
     where tenant_id = ${tenantId} and id = ${id} and is_loss_untold`.execute(tx);

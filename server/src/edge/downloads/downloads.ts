@@ -12,7 +12,6 @@ const folder = join(projectRoot, 'sdk');
 
 export interface SdkPackage {
   tarball: Uint8Array<ArrayBuffer>;
-  /** One ES module, for `<script type="module">`. */
   module: Uint8Array<ArrayBuffer>;
 }
 
@@ -71,7 +70,6 @@ function packTarball(files: PackedFiles): Uint8Array<ArrayBuffer> {
 }
 
 const encoder = new TextEncoder();
-/** Packages of this repository that the command line imports. */
 const bundled = ['@svc/contract', '@svc/sdk'] as const;
 
 /** The command line as an npm package: sources, which Bun runs as they are. */
@@ -136,7 +134,6 @@ echo 'Next: svc config set base-url ${baseUrl} && svc login'
 
 const archiveHeaders = { 'content-type': 'application/gzip', 'cache-control': 'no-cache' };
 
-/** Packed once, at the first request. */
 export function createSdkPackage(): () => Promise<SdkPackage> {
   let sdk: Promise<SdkPackage> | undefined;
   return () => {
@@ -145,7 +142,6 @@ export function createSdkPackage(): () => Promise<SdkPackage> {
   };
 }
 
-/** The command line and the SDK that match this server, for other machines. */
 export function downloadHandlers(baseUrl: string, sdk: () => Promise<SdkPackage>): PathHandler[] {
   let cli: ReturnType<typeof packCli> | undefined;
   return [

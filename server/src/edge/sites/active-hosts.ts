@@ -12,9 +12,7 @@ export interface ActiveHosts {
   stop(): void;
 }
 
-/** Limits the effect of a missed notification. */
 const maxAgeMs = 30_000;
-/** Doubles with each failed load, up to `maxAgeMs`. */
 const retryMs = 500;
 
 export function createActiveHosts(options: {
@@ -35,7 +33,6 @@ export function createActiveHosts(options: {
   invalidation.onChange((tag) => {
     if (tag !== null && tag !== domainsTag) return;
     epoch++;
-    // Eager: `has` does not load.
     load().catch(options.onError);
   });
 

@@ -82,15 +82,13 @@ export function createUserTokens(deps: { key: LiveKey<JWK>; baseUrl: string; now
 
 async function newKey(): Promise<JWK> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  const kid = randomBytes(8).toString('hex');
-  return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'ES256', kid };
+  return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'ES256', kid: randomBytes(8).toString('hex') };
 }
 
 function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** `person` is passed to the app. `userId` is whose permission was used; null if none was needed. */
 type VisitorAuth = { person: Person | null; userId: string | null } | { refused: EdgeResponse };
 
 export interface VisitorAuthDeps {

@@ -20,7 +20,6 @@ export interface CompiledConfig {
   cleanUrls: boolean;
   trailingSlash: boolean | undefined;
   redirectAt(path: SitePath): Redirect | null;
-  /** For paths without a file. */
   redirectMissing(path: SitePath): Redirect | null;
   headersAt(path: SitePath): RuleHeaders;
 }

@@ -66,7 +66,6 @@ interface EdgeOptions {
   appsDomain: string;
   visitors: Visitors;
   challengeLookup: ChallengeLookup;
-  /** The HTTPS origin of a custom domain, to redirect plain HTTP; null if there is none. */
   secureOrigin: (host: string) => string | null;
   sdkModule: () => Promise<Uint8Array>;
   log: Logger;
@@ -130,7 +129,6 @@ export function createEdge(deps: EdgeDeps): Edge {
   }
 
   function respondUnknown(host: SiteHost, request: EdgeRequest): EdgeResult {
-    // The domain may have been removed during the lookup.
     if (host.kind === 'domain')
       return pageResponse(deps.domains.has(host.host) ? notFoundPage : misdirectedPage, request.method);
     if (host.kind === 'staging' && request.path === '/robots.txt') return robotsResponse(request.method);
@@ -237,7 +235,6 @@ function isIncomplete({ snapshot: { app } }: LoadedSite, { snapshot: last }: Loa
   return app !== null && app.addresses.length === 0 && app.deploymentId === last.app?.deploymentId;
 }
 
-/** Creates the caches and loads the custom domains before the first request. */
 export async function openEdge(
   options: EdgeOptions &
     Pick<ProxyDeps, 'countApp' | 'tokens' | 'limits' | 'sleep'> &

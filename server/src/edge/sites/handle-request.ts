@@ -16,7 +16,6 @@ import { problemResponse } from '../visitors/site-responses.ts';
 import { createPlatformNames } from './active-hosts.ts';
 import { badHostPage, misdirectedPage, type PlainPage, pageResponse, unavailablePage } from './plain-page.ts';
 
-/** Pending responses. Beyond this limit, new requests get 503. */
 export const inFlightMax = 2_000;
 /** Including requests that got 503 while their work still runs. Beyond this limit nothing is started. */
 export const startedMax = 5 * inFlightMax;
@@ -38,7 +37,6 @@ export function createSiteHandler(options: {
   const { host: ownAuthority } = new URL(options.baseUrl);
   // Most platform requests match by one comparison.
   const own: readonly [string, string] = [`http://${ownAuthority}/`, `https://${ownAuthority}/`];
-  /** The last IP address that the platform was requested at: a site never has one. */
   let ownAddress = own[0];
   const isPlatformName = createPlatformNames(options);
   let inFlight = 0;
@@ -57,7 +55,7 @@ export function createSiteHandler(options: {
       const begin = url.indexOf('://') + 3;
       const end = url.indexOf('/', begin);
       const authority = url.slice(begin, end);
-      const host = hostIn(authority);
+      const host = authority.replace(/:\d*$/, '').replace(/\.$/, '');
       if (!edge.serves(host)) {
         if (isPlatformName(host)) {
           ownAddress = url.slice(0, end + 1);
@@ -123,7 +121,6 @@ export function createSiteHandler(options: {
 
 const hostPattern = /^[\w.:[\]-]*$/;
 
-/** A page for browsers, a problem document for programs. */
 interface Refusal {
   page: PlainPage;
   failure: Failure;
@@ -147,10 +144,6 @@ async function dropBody(answer: EdgeResponse | AppProxy): Promise<EdgeResponse |
   if ('proxy' in answer) return answer;
   if (answer.body instanceof ReadableStream) await answer.body.cancel();
   return { ...answer, body: null };
-}
-
-function hostIn(authority: string): string {
-  return authority.replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
 function readRequest(
@@ -211,7 +204,6 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-/** Extends the idle timeout of the connection with each chunk. */
 function extendTimeout(body: ReadableStream<Uint8Array>, touch: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(

@@ -5,6 +5,7 @@ import type { AppAccess, AppRef } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag } from '../../core/tags.ts';
+import { confirmedSeconds } from '../../delivery/deployments/instances-store.ts';
 import { domainsTag } from '../domains/domain-record.ts';
 import type { SiteHost } from '../domains/host-names.ts';
 import { compileConfig } from './compile-config.ts';
@@ -26,16 +27,12 @@ interface SiteRow {
   config: SiteConfig | null;
   tenantSlug: string;
   authMode: RunningApp['authMode'];
-  /** The live deployment, or at a staging host the one that waits for its review; null for static ones. */
   deploymentId: string | null;
   addresses: string[];
   firstByteMs: number | null;
   sleepMs: number | null;
   healthMs: number | null;
 }
-
-/** Instances not confirmed for this long get no requests. */
-const confirmedSecondsMax = 15;
 
 /** Without a tenant filter: the host identifies the app. */
 async function findSiteRow(
@@ -54,7 +51,7 @@ async function findSiteRow(
       array(
         select i.address from svc.app_instances i
         where i.app_id = a.id and i.deployment_id = d.id and i.state = 'ready' and i.address is not null
-          and i.confirmed_at > now() - make_interval(secs => ${confirmedSecondsMax})
+          and i.confirmed_at > now() - make_interval(secs => ${confirmedSeconds})
         order by i.address
       ) as addresses
     from svc.apps a
@@ -70,10 +67,7 @@ async function findSiteRow(
   return rows[0] ?? null;
 }
 
-async function listReleaseFiles(
-  db: Db,
-  { tenantId, appId, releaseId }: AppRef & { releaseId: string },
-): Promise<(Omit<SiteFile, 'tag'> & { sha256: string })[]> {
+async function listReleaseFiles(db: Db, { tenantId, appId, releaseId }: AppRef & { releaseId: string }) {
   const { rows } = await sql<Omit<SiteFile, 'tag'> & { sha256: string }>`
     select f.path, f.sha256, f.size, b.blob_id as "blobId", b.gzip_size as "gzipSize", b.brotli_size as "brotliSize"
     from svc.static_files f

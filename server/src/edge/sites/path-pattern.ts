@@ -4,11 +4,9 @@ export interface PathPattern {
   texts: readonly { at: number; text: string }[];
   isOpen: boolean;
   isFolder: boolean;
-  /** The only matching path; null if there are variables. */
   exact: string | null;
 }
 
-/** Values by name; `splat` is the value of `*`. */
 type Found = ReadonlyMap<string, readonly string[]>;
 
 const splatName = 'splat';
@@ -71,7 +69,6 @@ function decodeSegment(segment: string): string {
 
 export interface SitePath {
   segments: readonly string[];
-  /** The segments joined by `/`, as file names of a release. */
   text: string;
   isFolder: boolean;
 }
@@ -104,7 +101,6 @@ function isDecodedSegment(segment: string): boolean {
   return isSegment(segment) && !/[/\\\p{Cc}\u2028\u2029\ufeff]/u.test(segment);
 }
 
-/** Appends the query of the request unless the target has its own. */
 export function withSearch(target: string, search: string): string {
   if (search === '' || /^[^#]*\?/.test(target)) return target;
   const at = target.indexOf('#');

@@ -92,8 +92,7 @@ export async function challengeResponse(
   { method, path }: Pick<EdgeRequest, 'method' | 'path'>,
 ): Promise<EdgeResponse> {
   if (method !== 'GET' && method !== 'HEAD') return pageResponse(methodPage, method);
-  const token = path.slice(challengePrefix.length);
-  const answer = await challengeLookup(token);
+  const answer = await challengeLookup(path.slice(challengePrefix.length));
   if (answer === null) return pageResponse(notFoundPage, method);
   const body = new TextEncoder().encode(answer);
   return {

@@ -5,7 +5,6 @@ import type { VisitedSite } from '../visitors/visitors.ts';
 import type { RuleHeaders } from './compile-config.ts';
 import type { SiteFile } from './site-cache.ts';
 
-/** One encoding of a file with its response headers. Shared by all responses. */
 export interface FileForm {
   key: string;
   size: number;
@@ -27,7 +26,6 @@ interface FileSetting {
   fallbackKind?: FallbackKind | undefined;
 }
 
-/** The file replaces a missing one; `by-accept`: the response depends on `Accept`. */
 export type FallbackKind = 'always' | 'by-accept';
 
 const yearSeconds = 31_536_000;
@@ -156,7 +154,6 @@ export function createPreparedFiles(site: FileSetting['site']): PreparedFiles {
 const code = words('js mjs cjs css');
 /** Only here is mixed-case text such as `iPhone15Pro` taken for a hash: people rarely name these files by hand. */
 const built = [...code, ...words('wasm woff2 woff ttf otf eot')];
-/** Formats that build tools name by their content. */
 const assets = [...built, ...words('svg png jpg jpeg gif webp avif ico mp4 webm mp3 ogg')];
 
 /** Whether browsers may cache the name for a year. A missed hash costs a request; a false one, a year of a stale file. */
@@ -178,7 +175,6 @@ function isRandomText(text: string): boolean {
   return text.length >= 8 && /[A-Z]/.test(text) && /[a-z]/.test(text) && /\d[_-]*[A-Za-z]/.test(text);
 }
 
-/** Best first, always ending with `identity`. */
 type EncodingOrder = readonly BlobEncoding[];
 
 const asIs: EncodingOrder = ['identity'];

@@ -45,7 +45,6 @@ export function resolvePath(
   return isPage ? { kind: 'fallback', file: page, fallbackKind } : { kind: 'missing', fallbackKind };
 }
 
-/** Null: there is no rule, or no file where a rewrite leads to. */
 function follow(release: ReleaseFiles, rule: Redirect | null, search: string): Resolved | null {
   if (!rule) return null;
   const { location, status } = rule;
@@ -55,7 +54,6 @@ function follow(release: ReleaseFiles, rule: Redirect | null, search: string): R
   return file ? { kind: 'fallback', file, fallbackKind: 'always' } : null;
 }
 
-/** Also for paths that are not the canonical one. */
 function fileAt({ files, config }: ReleaseFiles, { text, isFolder }: SitePath): SiteFile | undefined {
   const index = () => files.get(text === '' ? config.index : `${text}/${config.index}`);
   const page = () => (config.cleanUrls && text !== '' ? files.get(`${text}.html`) : undefined);

@@ -19,7 +19,6 @@ import type { ServedRelease } from './site-cache.ts';
 
 interface BlobCache {
   peek(key: string): Uint8Array | undefined;
-  /** Concurrent reads of one key share one request to the store. */
   read(key: string, size: number): Promise<Uint8Array>;
   bytes(): number;
 }
@@ -133,7 +132,6 @@ export interface FileSource {
 
 const noBytes = new Uint8Array();
 
-/** Synchronous if the bytes are cached. */
 function serveFile(source: FileSource, file: PreparedFile, request: EdgeRequest): EdgeResult {
   if (file.status !== 200) return fullResponse(source, formFor(file, request), request, file.status);
   const rangeHeader = request.method === 'GET' ? request.header('range') : null;
@@ -196,8 +194,7 @@ function rangeResponse(source: FileSource, form: FileForm, range: ByteRange): Ed
   const status = 206;
   if (size > cachedBlobBytesMax) return streamFromStore(source, key, { status, headers }, range);
   const partOf = (bytes: Uint8Array): EdgeResponse => {
-    const body = bytes.subarray(range.start, range.end + 1);
-    return { status, headers, body };
+    return { status, headers, body: bytes.subarray(range.start, range.end + 1) };
   };
   const bytes = source.blobs.peek(key);
   return bytes ? partOf(bytes) : source.blobs.read(key, size).then(partOf);

@@ -22,7 +22,6 @@ interface SiteCacheOptions {
   sitesMax: number;
 }
 
-/** As in `core/cache.ts`. */
 const maxAgeMs = 30_000;
 const renewedMs = 5_000;
 /** Shorter for running apps, because a machine that dies sends no notification. */
@@ -148,7 +147,6 @@ export function createSiteCache(options: SiteCacheOptions): SiteCache {
 
 export interface SiteFile {
   path: string;
-  /** An opening `"` and half of the content hash; each encoding appends its suffix. */
   tag: string;
   size: number;
   blobId: string;
@@ -166,17 +164,13 @@ export interface ReleaseContent {
 /** Everything that a response needs, read at once: a request never sees half of a switch. */
 export interface SiteSnapshot extends VisitedSite {
   isOpen: boolean;
-  /** Null: nothing is published at this host. */
   release: ServedRelease | null;
-  /** Takes precedence over the release; null: no deployment runs. */
   app: RunningApp | null;
 }
 
 export interface RunningApp {
   deploymentId: string;
-  /** `host:port`; empty while the app starts. */
   addresses: readonly string[];
-  /** Null: the usual limit. */
   firstByteMs: number | null;
   /** How long a request may wait until an app that sleeps has started. Null: the app does not sleep. */
   wakeMs: number | null;

@@ -35,7 +35,7 @@ export async function enterSite(deps: PlatformPathDeps, request: EdgeRequest): P
   const query = new URLSearchParams(request.search);
   const code = query.get('code') ?? '';
   // The authority must match exactly, including the port and without a trailing dot.
-  const origin = originAuthority(here) === request.authority.toLowerCase() ? here : '';
+  const origin = (URL.parse(here)?.host ?? '') === request.authority.toLowerCase() ? here : '';
   const ctx = { db: deps.db, now: deps.now(), onCommitted: deps.onCommitted };
   if (request.method === 'GET' && isCrossSite(request)) {
     const owner = await findCodeOwner(ctx, { code, origin });
@@ -68,10 +68,6 @@ function pathIn(text: string | null, origin: string): string {
   return path.startsWith(sitePlatformPrefix) ? '/' : path;
 }
 
-function originAuthority(origin: string): string {
-  return URL.parse(origin)?.host ?? '';
-}
-
 const visitSecondsMax = 12 * 3600;
 
 async function redeemCode(
@@ -81,7 +77,6 @@ async function redeemCode(
     origin: string;
     host: string;
     state: { query: string | null; cookie: string | null };
-    /** The previous visit of the browser, which is ended. */
     before: string | null;
   },
 ): Promise<{ token: string } | null> {

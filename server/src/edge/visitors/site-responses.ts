@@ -81,7 +81,6 @@ export const stateCookie = '__Host-svc_site_state';
 export const stateSecondsMax = 600;
 
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax';
-/** 32 random bytes in base64url. */
 export const secretPattern = /^[\w-]{43}$/;
 
 export function readSecretCookie(request: Pick<EdgeRequest, 'header'>, name: string): string | null {

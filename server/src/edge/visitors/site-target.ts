@@ -18,12 +18,10 @@ import { findUser } from '../../people/users/users.ts';
 import { createHostReader, type SiteHost } from '../domains/host-names.ts';
 
 export interface SiteOriginConfig extends SiteUrls {
-  /** The port of HTTPS for custom domains; null if a proxy may serve it. */
   httpsPort: number | null;
 }
 
 export interface SiteTarget {
-  /** A code is valid at this origin only. */
   origin: string;
   host: string;
   siteHost: SiteHost;
@@ -70,7 +68,6 @@ function isSubdomain(text: string): boolean {
   return slugPattern.test(text) && !text.includes('--');
 }
 
-/** `<branch>--<subdomain of the app>` */
 function isPreviewLabel(text: string): boolean {
   const [branch = '', subdomain = '', ...more] = text.split(previewSeparator);
   return slugPattern.test(text) && branch !== '' && isSubdomain(subdomain) && more.length === 0;

@@ -46,7 +46,6 @@ export function findVisitRow(
   return visits.where((e) => e.and({ token_hash: tokenHash, app_id: appId, host })).executeTakeFirst();
 }
 
-/** Notifies all copies of the server by `tag`; false if there was no such visit. */
 export async function deleteVisitRow(
   db: Db,
   { tokenHash, host, tag }: { tokenHash: string; host: string; tag: string },

@@ -38,13 +38,10 @@ export interface VisitedSite {
 
 /** A null site is a host without an app. It gets the responses of a forbidden site, so that names cannot be probed. */
 export interface Visitors {
-  /** Synchronous if the visit is cached. */
   isVisitor(site: VisitedSite, request: EdgeRequest): boolean | Promise<boolean>;
   /** For apps with a server: the user id of the visit; null if there is none or the user may not visit. */
   findVisitor(site: VisitedSite, request: EdgeRequest): Promise<string | null>;
-  /** Redirects a page navigation to the sign-in and refuses other requests. */
   redirectToSignIn(site: VisitedSite | null, request: EdgeRequest): EdgeResponse;
-  /** Handles paths below `/.svc/`, also of public sites; null if there is no such path. */
   platformPath(site: VisitedSite | null, request: EdgeRequest): EdgeResult | null;
 }
 

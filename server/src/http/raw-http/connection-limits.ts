@@ -6,16 +6,13 @@ import type { Routes } from './raw-request.ts';
 import type { Clock } from './response-heads.ts';
 import type { ResponseDeps } from './send-response.ts';
 
-/** What the connections of a listener share. */
 export interface ListenerState extends ResponseDeps, Routes {
   writeBuffer: WriteBuffer;
-  /** Null: what is not answered here is refused. */
   passThroughClients: PassThroughClients | null;
   pendingResponses: number;
   pendingResponsesMax: number;
 }
 
-/** How long a connection may take, in seconds. */
 export const secondsMax = {
   head: 10,
   keepAlive: 72,

@@ -300,7 +300,6 @@ export class Connection {
     this.#finishTurn();
   }
 
-  /** Null where earlier responses must be sent first. */
   #pass(head: RequestHead, bytes: Buffer, at: number): number | null {
     const { passThroughClients: clients } = this.#shared;
     if (clients === null) {

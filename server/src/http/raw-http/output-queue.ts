@@ -1,9 +1,6 @@
 import type { Socket } from 'bun';
 
-/**
- * Responses are sent together at the end of the turn: a client woken early competes with those still being
- * assembled.
- */
+/** Sent together at the end of the turn: a client woken early competes with responses that are still being assembled. */
 export interface WriteBuffer {
   bytes: Buffer;
   used: number;

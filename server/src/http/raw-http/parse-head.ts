@@ -8,13 +8,10 @@ export const headTooLarge = malformedError(`The request head is longer than ${he
 export interface RequestHead {
   request: RawRequest;
   authority: Authority;
-  /** Where the path begins: behind the origin, where the target is an absolute URL. */
   pathAt: number;
   targetAt: number;
   end: number;
-  /** Length of the body. */
   body: number | 'chunked';
-  /** Has an `Expect` or `Upgrade` header. */
   isSpecial: boolean;
   /** The line of an `Expect` header in HTTP/1.0 (RFC 9110 §10.1.1). */
   ignored: { from: number; to: number } | null;
@@ -36,10 +33,7 @@ const inToken = byteClass(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
 const inTarget = byteClass(/[!-"$-~]/);
 const inValue = byteClass(/[\t -~\x80-\xff]/);
 
-/**
- * RFC 9112 without what it merely tolerates: whatever two parsers could read differently is an error. Null:
- * incomplete head.
- */
+/** RFC 9112 without what it merely tolerates: what two parsers could read differently is an error. Null: incomplete head. */
 export function parseHead(
   bytes: Buffer,
   from: number,

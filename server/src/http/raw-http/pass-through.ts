@@ -3,23 +3,15 @@ import type { PassThroughClient } from '../handlers.ts';
 import { Pipe, type PipeEnd } from './pipe.ts';
 import { BodyReader, ResponseReader } from './response-reader.ts';
 
-/** Whom a connection to the general server belongs to. */
-
 interface PassThroughEvents {
-  /** Request and response are complete, and the response was sent. */
   onDone(isLast: boolean): void;
-  /** The connection has become another protocol's, such as a WebSocket. */
   onTunnel(): void;
-  /** A part of the response may still have to be sent. */
   onServerEnd(): void;
   onEnd(): void;
   onError(error: unknown): void;
 }
 
-/**
- * Passes requests of one client on to the general server, one at a time, and knows where each request and
- * response ends: the head of every request is checked. No other client uses the connection.
- */
+/** One request of one client at a time, with the ends of request and response. No other client uses the connection. */
 export class PassThrough {
   readonly #client: PipeEnd;
   readonly #owner: PassThroughClient;
@@ -138,10 +130,7 @@ export class PassThrough {
     } else this.finish();
   }
 
-  /**
-   * Ends the exchange if request and response are complete. A response that comes before the end of the request's body may be the
-   * last: then nobody reads the rest.
-   */
+  /** A response that comes before the end of the request's body may be the last: then nobody reads the rest. */
   finish(): void {
     const response = this.#response;
     if (response?.state !== 'done' || this.#isClosed || this.#toClient?.isEmpty === false) return;
@@ -179,7 +168,6 @@ interface LocalEnd {
   localPort: number;
 }
 
-/** The general server listens at `fallback`. */
 export function createPassThroughClients(port = 0): PassThroughClients {
   const fallback = { hostname: '127.0.0.1', port };
   /** By the port of this end. All connections are on the loopback address. */

@@ -9,10 +9,8 @@ interface Piece {
   isOwn: boolean;
 }
 
-/** Of smaller ones the garbage collection takes care. */
 const freedBytesMin = 16 * 1024;
 
-/** One direction between two sockets, with back pressure. */
 export class Pipe {
   readonly #from: PipeEnd;
   readonly #onEnd: () => void;

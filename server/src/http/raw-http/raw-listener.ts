@@ -21,7 +21,6 @@ import { createResponseHeads, startClock } from './response-heads.ts';
 
 export interface RawListener {
   port: number;
-  /** Every response is the last of its connection from now on. */
   closeAfterResponses(): void;
   stop(graceMs: number, how?: StopMode): Promise<void>;
 }
@@ -37,7 +36,6 @@ const idleMs = 200;
 /** On hand-over: a client that has not sent a request for this long will hardly do so in the same moment. */
 const idleSecondsMax = 2;
 
-/** TLS with a certificate for hosts without one of their own. */
 export interface TlsOptions extends TlsKeyPair {
   hosts: readonly HostCertificate[];
 }
@@ -54,11 +52,9 @@ export interface HostCertificate extends TlsKeyPair {
 export interface RawListenerOptions {
   host: string;
   port: number;
-  /** Path of a Unix socket, in place of host and port. */
   socket?: string | null;
   /** A socket that is bound to host and port, or to the path; it is closed with the listener. */
   descriptor?: number | undefined;
-  /** Other listeners may use the same port. */
   reusePort?: boolean;
   tls?: TlsOptions;
   edge?: () => Edge | null;
@@ -67,7 +63,6 @@ export interface RawListenerOptions {
   trustedProxies: TrustedProxies;
   /** Null: requests that are not answered here get 405. */
   passThroughClients: PassThroughClients | null;
-  /** In place of the address of the peer, where that is not the client's. */
   clientAddress?: string;
   strictTransport?: string | null;
   log: Logger;
@@ -150,7 +145,6 @@ export function listenRaw(options: RawListenerOptions): RawListener {
     return listening;
   }
 
-  /** Its owner and its group can connect. */
   function listenOnSocket(unix: string): UnixSocketListener<Connection> {
     const umask = process.umask(0o117);
     try {
@@ -184,10 +178,7 @@ export function listenRaw(options: RawListenerOptions): RawListener {
 }
 
 /** Bun.listen takes one certificate. Bun's own `tls.Server` adds those of other host names in this way. */
-function addHostCertificates(
-  listener: TCPSocketListener<Connection>,
-  hosts: readonly HostCertificate[],
-): void {
+function addHostCertificates(listener: TCPSocketListener<Connection>, hosts: readonly HostCertificate[]) {
   if (hosts.length === 0) return;
   const server = Object.assign(tls.createServer(), { _handle: listener });
   for (const { serverName, cert, key } of hosts) server.addContext(serverName, { cert, key });

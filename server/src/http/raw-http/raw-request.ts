@@ -182,7 +182,6 @@ class FastRequest implements FastPathRequest {
 export interface Routes {
   edge: () => Edge | null;
   rows: () => RowsListener | null;
-  /** False where the client is to use another connection (421). */
   accepts: (host: string) => boolean;
   scheme: 'http' | 'https';
   trustedProxies: TrustedProxies;
@@ -190,7 +189,6 @@ export interface Routes {
 
 interface RequestContext {
   peer: string;
-  /** Bytes that begin with those that `head` was read from. */
   bytes: Buffer;
   extendTimeout: () => void;
 }
@@ -245,7 +243,6 @@ export function askApp(
   return { response: response.then(fromApp), abort: () => signal.abort() };
 }
 
-/** Set by the listener. */
 const ownHeaders = new Set(['connection', 'x-request-id', 'set-cookie']);
 
 function fromApp(answer: ProxyResponse | undefined): EdgeResponse {

@@ -15,7 +15,6 @@ export class BodyReader {
     this.#state = body === 'chunked' ? 'size' : 'length';
   }
 
-  /** The index after the last byte that belongs to the body. */
   read(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length && !this.isDone && !this.isMalformed) {
@@ -75,7 +74,6 @@ const headBytesMax = 1024 * 1024;
 export class ResponseReader {
   /** `tunnel`: the connection has become another protocol's; the client's bytes have no end then. */
   state: 'head' | 'body' | 'until-close' | 'tunnel' | 'done' | 'malformed' = 'head';
-  /** The connection ends with this response. */
   isLast = false;
   hasBegun = false;
   readonly #isHead: boolean;
@@ -88,7 +86,6 @@ export class ResponseReader {
     this.#isLastRequest = isLast;
   }
 
-  /** Returns what is to be sent to the client. */
   read(received: Buffer): Buffer {
     if (this.state !== 'head') return this.#readBody(received);
     const bytes = this.#partialHead === null ? received : Buffer.concat([this.#partialHead, received]);

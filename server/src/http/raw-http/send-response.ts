@@ -103,12 +103,7 @@ function sendProblem(
 const keepAliveEnd = Buffer.from('\r\n\r\n');
 const closeEnd = Buffer.from('\r\nconnection: close\r\n\r\n');
 
-function putHead(
-  output: OutputQueue,
-  bytes: Uint8Array,
-  requestId: Uint8Array,
-  after: 'next' | 'last',
-): void {
+function putHead(output: OutputQueue, bytes: Uint8Array, requestId: Uint8Array, after: 'next' | 'last') {
   output.write(bytes);
   output.write(requestId);
   output.write(after === 'last' ? closeEnd : keepAliveEnd);

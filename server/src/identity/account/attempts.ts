@@ -11,7 +11,6 @@ import {
   saveKnownOrigins,
 } from './store.ts';
 
-/** Failures of one account from one origin before the first wait. */
 export const accountAttemptsMax = 5;
 export const addressAttemptsMax = 30;
 export const userCodeAttemptsMax = 10;
@@ -20,12 +19,10 @@ export const attackedFrom = 50;
 
 export interface AttemptLimit {
   key: string;
-  /** Attempts before the first wait. */
   max: number;
   firstSeconds?: number;
 }
 
-/** Where a sign-in comes from; `browser` is the hash of the browser's cookie. */
 export interface Origin {
   address: string;
   browser: string | null;
@@ -59,7 +56,6 @@ export async function signInLimits(db: Db, email: string, origin: Origin): Promi
   };
 }
 
-/** After a complete sign-in. The attempts themselves are given back where they are counted. */
 export async function recordSuccess(
   db: Db,
   limits: SignInLimits,
@@ -83,10 +79,7 @@ export function userCodeLimits(clientAddress: string, sessionId: string | undefi
 const firstWaitSeconds = 5;
 const waitSecondsMax = 900;
 
-/**
- * Counts the attempt before it is made, so that concurrent attempts on any server cannot exceed the limit
- * together. Returns null, or the seconds to wait: 5, 10, 20 … A successful attempt is given back.
- */
+/** Counted before the attempt, so that concurrent ones cannot exceed the limit together. Returns null, or seconds to wait: 5, 10, 20 … */
 export async function recordAttempt(db: Db, limits: readonly AttemptLimit[]): Promise<number | null> {
   const seconds: number[] = [];
   // In one order everywhere to avoid deadlocks.

@@ -44,10 +44,7 @@ export async function checkPassword(
 /** More than for a sign-in: commands and pages preview a change before they make it. */
 export const reauthenticationsMax = 10;
 
-/**
- * Proves that the caller knows the password. Waits grow per credential, so that a stolen one cannot make its owner
- * wait. Must run outside the transaction: a failure is counted even though nothing else is written.
- */
+/** Waits grow per credential: a stolen one cannot make its owner wait. Must run outside the transaction, so that failures are counted. */
 export async function reauthenticate(
   ctx: Ctx,
   { password, localPasswords, ...deps }: SignInDeps & { password: string; localPasswords: 'on' | 'off' },
@@ -84,7 +81,6 @@ export async function findResetUser(db: Db, { token }: { token: string }): Promi
   return found?.userId ? findUser({ db }, { ref: found.userId }) : null;
 }
 
-/** Null when the link was used, has expired or never existed. */
 export async function resetPassword(
   ctx: MutationCtx,
   { token, password }: { token: string; password: string },
@@ -108,14 +104,10 @@ interface ResetMailDeps {
   now: () => Date;
 }
 
-/**
- * The secret is made when the e-mail is sent, so that it is stored nowhere but in the e-mail; an attempt that is
- * repeated replaces the link. Unknown addresses are queued as well: the page that asks responds alike to all.
- */
+/** The secret is made when the e-mail is sent, and stored nowhere else. Unknown addresses are queued too: the page responds alike. */
 export function mailResetLink({ db, mail, baseUrl, log, now }: ResetMailDeps): EffectHandler {
   return async (payload) => {
-    const requestedAt = new Date(String(payload.at));
-    if (!mail || now().getTime() - requestedAt.getTime() > resetMinutes * 60_000) return;
+    if (!mail || now().getTime() - new Date(String(payload.at)).getTime() > resetMinutes * 60_000) return;
     const user = await findUser({ db }, { ref: String(payload.email) });
     if (user?.status !== 'active' || !(await hasPassword({ db }, { userId: user.id }))) return;
     const token = randomBytes(32).toString('base64url');

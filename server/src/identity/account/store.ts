@@ -3,7 +3,6 @@ import type { Db } from '../../core/db.ts';
 
 interface CountedAttempt {
   key: string;
-  /** Attempts before the first wait. */
   max: number;
   firstSeconds: number;
   secondsMax: number;
@@ -12,7 +11,6 @@ interface CountedAttempt {
 /** After an hour without an attempt the count restarts. */
 const isOver = sql`attempt.window_start <= now() - interval '1 hour'`;
 
-/** Returns null when the attempt was counted, else the seconds until the next one is allowed. */
 export async function countAttempt(db: Db, attempt: CountedAttempt): Promise<number | null> {
   const { key, firstSeconds, secondsMax } = attempt;
   const max = Number.isFinite(attempt.max) ? attempt.max : 2 ** 30;
@@ -55,11 +53,7 @@ export async function deleteOldLoginAttempts(db: Db): Promise<void> {
   await sql`delete from svc.login_attempts where window_start < now() - interval '1 hour'`.execute(db);
 }
 
-export async function findKnownOrigins(
-  db: Db,
-  userId: string,
-  origins: readonly string[],
-): Promise<string[]> {
+export async function findKnownOrigins(db: Db, userId: string, origins: readonly string[]) {
   const { rows } = await sql<{ origin: string }>`
     select origin from svc.known_origins
     where user_id = ${userId} and origin = any(${origins}::text[])`.execute(db);
@@ -114,7 +108,6 @@ export async function findAccountToken(
   return rows[0] ?? null;
 }
 
-/** Null when it does not exist, has expired or was taken before. */
 export async function takeAccountToken(
   db: Db,
   { purpose, hash }: Pick<AccountToken, 'purpose' | 'hash'>,

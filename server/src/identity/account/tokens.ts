@@ -2,7 +2,6 @@ import type { Db } from '../../core/db.ts';
 import { sha256 } from '../../core/values.ts';
 import { findAccountToken, saveAccountToken, takeAccountToken } from './store.ts';
 
-/** Something secret that is used once, such as a challenge; only its hash is stored. */
 export interface AccountSecret {
   purpose: 'password_reset' | 'passkey_sign_in' | 'passkey_registration' | 'totp_setup' | 'second_factor';
   secret: string;
@@ -15,7 +14,6 @@ interface StoredSecret {
 
 const keyOf = ({ purpose, secret }: AccountSecret) => ({ purpose, hash: sha256(secret) });
 
-/** A user has one secret of a purpose at a time; those without a user are independent. */
 export function saveSecret(
   db: Db,
   { userId, data, ...key }: AccountSecret & StoredSecret,
@@ -24,12 +22,10 @@ export function saveSecret(
   return saveAccountToken(db, { ...keyOf(key), userId, data }, secondsLeft);
 }
 
-/** Null when it does not exist or has expired. */
 export function findSecret(db: Db, key: AccountSecret): Promise<StoredSecret | null> {
   return findAccountToken(db, keyOf(key));
 }
 
-/** Null when it does not exist, has expired or was taken before. */
 export function takeSecret(db: Db, key: AccountSecret): Promise<StoredSecret | null> {
   return takeAccountToken(db, keyOf(key));
 }

@@ -24,7 +24,6 @@ const hintChars = 4;
 type NewToken = Pick<AppTokenRow, 'tenant_id' | 'app_id' | 'kind' | 'name' | 'expires_at'> &
   Partial<Pick<AppTokenRow, 'id' | 'account_id' | 'rule_id' | 'instance_id' | 'is_read_only'>>;
 
-/** Only the hash of the secret is stored. */
 export function newAppToken(
   prefix: TokenPrefix,
   token: NewToken,

@@ -20,7 +20,6 @@ export interface ExchangeDeps extends OperatorDeps {
 }
 
 export interface ExchangeRequest {
-  /** An id, or `tenant/app/name`. */
   serviceAccount: string;
   subjectToken: string;
   address: string;

@@ -93,7 +93,6 @@ export async function createServiceAccount(ctx: AppMutationCtx, input: z.output<
   return serviceAccountRecord(row, []);
 }
 
-/** Tokens that exist already get the new actions, too. */
 export async function updateServiceAccount(
   ctx: AppMutationCtx,
   { account, set }: { account: string; set: z.output<typeof updateShape.body> },
@@ -135,16 +134,14 @@ export async function deleteServiceAccount(ctx: AppMutationCtx, { account }: { a
     after: null,
   });
   const subject = { kind: 'service_account', id: row.id } as const;
-  const reason = 'The service account was deleted.';
-  await revokeGrantsOf(ctx, { tenantId: ctx.tenant.id, subject, reason });
+  await revokeGrantsOf(ctx, { tenantId: ctx.tenant.id, subject, reason: 'The service account was deleted.' });
   ctx.invalidate(userTag(row.id));
   return undefined;
 }
 
 /** Called when the app is purged, which deletes its accounts. */
 export async function revokeGrantsOfAccounts(ctx: MutationCtx, app: AppRef): Promise<AuditedChange[]> {
-  const window = { limit: serviceAccountsPerAppMax, offset: 0 };
-  const { rows } = await listServiceAccountRows(ctx.db, app, window);
+  const { rows } = await listServiceAccountRows(ctx.db, app, { limit: serviceAccountsPerAppMax, offset: 0 });
   const changes: AuditedChange[] = [];
   for (const { id } of rows) {
     const subject = { kind: 'service_account', id } as const;
@@ -269,8 +266,7 @@ export async function removeTrustRule(
 ) {
   await lockAppFor(ctx, { required: 'owners_or_admin' });
   const owner = await lockAccount(ctx, account);
-  const rules = await listTrustRules(ctx.db, [owner.id]);
-  const row = orNotFound(rules.find(({ id }) => id === ruleId));
+  const row = orNotFound((await listTrustRules(ctx.db, [owner.id])).find(({ id }) => id === ruleId));
   await deleteTrustRule(ctx.db, owner.id, row.id);
   audit(ctx, owner, {
     action: 'trustRules.remove',

@@ -74,7 +74,6 @@ export function lockServiceAccount(tx: Tx, app: AppRef, ref: string): Promise<Se
   return selectAccounts(tx, app).selectAll().where(refColumn(ref), '=', ref).forUpdate().executeTakeFirst();
 }
 
-/** Without a caller: by its id, or as `tenant/app/name`. */
 export async function findServiceAccountByName(db: Db, name: string): Promise<ServiceAccountRow | undefined> {
   const [tenant = '', app = '', account = '', ...more] = name.split('/');
   if (more.length > 0 || (account === '' && !isUuid(name))) return undefined;

@@ -12,7 +12,6 @@ import { findAppTokenCaller, markAppTokenUsed } from '../app-identity/app-tokens
 import { createUseRecorder, findPatByHash, type PatCredential, parseTokenPrefix } from '../pats/find-pat.ts';
 import { findSignIn } from '../sessions/sessions.ts';
 
-/** `pat` is set for a personal access token, `appToken` for a token of an app or a service account. */
 export interface Credential {
   caller: Caller;
   pat: PatCredential | null;
@@ -28,10 +27,7 @@ export interface CredentialDeps {
   log: Logger;
 }
 
-/**
- * Null for unknown, expired and revoked credentials and for suspended users alike. A caller with an app's token
- * has access to rows only.
- */
+/** Null for unknown, expired and revoked credentials and for suspended users alike. An app's token gives access to rows only. */
 export function createFindCredential(
   deps: CredentialDeps,
 ): (request: FastPathRequest) => Promise<Credential | null> {
@@ -106,10 +102,7 @@ interface PresentedCredential {
   secret: string;
 }
 
-/**
- * The `__Host-` prefix keeps other hosts of the domain from setting the cookie. Browsers accept it over TLS
- * only, and with the path `/`.
- */
+/** `__Host-` keeps other hosts of the domain from setting the cookie. Browsers accept it over TLS only, and with the path `/`. */
 export function hostCookieName(baseUrl: string, name: string): string {
   return baseUrl.startsWith('https:') ? `__Host-${name}` : name;
 }
@@ -118,10 +111,7 @@ export function sessionCookieName(baseUrl: string): string {
   return hostCookieName(baseUrl, 'svc_session');
 }
 
-/**
- * Null when the request has no well-formed credential. An invalid `Authorization` header is never replaced by a
- * cookie.
- */
+/** Null without a well-formed credential. An invalid `Authorization` header is never replaced by a cookie. */
 export function presentedCredential(request: FastPathRequest, origin: string): PresentedCredential | null {
   const authorization = request.headers.get('authorization');
   const apiKey = request.headers.get('x-api-key');

@@ -71,10 +71,7 @@ export async function getSecurity(ctx: Ctx) {
   return { items, recovery_codes_left: left, required: isRequired };
 }
 
-/**
- * A setup belongs to the person's account, or to the one sign-in in which it was begun: somebody else who knows the
- * password must not see its secret.
- */
+/** Of an account, or of the one sign-in that began it: somebody else who knows the password must not see its secret. */
 interface Setup {
   userId: string;
   signIn?: string | undefined;
@@ -90,14 +87,12 @@ export async function startTotp(
   signIn?: string,
 ): Promise<{ secret: string; uri: string }> {
   const secret = newTotpSecret();
-  const key = await sealingKey(db, factorKey);
-  const sealed = seal(key, { text: secret, boundTo: user.id }).toString('base64');
+  const sealed = seal(await sealingKey(db, factorKey), { text: secret, boundTo: user.id }).toString('base64');
   const entry = { ...setupKey({ userId: user.id, signIn }), data: { sealed } };
   await saveSecret(db, { ...entry, userId: signIn === undefined ? user.id : null }, setupSeconds);
   return { secret, uri: totpUri({ secret, email: user.email, host: new URL(baseUrl).host }) };
 }
 
-/** The setup in progress, so that a page can be shown again. */
 export async function findTotpSetup(
   { db, baseUrl }: FactorDeps,
   user: { id: string; email: string },
@@ -122,7 +117,6 @@ export interface AddedFactor {
   recoveryCodes: string[] | null;
 }
 
-/** Called first. With the password alone, only the first factor can be added. */
 async function lockFactors(ctx: MutationCtx, { userId, signIn }: Setup): Promise<FactorRecord[]> {
   await lockUser(ctx.db, userId);
   const existing = await listFactors(ctx.db, { userId });
@@ -229,8 +223,7 @@ export async function verifyCode(
     return (await takeRecoveryCode(db, userId, hashRecoveryCode(code))) ? 'recovery_code' : null;
   const app = await findAppRow(db, userId);
   if (!app) return null;
-  const key = await sealingKey(db, factorKey);
-  const secret = unseal(key, { sealed: app.secret_sealed, boundTo: userId });
+  const secret = unseal(await sealingKey(db, factorKey), { sealed: app.secret_sealed, boundTo: userId });
   const step = findTotpStep(secret, code, { now, after: Number(app.last_step) });
   return step !== null && (await recordAppUse(db, app.id, step)) ? 'totp' : null;
 }
@@ -256,7 +249,6 @@ export async function renameFactor(ctx: MutationCtx, input: { factor: string; na
   return { ...factor, name: input.name };
 }
 
-/** With the last factor the recovery codes go, too. */
 export async function removeFactor(ctx: MutationCtx, input: { factor: string }): Promise<FactorRecord> {
   const { userId, email } = ctx.caller;
   const factor = await requireFactor(ctx, input.factor);
@@ -281,14 +273,8 @@ async function requireFactor(ctx: MutationCtx, id: string): Promise<FactorRecord
   return orNotFound(factors.find((factor) => factor.id === id));
 }
 
-/**
- * Members who have no factor add one when they sign in again. Not the caller, who would lose what they are doing, nor people
- * of other tenants, which must not suffer from this one.
- */
-export async function askForSecondFactor(
-  ctx: MutationCtx,
-  { tenantId }: { tenantId: string },
-): Promise<void> {
+/** Ends sessions of members without a factor, except the caller's and those of people who are in other tenants too. */
+export async function askForSecondFactor(ctx: MutationCtx, { tenantId }: { tenantId: string }) {
   const userIds = await filterPasswordOnly(ctx.db, await listMembersOfThisAlone(ctx.db, tenantId));
   const others = userIds.filter((id) => id !== ctx.caller.userId);
   const { length: people } = await endBrowserSessions(ctx, { userIds: others });
@@ -297,7 +283,6 @@ export async function askForSecondFactor(
   ctx.warn(`${who} signed out of their browsers and asked for a second factor at the next sign-in.`);
 }
 
-/** For the operator, when somebody has lost everything. */
 export async function resetFactors(ctx: MutationCtx, user: { id: string; email: string }): Promise<number> {
   const factors = await listFactors(ctx.db, { userId: user.id });
   await deleteFactorRows(ctx.db, user.id);

@@ -91,7 +91,6 @@ export async function authenticationOptions(
   return options;
 }
 
-/** The user that the passkey belongs to, or null. */
 export async function verifyAuthentication(
   deps: { db: Db; baseUrl: string },
   { response }: { response: unknown },
@@ -121,12 +120,7 @@ export async function verifyAuthentication(
   return passkey.user_id;
 }
 
-function saveChallenge(
-  db: Db,
-  purpose: AccountSecret['purpose'],
-  challenge: string,
-  userId: string | null,
-): Promise<void> {
+function saveChallenge(db: Db, purpose: AccountSecret['purpose'], challenge: string, userId: string | null) {
   // Not a secret of the user: several browsers may register at the same time.
   return saveSecret(db, { purpose, secret: challenge, userId: null, data: { userId } }, challengeSeconds);
 }

@@ -34,7 +34,6 @@ export function listPasskeyRows(db: Db, userId: string): Promise<PasskeyRow[]> {
   return query.orderBy('created_at').orderBy('id').execute();
 }
 
-/** Of these users, those who sign in with a password alone. */
 export async function filterPasswordOnly(db: Db, userIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select u.id from svc.users u where u.id = any(${userIds}) and u.password_hash is not null
@@ -48,7 +47,6 @@ export function findPasskeyRow(db: Db, credentialId: string): Promise<PasskeyRow
   return query.where('credential_id', '=', credentialId).executeTakeFirst();
 }
 
-/** Returns false when the credential is registered already. */
 export async function insertPasskeyRow(tx: Tx, row: PasskeyRow): Promise<boolean> {
   const inserted = await tx
     .withTables<Tables>()
@@ -69,7 +67,6 @@ export function findAppRow(db: Db, userId: string): Promise<AuthenticatorAppRow 
   return query.where('user_id', '=', userId).executeTakeFirst();
 }
 
-/** A user has one authenticator app; a new one replaces it. */
 export async function saveAppRow(tx: Tx, row: AuthenticatorAppRow): Promise<void> {
   await deleteAppRow(tx, row.user_id);
   await tx.withTables<Tables>().insertInto('authenticator_apps').values(row).execute();
@@ -110,7 +107,6 @@ export async function replaceRecoveryCodes(tx: Tx, userId: string, hashes: reado
     select ${userId}, hash from unnest(${hashes}::text[]) as hash`.execute(tx);
 }
 
-/** Returns false when there is no such code; a code works once. */
 export async function takeRecoveryCode(db: Db, userId: string, hash: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from svc.recovery_codes where user_id = ${userId} and code_hash = ${hash}`.execute(db);

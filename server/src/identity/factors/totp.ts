@@ -10,11 +10,7 @@ export function newTotpSecret(): string {
 }
 
 /** The step of the code, or null. A code of the step before or after is accepted, for clocks that differ. */
-export function findTotpStep(
-  secret: string,
-  code: string,
-  { now, after }: { now: Date; after: number },
-): number | null {
+export function findTotpStep(secret: string, code: string, { now, after }: { now: Date; after: number }) {
   const step = Math.floor(now.getTime() / 1000 / stepSeconds);
   const presented = Buffer.from(code.replace(/\s/g, ''));
   const found = [step, step - 1, step + 1].find((candidate) => {
@@ -32,7 +28,6 @@ export function totpCode(secret: string, step: number): string {
   return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** What the QR code contains. */
 export function totpUri({ secret, email, host }: { secret: string; email: string; host: string }): string {
   const query = new URLSearchParams({ secret, issuer: host });
   return `otpauth://totp/${encodeURIComponent(host)}:${encodeURIComponent(email)}?${query}`;

@@ -13,22 +13,11 @@ export async function findPatByHash(db: Db, hash: string) {
   return { id, tenantId: tenant_id, userId: user_id, actions, apps, expiresAt: expires_at };
 }
 
-interface UsedToken {
-  id: string;
-  tenantId: string;
-}
-
-interface UseRecorderDeps {
-  db: Db;
-  now: () => Date;
-  log: Logger;
-}
-
 /** Updates `last_used_at` at most once a minute, without delaying the request. */
 export function createUseRecorder(
-  deps: UseRecorderDeps,
+  deps: { db: Db; now: () => Date; log: Logger },
   save: typeof markUsed = markUsed,
-): (token: UsedToken) => void {
+): (token: { id: string; tenantId: string }) => void {
   const recordedAt = new Map<string, number>();
   return ({ id, tenantId }) => {
     const at = deps.now();
@@ -46,13 +35,9 @@ export function createUseRecorder(
 const recordIntervalMs = 60_000;
 const entriesMax = 10_000;
 
-/** Of a person, of a service account, of an instance of an app, and for the renewal of the latter. */
 export type TokenPrefix = 'svcpat_' | 'svcsat_' | 'svcapp_' | 'svcren_';
 
-/**
- * A prefix, 30 random base62 characters, 6 checksum characters. The prefix lets scanners find leaked tokens;
- * the checksum rejects mistyped ones without a query.
- */
+/** Prefix, 30 random base62 characters, 6 of a checksum: scanners find leaked tokens, and mistyped ones cost no query. */
 export function makeToken(prefix: TokenPrefix): string {
   const random = randomBase62(randomChars);
   return prefix + random + checksum(random);

@@ -128,7 +128,6 @@ async function revoke(ctx: MutationCtx, row: PatRow): Promise<AuditedChange> {
   };
 }
 
-/** Called when a member leaves the tenant. */
 export async function revokePatsOfMember(
   ctx: MutationCtx,
   { tenantId, userId }: { tenantId: string; userId: string },
@@ -138,10 +137,7 @@ export async function revokePatsOfMember(
   for (const row of rows) ctx.audit(await revoke(ctx, row));
 }
 
-/**
- * Called when an app is purged. A token limited to that app alone is revoked: an empty list would mean every
- * app. Returns the audit entries, which the caller writes in its own order.
- */
+/** A token for the purged app alone is revoked: an empty list would mean every app. Returns entries that the caller audits. */
 export async function removeAppFromPats(ctx: MutationCtx, { tenantId, appId }: AppRef) {
   const changes: AuditedChange[] = [];
   for (const row of await lockActivePatRows(ctx.db, { tenantId, of: { appId }, now: ctx.now })) {

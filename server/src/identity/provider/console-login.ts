@@ -52,7 +52,6 @@ export function createConsoleLogin({ baseUrl, ...deps }: DeleteDeps & { baseUrl:
     });
   }
 
-  /** Entries of state and return path, the newest first. */
   function listPending(request: Request): string[] {
     return (readCookie(request.headers.get('cookie') ?? '', cookieName, cookieCharsMax) ?? '')
       .split('~')

@@ -79,7 +79,6 @@ export function createDevicePages(deps: SignInDeps) {
   };
 }
 
-/** Requires a sign-in before a code can be entered, and limits guesses. */
 export function createDeviceGate(deps: { db: Db; provider: Provider; baseUrl: string }): Middleware {
   const { db, provider } = deps;
   const sessionCookie = sessionCookieName(deps.baseUrl);

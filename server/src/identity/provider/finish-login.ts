@@ -18,7 +18,6 @@ import {
 
 const yearMs = 365 * 24 * 3600_000;
 
-/** Of the current request; `browser` is the hash of the cookie that identifies it. */
 interface RequestOrigin {
   browser: string;
   address: string;
@@ -27,15 +26,11 @@ interface RequestOrigin {
 
 const current = new AsyncLocalStorage<RequestOrigin>();
 
-/** Null outside of a request. */
 export function currentOrigin(): RequestOrigin | null {
   return current.getStore() ?? null;
 }
 
-/**
- * A browser gets a random id. A sign-in can only be finished by the browser that began it, so that cookies of a
- * sign-in, planted by another host of the domain, are of no use. On https other hosts cannot set this cookie.
- */
+/** Only the browser that began a sign-in can finish it, so that cookies planted by another host of the domain are of no use. */
 export function createBrowserCookie({ baseUrl }: { baseUrl: string }): Middleware {
   const name = hostCookieName(baseUrl, 'svc_browser');
   const options = { ...cookieOptions(baseUrl), signed: false, path: '/', maxAge: yearMs };
@@ -68,7 +63,6 @@ export function signInOrigin(ctx: WebContext) {
   return { address: getClientAddress(ctx), browser: currentOrigin()?.browser ?? null };
 }
 
-/** After all factors. */
 export async function finishLogin(
   { provider, ...deps }: SignInDeps & { provider: Provider },
   ctx: WebContext,

@@ -7,7 +7,6 @@ import { formTarget } from './pages/layout.ts';
 import { continuePage, messagePage } from './pages/pages.ts';
 import { getRequestId, httpStatus, type Middleware, showPage, type WebContext } from './web-context.ts';
 
-/** Renders errors as pages and replaces the provider's self-submitting forms. */
 export function createFrame(log: Logger): Middleware {
   return async (ctx, next) => {
     try {
@@ -80,10 +79,7 @@ function showFailure(ctx: WebContext, error: unknown, log: Logger): void {
   showPage(ctx, messagePage({ title, text, requestId, link }), status, headers);
 }
 
-/**
- * A device code form posted without a prior GET is refused, and the provider then fails to save a session that
- * was never started (`ensureSessionSave` in its `initialize_app.js`).
- */
+/** A device code form without a prior GET is refused; the provider then fails to save a session (`ensureSessionSave` there). */
 function isUnsavedSession(ctx: WebContext, error: Error): boolean {
   return ctx.status < 500 && error instanceof TypeError && /previously persisted Session/.test(error.message);
 }

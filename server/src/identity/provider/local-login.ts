@@ -15,11 +15,7 @@ interface LocalLoginConfig {
 }
 
 /** Reading this file proves being the user who runs the server, on its machine. */
-export function openLocalLogin(
-  config: LocalLoginConfig,
-  secret = randomBytes(32).toString('base64url'),
-): string {
-  // Several workers may write it at once.
+export function openLocalLogin(config: LocalLoginConfig, secret = randomBytes(32).toString('base64url')) {
   const next = join(config.dataDir, `${localLoginFile}.${process.pid}`);
   rmSync(next, { force: true });
   writeFileSync(next, `${JSON.stringify({ base_url: config.baseUrl, secret })}\n`, {
@@ -71,8 +67,7 @@ export function registerLocalGrant(options: LocalGrantOptions): void {
       });
       const grant = new provider.Grant({ accountId, clientId: client.clientId });
       grant.addOIDCScope(cliScope);
-      const grantId = await grant.save();
-      const shared = { accountId, client, grantId, gty: 'local', scope: cliScope };
+      const shared = { accountId, client, grantId: await grant.save(), gty: 'local', scope: cliScope };
       const accessToken = new provider.AccessToken(shared);
       const refreshToken = new provider.RefreshToken({ ...shared, rotations: 0 });
       ctx.body = {

@@ -32,7 +32,6 @@ const day = 24 * 3600;
 export const deviceCodeSeconds = 600;
 const refreshTokenSeconds = 30 * day;
 const sessionSeconds = 14 * day;
-/** Upper limit for a device that keeps renewing its tokens. */
 const grantSeconds = 365 * day;
 
 interface ConfigDeps extends SignInDeps {
@@ -149,10 +148,7 @@ async function findOpenUser(db: Db, accountId: string, clientId: string | undefi
   return user;
 }
 
-/**
- * Own clients need no consent, nor do apps that the user's tenant has reviewed; other apps get what the user has consented
- * to in any browser. Each device and browser has its own grant, so that it can be revoked separately.
- */
+/** Own and reviewed apps need no consent. Each device and browser has its own grant, so that it can be revoked separately. */
 async function loadExistingGrant(db: Db, ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
   const { client, session, account, result, provider } = ctx.oidc;
   if (!client || !session || !account) return undefined;
@@ -248,7 +244,6 @@ export const oauthCookieKey = declareKey<string[]>({
   acceptedSeconds: sessionSeconds,
 });
 
-/** The current keys first. */
 export function listSigningKeys({ signing }: ProviderKeys): SigningKey[] {
   const current = signing.current();
   return [current, ...signing.accepted().filter((set) => set !== current)].flatMap(({ keys }) => keys);

@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fail } from '../../core/problem.ts';
+import { isListening, socketPathBytesMax } from '../../drivers/os/listen.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { readBody } from '../../http/read-body.ts';
 import { clientAddressHeader, forwardedHeader, requestIdHeader } from './web-context.ts';
@@ -13,8 +13,6 @@ interface ProviderSocket {
   close(): Promise<void>;
 }
 
-// Linux allows 107 bytes, macOS 103.
-const pathBytesMax = 100;
 const socketName = 'oauth.sock';
 const isSocketName = (name: string) => /^oauth(\.\d+)?\.sock$/.test(name);
 
@@ -41,28 +39,15 @@ export async function listenOnSocket(dataDir: string, listener: RequestListener)
 /** In the data dir, with a name for each process; in a temporary folder when the path is too long or in use. */
 async function findFreePath(dataDir: string): Promise<{ path: string; temporary: boolean }> {
   const path = join(dataDir, 'run', `oauth.${process.pid}.sock`);
-  if (Buffer.byteLength(path) <= pathBytesMax && !(await isListening(path))) {
+  const isTaken = existsSync(path) && (await isListening({ path }));
+  if (Buffer.byteLength(path) <= socketPathBytesMax && !isTaken) {
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // Left behind by processes that were killed.
     for (const name of readdirSync(folder).filter(isSocketName))
-      if (!(await isListening(join(folder, name)))) rmSync(join(folder, name), { force: true });
+      if (!(await isListening({ path: join(folder, name) }))) rmSync(join(folder, name), { force: true });
     return { path, temporary: false };
   }
   return { path: join(mkdtempSync(join(tmpdir(), 'svc-oauth-')), socketName), temporary: true };
-}
-
-function isListening(path: string): Promise<boolean> {
-  if (!existsSync(path)) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const socket = createConnection({ path });
-    const end = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-  });
 }
 
 const bodyBytesMax = 64 * 1024;
@@ -83,7 +68,6 @@ const forwardedHeaders = [
 ];
 /** A reverse proxy sets at least one of these. */
 const proxyHeaders = ['x-forwarded-for', 'forwarded'];
-/** Connection-level headers of the socket. */
 const droppedHeaders = ['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'];
 
 export function forwardTo(

@@ -29,13 +29,10 @@ export interface IdentityProviderOptions {
   keys: ProviderKeys;
   upstream?: UpstreamSettings;
   issuers: IssuerKeys;
-  /** Null: local login is disabled. */
   localSecret: string | null;
   localUser: () => Promise<string | null>;
   localPasswords: 'on' | 'off';
-  /** Whether a forgotten password can be reset by e-mail. */
   canResetPassword: boolean;
-  /** Static clients in addition to our own. */
   extraClients?: readonly ClientMetadata[];
 }
 
@@ -105,8 +102,7 @@ function addPages(provider: Provider, options: IdentityProviderOptions): void {
   provider.use(createBrowserCookie({ baseUrl }));
   provider.use(createDevicePolling(db, deviceCodeSeconds));
   provider.use(createDeviceGate({ db, provider, baseUrl }));
-  const upstreamName = upstream?.name ?? null;
-  provider.use(createInteractions({ ...options, provider, upstreamName }));
+  provider.use(createInteractions({ ...options, provider, upstreamName: upstream?.name ?? null }));
   provider.use(createLogout({ provider, baseUrl }));
   if (upstream) provider.use(createUpstream({ db, events, provider, baseUrl, log, settings: upstream }));
 }
@@ -122,10 +118,7 @@ function mount(
   };
 }
 
-/**
- * Loads the provider with the first request: loading takes half of the start-up time. With an upstream provider
- * it is loaded at start, so that wrong settings are reported at once.
- */
+/** Loaded with the first request, because that takes half of the start; with an upstream at start, which reports wrong settings. */
 export async function createLazyProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
   if (options.upstream) return createIdentityProvider(options);
   let loading: Promise<IdentityProvider> | null = null;

@@ -15,7 +15,6 @@ import { requireSameSite } from './web-context.ts';
 
 interface ResetDeps extends OperatorDeps {
   baseUrl: string;
-  /** False where this server has no passwords or sends no e-mail. */
   canResetPassword: boolean;
 }
 
@@ -34,7 +33,6 @@ const sentPage = noticePage({
   link: { href: '/login', label: 'Back to sign-in' },
 });
 
-/** `/login/forgot` sends a link by e-mail; it opens `/login/reset`. */
 export function createResetPages(deps: ResetDeps): Handle {
   return async (request, url, info) => {
     if (!deps.canResetPassword) {
@@ -112,6 +110,5 @@ export function createResetPages(deps: ResetDeps): Handle {
 async function readForm(request: Request): Promise<URLSearchParams> {
   if (!request.headers.get('content-type')?.startsWith('application/x-www-form-urlencoded'))
     throw fail('unsupported_media_type');
-  const body = await readBody(request, { bytesMax: formBytesMax });
-  return new URLSearchParams(Buffer.from(body).toString());
+  return new URLSearchParams(Buffer.from(await readBody(request, { bytesMax: formBytesMax })).toString());
 }

@@ -34,7 +34,6 @@ interface FactorView {
   action: string;
   email: string;
   error: string | null;
-  /** Options for the authenticator; null where passkeys cannot be used. */
   passkey: object | null;
 }
 
@@ -146,7 +145,6 @@ async function findPending(deps: InteractionDeps, interaction: Interaction): Pro
   return { user, step: isDue ? 'verify' : stored, method: found.data.method as SignInMethod };
 }
 
-/** False when no second factor is due. */
 export async function showSecondFactor(
   deps: InteractionDeps,
   ctx: WebContext,
@@ -162,8 +160,7 @@ export async function showSecondFactor(
     const kinds = (await listFactors(deps.db, { userId: user.id })).map(({ kind }) => kind);
     const hasPasskey = kinds.includes('passkey') && canUsePasskeys(deps.baseUrl);
     const passkey = hasPasskey ? await authenticationOptions(deps, { userId: user.id }) : null;
-    const page = factorPage({ ...view, passkey, hasApp: kinds.includes('totp') });
-    showPage(ctx, page, status, retry?.headers);
+    showPage(ctx, factorPage({ ...view, passkey, hasApp: kinds.includes('totp') }), status, retry?.headers);
   } else {
     const setup =
       (await findTotpSetup(deps, user, interaction.uid)) ?? (await startTotp(deps, user, interaction.uid));
@@ -188,16 +185,11 @@ export async function signInWithPasskey(
   const isRight = user?.status === 'active' && (!pending || pending.user.id === user.id);
   if (!isRight || pending?.step === 'add') return 'refused';
   await takeSecret(deps.db, pendingKey(interaction));
-  const method = pending ? 'password_and_passkey' : 'passkey';
-  await finishLogin(deps, ctx, interaction, { user, method });
+  await finishLogin(deps, ctx, interaction, { user, method: pending ? 'password_and_passkey' : 'passkey' });
   return 'done';
 }
 
-export async function verifyFactor(
-  deps: InteractionDeps,
-  ctx: WebContext,
-  interaction: Interaction,
-): Promise<void> {
+export async function verifyFactor(deps: InteractionDeps, ctx: WebContext, interaction: Interaction) {
   const { db } = deps;
   const pending = await findPending(deps, interaction);
   if (pending?.step !== 'verify') return redirect(ctx, interactionPath(interaction));
@@ -259,23 +251,14 @@ export async function addFactor(
   showPage(ctx, recoveryCodesPage({ action, codes: result.recoveryCodes ?? [] }), 200);
 }
 
-/** After the page with the recovery codes. */
-export async function continueAfterSetup(
-  deps: InteractionDeps,
-  ctx: WebContext,
-  interaction: Interaction,
-): Promise<void> {
+export async function continueAfterSetup(deps: InteractionDeps, ctx: WebContext, interaction: Interaction) {
   const pending = await findPending(deps, interaction);
   if (pending?.step !== 'added') return redirect(ctx, interactionPath(interaction));
   await takeSecret(deps.db, pendingKey(interaction));
   await finishLogin(deps, ctx, interaction, pending);
 }
 
-export async function restartSignIn(
-  deps: InteractionDeps,
-  ctx: WebContext,
-  interaction: Interaction,
-): Promise<void> {
+export async function restartSignIn(deps: InteractionDeps, ctx: WebContext, interaction: Interaction) {
   await takeSecret(deps.db, pendingKey(interaction));
   redirect(ctx, interactionPath(interaction));
 }

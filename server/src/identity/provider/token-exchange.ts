@@ -32,7 +32,6 @@ const parameters = [
   'requested_token_type',
 ] as const;
 type Parameters = Partial<Record<(typeof parameters)[number], string>>;
-/** For one service account, from one address. */
 const perMinuteMax = 120;
 const accountCharsMax = 200;
 

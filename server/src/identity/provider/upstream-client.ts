@@ -9,9 +9,7 @@ export interface UpstreamSettings {
   clientId: string;
   clientSecret: string;
   name: string;
-  /** The claim that lists the groups of a person; null where groups do not follow a claim. */
   groupsClaim: string | null;
-  /** Member attributes that follow claims: name of the attribute to name of the claim. */
   attributeClaims: Readonly<Record<string, string>>;
 }
 
@@ -19,12 +17,9 @@ export interface UpstreamIdentity {
   issuer: string;
   subject: string;
   email: string | null;
-  /** Null when the provider does not send it. */
   emailVerified: boolean | null;
   name: string | null;
-  /** Null where groups do not follow a claim, or the provider could not list them. */
   groups: string[] | null;
-  /** Attributes that follow claims; empty where the provider sends no value. */
   attributes: Record<string, string>;
 }
 
@@ -108,10 +103,7 @@ export function createUpstreamClient(settings: UpstreamSettings): UpstreamClient
   };
 }
 
-/**
- * A provider leaves the claim out for a person without groups. One that has too many to list refers elsewhere
- * (OpenID Connect Core §5.6.2); then the groups stay as they are.
- */
+/** Absent for a person without groups. Too many are listed elsewhere (OpenID Connect Core §5.6.2); then the groups stay. */
 export function readGroups(profile: Record<string, unknown>, claim: string): string[] | null {
   const value = profile[claim];
   const elsewhere = profile._claim_names;
@@ -160,7 +152,6 @@ export function isUpstreamUnavailable(error: unknown): boolean {
   return error.cause instanceof Response && error.cause.status >= 500;
 }
 
-/** Plain HTTP is allowed on loopback only. */
 function isLocal(url: URL): boolean {
   return (
     url.protocol === 'http:' &&

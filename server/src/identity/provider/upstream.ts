@@ -56,10 +56,7 @@ async function insertUserLink(
  * address counts before an id, which any directory may have for anybody: it is that of the directory which created
  * the account, and of every other tenant that the account gives access to.
  */
-async function lockUnclaimedUser(
-  tx: Tx,
-  { subject, email }: { subject: string; email: string | null },
-): Promise<{ id: string; email: string } | null> {
+async function lockUnclaimedUser(tx: Tx, { subject, email }: { subject: string; email: string | null }) {
   const { rows } = await sql<{ id: string; email: string }>`
     select u.id, u.email from svc.users u
     where u.provisioned_by is not null and u.password_hash is null
@@ -122,8 +119,7 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
     }
     const back = interactionPath(interaction);
     if (callback.searchParams.get('error') === 'access_denied') {
-      const text = `${upstreamName} did not sign you in.`;
-      return showMessage(ctx, 403, 'The sign-in was cancelled', text, back);
+      return showMessage(ctx, 403, 'The sign-in was cancelled', `${upstreamName} did not sign you in.`, back);
     }
     let identity: UpstreamIdentity;
     try {
@@ -179,7 +175,6 @@ export function createUpstream(deps: UpstreamDeps): Middleware {
     }
   }
 
-  /** Null when an error page was shown. */
   async function create(ctx: WebContext, identity: UpstreamIdentity, back: string): Promise<string | null> {
     const { email } = identity;
     const noEmail = `${upstreamName} did not confirm your e-mail address.`;
@@ -242,10 +237,7 @@ const signInChange = (ctx: WebContext, auditTenantId: string) => ({
 
 type PendingSignIn = UpstreamChecks & { uid: string };
 
-/**
- * Creates a user without a tenant. An address that a user already has is refused and never linked: the owner of
- * the upstream account may be somebody else.
- */
+/** An address that a user already has is refused and never linked: the upstream account may be somebody else's. */
 async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity & { email: string }) {
   const { issuer, subject, email, name } = identity;
   const user = await createUser(ctx, { email, name: cleanName(name ?? '', userNameCharsMax) });
@@ -253,10 +245,7 @@ async function createUpstreamUser(ctx: MutationCtx, identity: UpstreamIdentity &
   return user.id;
 }
 
-/**
- * The one exception: a directory created the account, nobody has signed in to it, and the provider either has
- * the same id for the person as the directory or confirms the address.
- */
+/** For an account of a directory without any sign-in, if the provider has the same id as the directory or confirms the address. */
 async function linkProvisionedUser(ctx: MutationCtx, identity: UpstreamIdentity): Promise<string | null> {
   const { issuer, subject, emailVerified } = identity;
   const email = emailVerified === true ? identity.email : null;

@@ -39,15 +39,9 @@ export type WebContext = Parameters<Middleware>[0];
 
 /** Set by this server, never taken from the client. */
 export const clientAddressHeader = 'x-svc-client-address';
-/** Present when a proxy forwarded the request. */
 export const forwardedHeader = 'x-svc-forwarded';
 export const requestIdHeader = 'x-request-id';
 
-interface PageResponse {
-  status: number;
-  body: unknown;
-  set(headers: Record<string, string>): void;
-}
 interface RequestHeaders {
   get(header: string): string;
 }
@@ -69,7 +63,7 @@ export function getRequestId(ctx: RequestHeaders): string {
 }
 
 export function showPage(
-  ctx: PageResponse,
+  ctx: { status: number; body: unknown; set(headers: Record<string, string>): void },
   page: Page,
   status: number,
   headers: Record<string, string> = {},
@@ -95,10 +89,7 @@ export function secureCookieName(baseUrl: string, name: string): string {
   return baseUrl.startsWith('https:') ? `__Secure-${name}` : name;
 }
 
-/**
- * Our pages send no referrer, so their posts have `Origin: null`; newer browsers also send `Sec-Fetch-Site`.
- * Second line of defence behind SameSite cookies.
- */
+/** Second line of defence behind SameSite cookies. Our pages send no referrer, so their posts have `Origin: null`. */
 export function requireSameSite(ctx: RequestHeaders, origin: string): void {
   const site = ctx.get('sec-fetch-site');
   const from = ctx.get('origin');

@@ -92,10 +92,7 @@ export function clientHome(client: Client): string {
   return client.redirectUris?.[0] ?? placeholderUrl;
 }
 
-/**
- * Any path of the app's own host or, during development, of a loopback address (RFC 8252 §7.3). Only the
- * canonical spelling is accepted, so that no two parsers can disagree.
- */
+/** Any path of the app's own host, or of a loopback address (RFC 8252 §7.3), in the one spelling that all parsers read alike. */
 export function isAppRedirect(uri: string, home: string): boolean {
   const url = URL.parse(uri);
   if (!url || (url.href !== uri && url.href !== `${uri}/`)) return false;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { cliClientId } from '@svc/contract/identity.ts';
 import { findAppForSignIn } from '../../apps/record/find-app.ts';
 import type { MutationCtx } from '../../core/context.ts';
-import { fail, validationError } from '../../core/problem.ts';
+import { fail, orNotFound, validationError } from '../../core/problem.ts';
 import { sha256 } from '../../core/values.ts';
 import { lockUser } from '../../people/users/users.ts';
 import { cliScope } from './clients.ts';
@@ -24,8 +24,7 @@ export async function issueAccessToken(
   if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > ttlSecondsMax) {
     throw validationError('ttl', 'must be 1 second to 24 hours');
   }
-  const user = await lockUser(ctx.db, userId);
-  if (!user) throw fail('not_found');
+  const user = orNotFound(await lockUser(ctx.db, userId));
   if (user.status !== 'active') throw fail('invalid_state_transition', { detail: 'The user is suspended.' });
   const clientId = throughApp === undefined ? cliClientId : await requireSignIn(ctx, user, throughApp);
   const login = await openLogin(ctx, { userId: user.id, ttlSeconds, clientId });
@@ -39,7 +38,6 @@ export async function issueAccessToken(
   return login;
 }
 
-/** An app's client id is the app's id. */
 async function requireSignIn(
   ctx: MutationCtx,
   { id: userId, email }: { id: string; email: string },
@@ -52,10 +50,7 @@ async function requireSignIn(
   });
 }
 
-/**
- * Writes a grant and an access token like the OpenID provider does, so that the login is accepted, listed and
- * revoked like any other. `jti` is omitted: it is the secret itself.
- */
+/** Written like the OpenID provider does, so that the login is accepted, listed and revoked alike. `jti` would be the secret. */
 async function openLogin(
   ctx: MutationCtx,
   { userId, ttlSeconds, clientId }: { userId: string; ttlSeconds: number; clientId: string },

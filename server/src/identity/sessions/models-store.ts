@@ -9,10 +9,8 @@ import { sha256 } from '../../core/values.ts';
 export interface StoredModel {
   idHash: string;
   payload: AdapterPayload;
-  /** Seconds since it was consumed. */
   consumedFor: number | null;
   grantId: string | null;
-  /** Negative once expired. */
   secondsLeft: number | null;
 }
 
@@ -20,7 +18,6 @@ interface ModelToStore extends Pick<StoredModel, 'idHash' | 'payload'> {
   kind: string;
   userCode?: string;
   secondsLeft?: number;
-  /** Of the client that it was made for; not changed later. */
   address: string | null;
   device: string | null;
 }
@@ -53,7 +50,6 @@ export interface OauthModelRow {
   device: string | null;
 }
 
-/** Columns that the database fills in are optional here. */
 type Tables = {
   oauth_models: Omit<OauthModelRow, 'created_at' | 'consumed_at' | 'user_code_hash' | 'expires_at'> & {
     user_code_hash: Generated<string | null>;
@@ -115,7 +111,6 @@ export async function findModel(
   return rows[0];
 }
 
-/** Returns false when it was consumed before or does not exist. */
 export async function consumeModel(db: Db, model: { kind: string; idHash: string }): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update svc.oauth_models set consumed_at = now() where ${isModel(model)} and consumed_at is null`.execute(
@@ -124,10 +119,7 @@ export async function consumeModel(db: Db, model: { kind: string; idHash: string
   return numAffectedRows === 1n;
 }
 
-/**
- * Consumes a refresh token again shortly after its first use, and marks its successor as consumed: a later use
- * of the successor reveals theft. Returns false after the retry period, or when the successor was used.
- */
+/** For a retry shortly after the first use. The successor counts as consumed, so that a later use of it reveals theft. */
 export async function consumeAgain(
   db: Db,
   { idHash, withinSeconds }: { idHash: string; withinSeconds: number },
@@ -258,10 +250,8 @@ export async function deleteExpiredModels(db: Db): Promise<void> {
 
 export interface PollInterval {
   seconds: number;
-  /** Added to the interval of a device that polls too early. */
   increment: number;
   secondsMax: number;
-  /** Tolerance for clocks and networks. */
   toleranceSeconds: number;
 }
 

@@ -19,14 +19,12 @@ interface AdapterOptions {
   db: Db;
   onCommitted: ((tag: string) => void) | undefined;
   request: () => { oidc: { route: string } } | undefined;
-  /** Builds the error for a token that can no longer be used. */
   invalidGrant: (detail: string) => Error;
   findClient: (id: string) => Promise<ClientMetadata | undefined>;
   /** Where the request comes from; `browser` is the hash of its cookie. */
   origin: () => { browser: string; address: string; device: string } | null;
 }
 
-/** Marks an id that is known by its hash only. */
 const storedIdPrefix = 'stored:';
 /** Routes that find a device code by the user code. Clients never name a code by its hash. */
 const routesWithStoredIds = ['code_verification', 'device_resume'];
@@ -52,8 +50,7 @@ export function createOauthAdapter(options: AdapterOptions): (kind: string) => A
         const stored = withoutSecrets(kind, id, payload);
         if (kind === 'Interaction') stored.browser = options.origin()?.browser;
         const { address = null, device = null } = options.origin() ?? {};
-        const model = { kind, idHash, payload: stored, userCode, secondsLeft, address, device };
-        await storeModel(db, model, mode);
+        await storeModel(db, { kind, idHash, payload: stored, userCode, secondsLeft, address, device }, mode);
       },
 
       async find(id) {
@@ -116,10 +113,7 @@ function restorePayload(kind: string, id: string, model: StoredModel): AdapterPa
   return payload;
 }
 
-/**
- * The provider saves a session at the end of each request that read it. Saving one that was ended meanwhile
- * would restore it.
- */
+/** The provider saves a session at the end of each request that read it: one that was ended meanwhile would be restored. */
 function trackSessions(request: AdapterOptions['request']) {
   const states = new WeakMap<object, { found: Set<string>; ended: boolean }>();
   const current = () => {
@@ -167,10 +161,7 @@ export function createDevicePolling(db: Db, deviceCodeSeconds: number): Paramete
   };
 }
 
-/**
- * Ids of tokens, codes and sessions are secrets, so only their hashes are stored. The provider copies them into
- * payloads; these functions remove and restore the copies.
- */
+/** Ids are secrets: only hashes are stored. The provider copies ids into payloads; these functions remove and restore them. */
 function withoutSecrets(kind: string, id: string, payload: AdapterPayload): AdapterPayload {
   const { jti: _jti, userCode: _userCode, ...stored } = payload;
   if (kind !== 'Interaction') return stored;

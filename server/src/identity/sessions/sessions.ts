@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Caller, Ctx, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type PageQuery, paginate } from '../../core/paging.ts';
-import { fail } from '../../core/problem.ts';
+import { orNotFound } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import { sha256 } from '../../core/values.ts';
 import { ownClientIds, parseAppClientId } from './clients.ts';
@@ -27,7 +27,6 @@ const tokenKinds: readonly string[] = ['AccessToken', 'RefreshToken'];
 
 type SessionRecord = z.output<typeof Session>;
 
-/** One entry per browser session and per grant with a token. */
 function groupSessions(rows: readonly SignInRow[], currentId: string): SessionRecord[] {
   const tokensEnd = new Map<string, Date>();
   // The rows are sorted: the first token of a grant is its newest.
@@ -71,7 +70,6 @@ function sessionKind(row: Pick<SignInRow, 'kind' | 'client_id'>): SessionRecord[
   return row.client_id === cliClientId ? 'cli' : 'app';
 }
 
-/** Hashes of grants that end with the browser session. */
 function listGrantsOfSession(session: OauthPayload): string[] {
   return Object.values(session.authorizations ?? {}).flatMap(({ grantId, persistsLogout }) =>
     grantId === undefined || persistsLogout ? [] : [sha256(grantId)],
@@ -95,8 +93,7 @@ export async function listSessions(ctx: Ctx, query: PageQuery) {
 export async function revokeSession(ctx: MutationCtx, { session }: { session: string }): Promise<void> {
   const { userId } = ctx.caller;
   const match = (await listSignInNames(ctx.db, userId)).find((row) => sessionId(row) === session);
-  const row = match && (await lockSignInRow(ctx.db, userId, match.id_hash));
-  if (!row) throw fail('not_found');
+  const row = orNotFound(match && (await lockSignInRow(ctx.db, userId, match.id_hash)));
   const hashes = row.kind === 'Session' ? listGrantsOfSession(row.payload) : [row.id_hash];
   await deleteGrants(ctx.db, { userId, hashes });
   if (row.kind === 'Session') await deleteSession(ctx.db, userId, row.id_hash);
@@ -124,7 +121,6 @@ export async function endSession(deps: DeleteDeps, { secret }: { secret: string 
   return deleteModel(deps, { kind: 'Session', idHash: sha256(secret) });
 }
 
-/** Also ends sign-ins in progress. */
 export async function endSignInsToApp(ctx: MutationCtx, { appId }: { appId: string }): Promise<void> {
   // An app's client id is the app's id.
   await deleteModelsOf(ctx.db, 'client_id', appId);
@@ -132,10 +128,7 @@ export async function endSignInsToApp(ctx: MutationCtx, { appId }: { appId: stri
 }
 
 /** The people whose sessions ended. Visits to apps end with them; logins of the command line and tokens go on. */
-export async function endBrowserSessions(
-  ctx: MutationCtx,
-  { userIds }: { userIds: readonly string[] },
-): Promise<string[]> {
+export async function endBrowserSessions(ctx: MutationCtx, { userIds }: { userIds: readonly string[] }) {
   const ended = await deleteSessionsOf(ctx.db, userIds);
   for (const userId of ended) ctx.invalidate(userTag(userId));
   return ended;
@@ -151,9 +144,7 @@ export async function endSignInsToAppsOf(
   ctx.invalidate(userTag(userId));
 }
 
-/** `credentialId` is the hash of the session or of the grant behind the token. */
 interface SignIn extends Pick<Caller, 'userId' | 'credentialId' | 'expiresAt'> {
-  /** The app that the token was issued to; null for a login to the platform. */
   throughApp: string | null;
   /** Hashes of all records whose deletion ends the sign-in. */
   dependsOn: string[];

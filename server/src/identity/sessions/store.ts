@@ -79,7 +79,6 @@ export async function deleteSession(tx: Tx, userId: string, idHash: string): Pro
     where user_id = ${userId} and kind = 'Session' and id_hash = ${idHash}`.execute(tx);
 }
 
-/** The users who had one. */
 export async function deleteSessionsOf(tx: Tx, userIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ user_id: string }>`
     delete from svc.oauth_models where kind = 'Session' and user_id = any(${userIds}) returning user_id`.execute(

@@ -44,7 +44,6 @@ export function requireLocal({ name, source }: Pick<GroupRow, 'name' | 'source'>
   throw fail('group_managed', { detail: `${name} is managed by ${by}; change its members there.` });
 }
 
-/** Names to try for a group that is named elsewhere: its own name as a slug, then with a number. */
 function* candidateNames(displayName: string): Generator<string> {
   const base = slugFromName(displayName) ?? slugFromName(`group ${displayName}`) ?? 'group';
   yield base;

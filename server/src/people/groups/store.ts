@@ -36,15 +36,10 @@ const columns = sql`g.id, g.tenant_id, g.name, g.display_name, g.description, g.
   g.updated_at, (select count(*) from svc.group_members gm where gm.group_id = g.id)::int as member_count`;
 const refColumn = (ref: string) => (isUuid(ref) ? sql`g.id` : sql`g.name`);
 
-interface GroupFilter {
-  where: RawBuilder<unknown>;
-  order?: RawBuilder<unknown>;
-}
-
 export async function listGroupRows(
   db: Db,
   tenantId: string,
-  { where, order = sql`g.name` }: GroupFilter,
+  { where, order = sql`g.name` }: { where: RawBuilder<unknown>; order?: RawBuilder<unknown> },
   window: PageWindow,
 ): Promise<{ rows: CountedGroupRow[]; total: number }> {
   const filter = sql`from svc.groups g where g.tenant_id = ${tenantId} and ${where}`;
@@ -66,7 +61,6 @@ export async function findGroupRow(
   return rows[0];
 }
 
-/** Also of groups that no longer exist in the list of ids; unknown ids are left out. */
 export async function findGroupRows(
   db: Db,
   tenantId: string,
@@ -184,7 +178,6 @@ export async function deleteGroupMembers(
   );
 }
 
-/** The groups of the user, whatever the state of the membership. */
 export async function listGroupRowsOf(db: Db, tenantId: string, userId: string): Promise<CountedGroupRow[]> {
   const { rows } = await sql<CountedGroupRow>`
     select ${columns} from svc.groups g

@@ -17,7 +17,6 @@ interface BulkOperation {
   data: unknown;
 }
 
-/** Carries out one operation as if it were a request of its own. */
 type Perform = (operation: Omit<BulkOperation, 'bulkId'>) => Promise<Response>;
 
 interface Result {

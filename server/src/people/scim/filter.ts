@@ -119,7 +119,6 @@ export function normalizePath(text: string): string {
 
 export interface FilterColumn {
   sql: RawBuilder<unknown>;
-  /** `exact`: case counts. `list`: rows of JSON, one for each value of the attribute. */
   type: 'text' | 'exact' | 'boolean' | 'list' | 'time';
 }
 export type FilterColumns = Readonly<Record<string, FilterColumn>>;
@@ -154,10 +153,8 @@ export const addressParts = [
   'postalCode',
   'country',
 ] as const;
-/** Sub-attributes of an attribute with several values. */
 export const valueParts = ['value', 'display', 'type', 'primary', '$ref', ...addressParts] as const;
 
-/** The value itself is an object or a text. */
 const partColumns: FilterColumns = Object.fromEntries(
   valueParts.map((part) => {
     const text = sql`list.each ->> ${sql.lit(part)}`;

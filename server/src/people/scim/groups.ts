@@ -96,8 +96,7 @@ export async function createScimGroup(ctx: MutationCtx, { tenantId, body }: Tena
 }
 
 export async function replaceScimGroup(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {
-  const group = await lockScimGroup(ctx, { tenantId, id });
-  return changeGroup(ctx, group, parseGroup(body));
+  return changeGroup(ctx, await lockScimGroup(ctx, { tenantId, id }), parseGroup(body));
 }
 
 export async function modifyScimGroup(ctx: MutationCtx, { tenantId, id, body }: Found & { body: unknown }) {

@@ -66,7 +66,6 @@ interface Call {
   info: RequestInfo;
   request: Request;
   query: URLSearchParams;
-  /** In the path; empty for a collection. */
   id: string;
 }
 
@@ -225,7 +224,6 @@ function toResponse(error: unknown): Response {
   throw error;
 }
 
-/** One transaction, with audit and invalidation as for every other change. */
 async function change(
   call: Call,
   status: 200 | 201 | 204,
@@ -251,8 +249,7 @@ async function change(
 }
 
 async function readScimJson(request: Request, bytesMax = bodyBytesMax): Promise<unknown> {
-  const type = request.headers.get('content-type') ?? '';
-  if (!/^application\/(?:scim\+)?json\s*(?:;|$)/i.test(type))
+  if (!/^application\/(?:scim\+)?json\s*(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
     throw fail('unsupported_media_type', { detail: `Send the body as Content-Type: ${scimMediaType}.` });
   const bytes = await readBody(request, { bytesMax });
   try {

@@ -35,12 +35,10 @@ export const enterpriseTexts = [
 export const managerParts = ['value', '$ref', 'displayName'] as const;
 
 interface Other {
-  /** Names of the attribute and, for those of the extension, of its schema before it. */
   names: readonly string[];
   kind: 'text' | 'list' | 'manager';
 }
 
-/** By path in lower case. */
 const others = new Map<string, Other>([
   ...otherTexts.map((name): [string, Other] => [name.toLowerCase(), { names: [name], kind: 'text' }]),
   ...otherLists.map((name): [string, Other] => [name.toLowerCase(), { names: [name], kind: 'list' }]),
@@ -58,7 +56,6 @@ const textCharsMax = 8_000;
 const valuesMax = 50;
 const charsMax = 32_000;
 
-/** Parses a whole resource (POST, PUT). */
 export function parseOthers(body: Json): Json {
   const result = [...others.values()].reduce((all, other) => {
     const input = other.names.reduce<unknown>(

@@ -68,7 +68,6 @@ export function parsePath(text: string): PatchPath {
 /** Whether a value of a multi-valued attribute, such as an e-mail address, matches the filter of a path. */
 export function matches(value: unknown, filter: Filter): boolean {
   if (filter.kind === 'not') return !matches(value, filter.part);
-  // Values have no values of their own.
   if (filter.kind === 'values') return false;
   if (filter.kind !== 'compare') {
     const isMatch = (part: Filter) => matches(value, part);
@@ -100,7 +99,6 @@ export function matches(value: unknown, filter: Filter): boolean {
   }
 }
 
-/** By name in any case. */
 export function attributeOf(object: Json, name: string): unknown {
   const key = Object.keys(object).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : object[key];

@@ -15,7 +15,6 @@ import { nameParts, type UserAttributes, userSchema } from './user-resource.ts';
 type StoredAttributes = Pick<UserAttributes, 'displayName' | 'name' | 'emails'> &
   Partial<Pick<UserAttributes, 'other'>>;
 
-/** A member of the tenant. The attributes are null for one whom the directory has not sent. */
 export interface ScimUserRow {
   id: string;
   email: string;
@@ -82,7 +81,6 @@ export async function listScimUsers(
   tenantId: string,
   where: RawBuilder<unknown>,
   window: PageWindow,
-  /** Ends with a comma, if there is any. */
   order: RawBuilder<unknown> = sql``,
 ): Promise<{ rows: ScimUserRow[]; total: number }> {
   const filter = sql`from svc.memberships m join svc.users u on u.id = m.user_id
@@ -188,7 +186,6 @@ export function findTokenByHash(db: Db, hash: string): Promise<ScimTokenRow | un
     .executeTakeFirst();
 }
 
-/** At most once a minute. */
 export async function markTokenUsed(db: Db, id: string): Promise<void> {
   await sql`update svc.scim_tokens set last_used_at = now()
     where id = ${id} and (last_used_at is null or last_used_at < now() - interval '1 minute')`.execute(db);

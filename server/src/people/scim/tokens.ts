@@ -73,7 +73,6 @@ export interface Directory {
   caller: Caller;
 }
 
-/** Null without a valid token of a directory. */
 export async function findDirectory(db: Db, request: Request): Promise<Directory | null> {
   const secret = /^bearer +(svcscim_[\w-]{20,100})$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   const row = secret === undefined ? undefined : await findTokenByHash(db, sha256(secret));

@@ -14,7 +14,6 @@ export interface UserAttributes {
   displayName: string | null;
   name: Partial<Record<NamePart, string>>;
   emails: Email[];
-  /** Attributes that only the directory uses, by name. */
   other: Json;
 }
 
@@ -137,7 +136,6 @@ function parseEmails(value: unknown): Email[] {
   });
 }
 
-/** Null for an absent or empty text. */
 export function parseText(value: unknown, attribute: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw invalidValueError(`${attribute} must be a text.`);

@@ -19,7 +19,6 @@ import {
 } from './store.ts';
 import { emailOf, nameOf, parseUser, patchUser, type UserAttributes, userSchema } from './user-resource.ts';
 
-/** Only the address that mail is sent to counts. */
 const mail: FilterColumn = { sql: sql`u.email`, type: 'text' };
 const sortColumns = { ...userColumns, emails: mail, 'emails.value': mail };
 
@@ -90,12 +89,7 @@ export async function modifyUser(ctx: MutationCtx, { tenantId, id, body }: Found
   return changeUser(ctx, tenantId, row, patchUser(attributesOf(row), parsePatch(body)));
 }
 
-async function changeUser(
-  ctx: MutationCtx,
-  tenantId: string,
-  row: ScimUserRow,
-  after: UserAttributes,
-): Promise<ScimUserRow> {
+async function changeUser(ctx: MutationCtx, tenantId: string, row: ScimUserRow, after: UserAttributes) {
   const { id } = row;
   if (await isUserNameTaken(ctx.db, tenantId, { name: after.userName, userId: id }))
     throw new ScimError(409, 'uniqueness', 'Another user has this userName.');

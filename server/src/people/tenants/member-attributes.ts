@@ -23,7 +23,6 @@ export async function getMember(ctx: TenantCtx, { ref }: { ref: string }): Promi
 interface MemberChange {
   ref: string;
   role?: TenantRole | undefined;
-  /** An empty value removes the attribute. */
   attributes?: Attributes | undefined;
 }
 

@@ -138,10 +138,7 @@ export async function authorizeApprover(
   return { self_approved: true };
 }
 
-/**
- * The membership stays. Sign-ins end, unless the person belongs to another tenant, which must not suffer from this one.
- * A directory may deactivate the last admin: who has left must not keep access by a role.
- */
+/** Sign-ins end unless the person is in another tenant too. The last admin can be deactivated: a role must not keep access. */
 export async function deactivateMember(
   ctx: MutationCtx,
   { tenantId, userId }: { tenantId: string; userId: string },
@@ -166,10 +163,7 @@ export async function reactivateMember(
   ctx.invalidate(userTag(userId));
 }
 
-async function lockMember(
-  ctx: MutationCtx,
-  { tenantId, userId }: { tenantId: string; userId: string },
-): Promise<MemberRow> {
+async function lockMember(ctx: MutationCtx, { tenantId, userId }: { tenantId: string; userId: string }) {
   if (!(await lockTenantRow(ctx.db, tenantId))) throw fail('not_found');
   return orNotFound(await findMemberRow(ctx.db, tenantId, userId));
 }

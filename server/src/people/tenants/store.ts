@@ -21,7 +21,6 @@ export interface TenantRow {
 }
 type Tables = {
   tenants: TenantRow & {
-    /** When an admin last removed another admin, and who did it. */
     admin_left_at: Date | null;
     admin_left_by: string | null;
   };
@@ -30,7 +29,6 @@ type Tables = {
     user_id: string;
     role: TenantRole;
     created_at: Date;
-    /** Set while the tenant's directory has ended the access of the member. */
     deactivated_at: Date | null;
     attributes: Record<string, string>;
   };
@@ -88,11 +86,7 @@ export function lockTenantRow(tx: Tx, tenantId: string): Promise<TenantRow | und
     .executeTakeFirst();
 }
 
-export async function updateTenantRow(
-  tx: Tx,
-  tenantId: string,
-  set: Partial<Tables['tenants']>,
-): Promise<void> {
+export async function updateTenantRow(tx: Tx, tenantId: string, set: Partial<Tables['tenants']>) {
   await tx.withTables<Tables>().updateTable('tenants').set(set).where('id', '=', tenantId).execute();
 }
 
@@ -152,11 +146,7 @@ export function listActiveAdminIds(db: Db, tenantId: string): Promise<string[]> 
   return listActiveMemberIds(db, tenantId, sql`m.role = 'tenant_admin'`);
 }
 
-export async function filterActiveMembers(
-  db: Db,
-  tenantId: string,
-  userIds: readonly string[],
-): Promise<string[]> {
+export async function filterActiveMembers(db: Db, tenantId: string, userIds: readonly string[]) {
   // The operator's id is not a UUID.
   const ids = userIds.filter(isUuid);
   return ids.length === 0 ? [] : listActiveMemberIds(db, tenantId, sql`m.user_id = any(${ids}::uuid[])`);
@@ -171,7 +161,6 @@ async function listActiveMemberIds(db: Db, tenantId: string, isIncluded: RawBuil
   return rows.map((row) => row.user_id);
 }
 
-/** Null when there are several active admins, or none. */
 export async function findSoleAdmin(
   db: Db,
   tenantId: string,
@@ -191,11 +180,7 @@ export async function hasTenants(db: Db): Promise<boolean> {
   return rows.length > 0;
 }
 
-export async function saveMembership(
-  tx: Tx,
-  tenantId: string,
-  { user_id, role, since }: MemberRow,
-): Promise<void> {
+export async function saveMembership(tx: Tx, tenantId: string, { user_id, role, since }: MemberRow) {
   await sql`insert into svc.memberships (tenant_id, user_id, role, created_at)
     values (${tenantId}, ${user_id}, ${role}, ${since})
     on conflict (tenant_id, user_id) do update set role = excluded.role`.execute(tx);

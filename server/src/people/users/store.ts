@@ -10,7 +10,6 @@ export interface UserRow {
   password_hash: string | null;
   status: (typeof userStatuses)[number];
   created_at: Date;
-  /** The tenant whose directory created the user. */
   provisioned_by: string | null;
 }
 type Tables = { users: UserRow };

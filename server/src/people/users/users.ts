@@ -43,11 +43,9 @@ function userRecord({ id, email, name, status }: UserRow): UserRecord {
   return { id, email, name, status };
 }
 
-/** Bounds the work of the slow password hash. */
 const passwordBytesMax = 1024;
 /** On a scale of 0 to 4. A password below needs fewer than 10^6 guesses. */
 const scoreMin = 2;
-/** Letters and digits besides the words of the user's name and address. */
 const ownCharsMin = 5;
 
 /** `about`: words that the password must not consist of, such as the user's name. */
@@ -190,7 +188,6 @@ export async function createUser(
   return userRecord(row);
 }
 
-/** For users whom a directory has created; others have their own name and address. */
 export async function updateProfile(
   ctx: MutationCtx,
   input: { userId: string; email: string; name: string },

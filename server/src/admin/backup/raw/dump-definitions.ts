@@ -20,11 +20,8 @@ import {
 export interface Definitions {
   beforeRows: string[];
   afterRows: string[];
-  /** Materialized views, whose contents are computed again. */
   refresh: string[];
-  /** Rights and policies, which name the role of the app. */
   access: string[];
-  /** Something is left out, so that a statement about it fails. */
   isPartial: boolean;
 }
 
@@ -126,8 +123,7 @@ async function readGraph(client: ClientBase) {
   const needs = new Map<string, Set<string>>();
   const addNeed = (from: string | null, to: string | null) => {
     if (from === null || to === null || from === to) return;
-    const known = needs.get(from) ?? new Set();
-    needs.set(from, known.add(to));
+    needs.set(from, (needs.get(from) ?? new Set()).add(to));
   };
   for (const row of dependencies)
     addNeed(resolve(`${row.class}:${row.id}`), resolve(`${row.ref_class}:${row.ref_id}`));
@@ -157,7 +153,6 @@ function createGraph(
   const ordered: Item[] = [];
   const states = new Map<string, 'open' | 'done' | 'missing'>();
   for (const key of missing.keys()) states.set(key, 'missing');
-  /** Recursion is as deep as the longest chain of objects that need each other. */
   const visit = (key: string): boolean => {
     const state = states.get(key);
     if (state === 'done') return true;

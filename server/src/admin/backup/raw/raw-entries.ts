@@ -24,7 +24,6 @@ export interface RawServerAccess {
   stopNow(): void;
 }
 
-/** The server of apps' own databases, as the platform chooses it. Null: the embedded one was never created. */
 export async function openRawServer(
   { rawDatabaseUrl, dataDir }: Pick<Config, 'rawDatabaseUrl' | 'dataDir'>,
   { kind, controlUrl }: Pick<Database, 'kind' | 'controlUrl'>,
@@ -54,7 +53,6 @@ export async function listRawDatabases(control: ClientBase): Promise<RawDatabase
   return rows;
 }
 
-/** Sizes by name; none of a server that does not answer, which is then reported for each database. */
 export async function measureRawDatabases(
   server: RawServerAccess | null,
   databases: readonly RawDatabaseRef[],
@@ -81,10 +79,7 @@ interface RawSources {
   progress(bytes: number): void;
 }
 
-/**
- * One after the other, each from its own snapshot. A database that cannot be opened, because its app locks or changes its tables all
- * the time, throws a `RawDatabaseError` before the first entry: one app must not prevent the backup of the others.
- */
+/** One after the other, each from its own snapshot. Databases are opened before the first entry: one app must not prevent the backup. */
 export async function* rawDatabaseEntries(
   ref: RawDatabaseRef,
   { server, at, manifest, progress }: RawSources,
@@ -139,7 +134,6 @@ function rowSecurityError({ database }: RawDatabaseRef): never {
   );
 }
 
-/** Null if the login cannot read all rows. */
 async function tryDump({ database }: RawDatabaseRef, url: string) {
   const client = new pg.Client({
     connectionString: adminUrl(inDatabase(url, database)),

@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { fixedKey } from '../../../core/keys.ts';
-import type { TestGitHost } from '../conformance.ts';
+import type { TestGitHost } from '../conformance-testing.ts';
 import { createOctokitGitHost } from '../octokit-git-host.ts';
 import { gitText, newFolder } from './git-folder.ts';
 import { handleApi } from './github-api.ts';

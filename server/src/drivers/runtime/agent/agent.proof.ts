@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { lstatSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { dirname, join } from 'node:path';
-import { runtimeConformance, type SampleName } from '../conformance.ts';
+import { runtimeConformance, type SampleName } from '../conformance-testing.ts';
 import { portsConformance } from '../ports-testing.ts';
 import { type Bench, openBench } from '../testing.ts';
 import { agentWorld } from './testing.ts';

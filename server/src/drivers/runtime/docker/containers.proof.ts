@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasDockerEngine } from '../../../../../scripts/docker-engine.ts';
-import { runtimeConformance } from '../conformance.ts';
+import { runtimeConformance } from '../conformance-testing.ts';
 import { BuildError, type Runtime } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import type { ImageArtifact } from './docker-deps.ts';

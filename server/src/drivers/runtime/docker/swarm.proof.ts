@@ -1,6 +1,6 @@
 import { describe } from 'bun:test';
 import { hasDockerEngine } from '../../../../../scripts/docker-engine.ts';
-import { runtimeConformance } from '../conformance.ts';
+import { runtimeConformance } from '../conformance-testing.ts';
 import { isolationConformance } from '../isolation-testing.ts';
 import { useDockerWorld } from './testing.ts';
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runProgram } from '../../os/processes.ts';
-import type { SampleName } from '../conformance.ts';
+import type { SampleName } from '../conformance-testing.ts';
 import { BuildError } from '../runtime.ts';
 import { type Bench, openBench, type SampleApp } from '../testing.ts';
 import { chooseAppUsers } from './app-users.ts';

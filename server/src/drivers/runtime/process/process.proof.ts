@@ -1,4 +1,4 @@
-import { runtimeConformance } from '../conformance.ts';
+import { runtimeConformance } from '../conformance-testing.ts';
 import { portsConformance } from '../ports-testing.ts';
 import { processWorld } from './testing.ts';
 

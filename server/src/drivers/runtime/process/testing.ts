@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
 import type { IsolationWorld } from '../attacks-testing.ts';
-import type { Sample, SampleName } from '../conformance.ts';
+import type { Sample, SampleName } from '../conformance-testing.ts';
 import { closedPeers, hasPeer } from '../network-testing.ts';
 import type { BuildPlan } from '../runtime.ts';
 import { readBaseEnvironment, runIdVariable } from './environment.ts';

@@ -12,11 +12,9 @@ interface AppRequest {
   method: 'GET' | 'HEAD';
   target: string;
   headers: HeaderList;
-  /** Also ends the body of the response. */
   signal: StopSignal;
 }
 
-/** The members of `Response` that are used. */
 export interface AppResponse {
   status: number;
   headers: HeaderFields;
@@ -33,7 +31,6 @@ interface Connection {
   address: string;
   socket: Bun.Socket<Connection> | null;
   exchange: Exchange | null;
-  /** Not yet accepted by the kernel. */
   unsent: Buffer | null;
   idleSince: number;
 }
@@ -71,7 +68,6 @@ export function createAppClient(): AppClient {
   const handlers: Bun.SocketHandler<Connection> = {
     data({ data }, bytes) {
       if (data.exchange) data.exchange.receive(bytes);
-      // No request was pending.
       else data.socket?.terminate();
     },
     drain: ({ data }) => write(data),
@@ -191,7 +187,6 @@ function send(
     for (let found = findHead(unread); found; found = findHead(unread)) {
       const parsed = parseHead(found.text, method);
       unread = unread.subarray(found.length);
-      // An interim response.
       if (parsed.status < 200 && parsed.status !== 101) continue;
       if (parsed.status === 101) throw new Error('The app switched protocols without being asked.');
       head = parsed;

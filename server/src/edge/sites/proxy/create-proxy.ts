@@ -22,7 +22,6 @@ import {
 } from './pick-address.ts';
 
 export interface AppProxy {
-  /** Undefined: upgraded to a WebSocket. */
   pass(input: ProxyInput): Promise<ProxyResponse | undefined>;
   stop(): void;
 }

@@ -10,7 +10,6 @@ interface Entry extends Deadline {
   isLooking: boolean;
 }
 
-/** Idle timeouts, checked by one timer. */
 export function createDeadlines({ everyMs }: { everyMs: number }) {
   const entries = new Set<Entry>();
   const timer = setInterval(() => {
@@ -32,7 +31,6 @@ export function createDeadlines({ everyMs }: { everyMs: number }) {
     try {
       if (await entry.look()) expire(entry);
     } catch {
-      // Checked again at the next tick.
     } finally {
       entry.isLooking = false;
     }
@@ -43,7 +41,6 @@ export function createDeadlines({ everyMs }: { everyMs: number }) {
       const entry: Entry = { ...deadline, at: performance.now() + deadline.ms, isLooking: false };
       entries.add(entry);
       return {
-        /** Restarts the timeout, with a new `ms` if given. */
         touch(next = entry.ms): void {
           entry.ms = next;
           entry.at = performance.now() + next;
@@ -61,7 +58,6 @@ export interface WatchedStream {
   hasStarted(): boolean;
 }
 
-/** Passes chunks on with backpressure. `ended` is called once. */
 export function watchedStream(
   body: ReadableStream<Uint8Array>,
   watch: { piece(bytes: number): void; ended(how: 'whole' | 'broken' | 'cancelled'): void },

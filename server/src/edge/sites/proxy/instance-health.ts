@@ -1,7 +1,6 @@
 import type { Invalidation } from '../../../core/invalidation.ts';
 import { domainsTag } from '../../domains/domain-record.ts';
 
-/** How long a successful result is valid. */
 const checkedMs = 1_000;
 const checkedMax = 10_000;
 /** How long an address that did not answer at all is left out: each attempt takes the whole time limit. */
@@ -20,7 +19,6 @@ export function createReachable({ connectMs }: { connectMs: number }) {
   return {
     note,
     forget: (address: string) => void checked.delete(address),
-    /** `now` ignores recent results. */
     async check(address: string, how: 'lately' | 'now'): Promise<boolean> {
       const at = checked.get(address);
       if (how === 'lately' && at !== undefined && performance.now() - at < checkedMs) return true;
@@ -69,7 +67,6 @@ const tagsMax = 10_000;
 export function createRecentChanges(invalidation: Pick<Invalidation, 'onChange'>) {
   const changedAt = new Map<string, number>();
   let now = 0;
-  /** Everything counts as changed up to here. */
   let floor = 0;
   invalidation.onChange((tag) => {
     // Other tags, such as those of logs and queues, change many times a second and do not matter here.

@@ -221,7 +221,6 @@ const pages: Readonly<Record<RefusalCode, PlainPage>> = {
   unavailable: unavailablePage,
 };
 
-/** A page for browsers, a problem document for programs. */
 export function refusal(request: EdgeRequest, code: RefusalCode): EdgeResponse {
   const wantsPage = request.header('accept')?.includes('text/html');
   return wantsPage ? pageResponse(pages[code], request.method) : problemResponse(request, fail(code));

@@ -90,7 +90,6 @@ async function waitUntilOpen(
   }
 }
 
-/** Connects both sockets: messages, pings and the close code are passed on. */
 function connectSockets(
   shared: ProxyShared,
   exchange: ProxyExchange,
@@ -99,7 +98,6 @@ function connectSockets(
 ): WebSocketCallbacks {
   let client: ServerWebSocket | null = null;
   let isClosed = false;
-  /** Messages of the app before the client is open. */
   const early: (string | Buffer)[] = [];
   const deadline = shared.deadlines.add({
     ms: shared.limits.longIdleMs,

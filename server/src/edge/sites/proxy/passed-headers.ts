@@ -10,14 +10,12 @@ const hopByHop = new Set(
 );
 /** Set by the platform, whatever the client sends; the listener has handled `expect`. */
 const ownNames = new Set(['forwarded', 'x-real-ip', 'x-request-id', 'expect', 'host']);
-/** Credentials that the platform has checked. */
 const consumed: Readonly<Record<RunningApp['authMode'], string | null>> = {
   bearer: 'authorization',
   api_key: 'x-api-key',
   cookie: null,
   anonymous: null,
 };
-/** Cookies of the platform: sites and sessions. */
 const platformCookie = /^(?:__(?:host|secure)-svc|svc_session)/i;
 
 interface ForwardContext {
@@ -26,7 +24,6 @@ interface ForwardContext {
   scheme: 'http' | 'https';
   clientAddress: string;
   requestId: string;
-  /** Null: the app does not receive the visitor's identity. */
   userToken: string | null;
 }
 

@@ -20,9 +20,7 @@ export const proxyLimits = {
   firstByteMs: 60_000,
   /** After this time without a response, it is checked whether the address still takes connections. */
   lostMs: 1_500,
-  /** Between two chunks of a body, in either direction. */
   idleMs: 60_000,
-  /** For event streams and WebSockets. */
   longIdleMs: 600_000,
   everyMs: 500,
   concurrentMax: 10_000,
@@ -37,7 +35,6 @@ export interface ProxyDeps {
   inFlight: InFlightCounter;
   invalidation: Pick<Invalidation, 'onChange'>;
   count(method: string, status: number): void;
-  /** `ms` is the time to the first byte. */
   countApp(appId: string, status: number, bytes: number, ms: number): void;
   sleep: AppSleep;
   log: Logger;
@@ -48,7 +45,6 @@ export interface ProxyExchange extends ProxyInput {
   app: RunningApp;
   person: Person | null;
   headers: HeaderList;
-  /** True if the stream must end: the server stops, or the visitor lost access. */
   isOver(): boolean | Promise<boolean>;
   slot: Slot;
   startedAt: number;
@@ -60,7 +56,6 @@ export type ProxyShared = ProxyDeps & {
   deadlines: ReturnType<typeof createDeadlines>;
   reachable: ReturnType<typeof createReachable>;
   waitForStart: ReturnType<typeof createWaker>;
-  /** Round robin over the least busy addresses of an app. */
   turn: number;
 };
 
@@ -85,11 +80,7 @@ export async function pickAddress(
 }
 
 /** Requests of this server process count; the others spread theirs alike. */
-async function firstReachable(
-  shared: ProxyShared,
-  addresses: readonly string[],
-  how: 'lately' | 'now',
-): Promise<string | null> {
+async function firstReachable(shared: ProxyShared, addresses: readonly string[], how: 'lately' | 'now') {
   const [only] = addresses;
   if (only !== undefined && addresses.length === 1)
     return (await shared.reachable.check(only, how)) ? only : null;
@@ -102,7 +93,6 @@ async function firstReachable(
 }
 
 export interface Slot {
-  /** Keeps the slot beyond the response head; returns the function that releases it. */
   keep(): () => void;
   release(): void;
 }
@@ -144,13 +134,11 @@ export interface AppSleep {
   wake(appId: string): Promise<void>;
   waitForChange(appId: string, ms: number): Promise<void>;
   recordActivity(appIds: readonly string[]): Promise<void>;
-  /** Interval of `recordActivity`. */
   activityEveryMs: number;
 }
 
 const pollMs = 1_000;
 
-/** Requests of an app that sleeps wait for its start together. */
 export function createWaker({ wake, waitForChange }: Pick<AppSleep, 'wake' | 'waitForChange'>) {
   const waking = new Map<string, Promise<readonly string[]>>();
 
@@ -167,7 +155,6 @@ export function createWaker({ wake, waitForChange }: Pick<AppSleep, 'wake' | 'wa
     }
   }
 
-  /** Empty if the app did not start in time, or the client has left. */
   return async (exchange: ProxyExchange): Promise<readonly string[]> => {
     const { appId } = exchange.site;
     const under = waking.get(appId) ?? waitForAddresses(exchange).finally(() => waking.delete(appId));

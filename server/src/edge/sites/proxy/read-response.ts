@@ -12,7 +12,6 @@ const headBytesMax = 64 * 1024;
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
 const fieldLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*$/;
 
-/** Null if more bytes are needed. Throws for what is not HTTP. */
 export function findHead(bytes: Buffer): { text: string; length: number } | null {
   const at = bytes.indexOf('\r\n\r\n');
   // A lone LF may end a line too (RFC 9112, 2.2).
@@ -82,7 +81,6 @@ function createChunkDecoder(): BodyDecoder {
   let left = 0;
   let line = '';
 
-  /** The state after a whole line; null at the end of the message. */
   function afterLine(text: string): typeof state | null {
     if (state === 'dataEnd') {
       if (text !== '') throw new Error('A chunk of the response is longer than its size.');

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Html, html } from '../../../core/html.ts';
 
-/**
- * The only script of our pages: it hands the options of a form to the authenticator, and sends what that answers. A
- * constant, whose hash the policy of the page allows.
- */
+/** Passes the options of a form to the authenticator, and its answer on. A constant, whose hash the policy of the page allows. */
 const passkeyScript = `
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   if (!window.PublicKeyCredential) continue;
@@ -58,13 +55,7 @@ export interface Page {
   title: string;
   main: Html;
   formTargets?: readonly string[];
-  /** With the script for passkeys; other pages run none. */
   hasPasskeys?: boolean;
-}
-
-interface RenderedPage {
-  body: string;
-  headers: Record<string, string>;
 }
 
 /** Inline, so that a page is one request. */
@@ -145,17 +136,14 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('base6
 const styleHash = hashOf(style);
 const scriptHash = hashOf(passkeyScript);
 
-export function renderPage(page: Page): RenderedPage {
+export function renderPage(page: Page): { body: string; headers: Record<string, string> } {
   return {
     body: renderDocument(page),
     headers: { ...pageHeaders, 'content-security-policy': contentSecurityPolicy(page) },
   };
 }
 
-export function pageResponse(
-  page: Page,
-  init: { status: number; headers?: Record<string, string> },
-): Response {
+export function pageResponse(page: Page, init: { status: number; headers?: Record<string, string> }) {
   const { body, headers } = renderPage(page);
   return new Response(body, { status: init.status, headers: { ...headers, ...init.headers } });
 }

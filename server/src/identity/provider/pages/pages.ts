@@ -13,7 +13,6 @@ export interface LoginPage extends InteractionView {
   error: string | null;
   upstreamName: string | null;
   hasPasswords: boolean;
-  /** Options for the authenticator; null where passkeys cannot be used. */
   passkey: object | null;
   canReset: boolean;
   /** An app's sign-in can be cancelled; our own pages have nowhere to return to. */
@@ -134,7 +133,6 @@ export function loggedOutPage(): Page {
 interface MessagePage {
   title: string;
   text: string;
-  /** Shown so that the user can report it. */
   requestId: string;
   link?: { href: string; label: string };
 }
@@ -150,7 +148,6 @@ ${view.link && html`<a class="button quiet" href="${view.link.href}">${view.link
   };
 }
 
-/** For forms that the protocol submits by script. */
 export function continuePage(view: InteractionView & { inputs: Record<string, string> }): Page {
   return {
     title: 'Continue',
