@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { bearer, newPerson, type Person } from './support/people.ts';
+import { bearer, type Call, newPerson, type Person } from './support/people.ts';
 import { comparable, grant, lines, ndjson, type RowsWorld, rowsWorld } from './support/rows.ts';
 
 let world: RowsWorld;
@@ -176,6 +176,46 @@ test('a preview that refers to a hidden row, or deletes one that hidden rows ref
   // The owner sees all of them.
   for (let count = 0; count < 21; count++)
     expect((await child.send('POST', '?dry_run=true', wrong)).status).toBe(400);
+});
+
+test('several operations that fail together leave no trace: their conflicts are limited as those of previews', async () => {
+  const { table } = await owned();
+  const hidden = await world.table(['name:text'], { access: 'closed' });
+  const child = await world.table([`to:ref:${hidden.name}`], { access: 'read-write' });
+  const person = await newPerson(world.server, { tenant: world.tenant.id, role: 'tenant_member' });
+  const visitor = await world.visitor();
+  await table.insert({ a: 1, k: 'hidden' });
+  const failing = (table: string) => ({ op: 'update', table, id: crypto.randomUUID(), values: {} });
+  const probe = (values: object, table: string) => ({ op: 'insert', table, values });
+  const batch = (by: Call, ...operations: object[]) => by('POST', '/_batch', { operations });
+  const [theirs, visitors] = [world.as(bearer(person), { path: world.data }), visitor.of({ path: world.data })];
+  const taken = { a: 2, k: 'hidden' };
+  const missing = { to: crypto.randomUUID() };
+  const guess = () => batch(theirs, probe(taken, table.name), failing(table.name));
+  const guessId = () => batch(visitors, probe(missing, child.name), failing(child.name));
+  for (const [ask, status] of [
+    [guess, 409],
+    [guessId, 400],
+  ] as const) {
+    for (let count = 0; count < 20; count++) {
+      const { status: answered, body } = await ask();
+      expect([answered, body.errors[0].operation]).toEqual([status, 0]);
+    }
+    const limited = await ask();
+    expect([limited.status, limited.body.code]).toEqual([429, 'rate_limited']);
+    expect(Number(limited.headers.get('retry-after'))).toBeWithin(1, 61);
+  }
+  // Also where nothing would conflict: otherwise the limit itself would reveal hidden rows.
+  const free = probe({ a: 3, k: 'free' }, table.name);
+  expect((await batch(theirs, free, free)).status).toBe(429);
+  expect((await world.as(bearer(person), table)('POST', '?dry_run=true', taken)).status).toBe(429);
+  // One operation is a request of its own, and either stores a row or answers as that.
+  expect((await batch(theirs, probe(taken, table.name))).status).toBe(409);
+  expect((await batch(theirs, free)).status).toBe(200);
+  // The owner sees all rows.
+  const owners = world.as(bearer(world.owner), { path: world.data });
+  for (let count = 0; count < 21; count++)
+    expect((await batch(owners, probe(taken, table.name), failing(table.name))).status).toBe(409);
 });
 
 test('a preview that conflicts is not counted for people who see all rows', async () => {
