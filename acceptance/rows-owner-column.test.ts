@@ -188,7 +188,10 @@ test('several operations that fail together leave no trace: their conflicts are 
   const failing = (table: string) => ({ op: 'update', table, id: crypto.randomUUID(), values: {} });
   const probe = (values: object, table: string) => ({ op: 'insert', table, values });
   const batch = (by: Call, ...operations: object[]) => by('POST', '/_batch', { operations });
-  const [theirs, visitors] = [world.as(bearer(person), { path: world.data }), visitor.of({ path: world.data })];
+  const [theirs, visitors] = [
+    world.as(bearer(person), { path: world.data }),
+    visitor.of({ path: world.data }),
+  ];
   const taken = { a: 2, k: 'hidden' };
   const missing = { to: crypto.randomUUID() };
   const guess = () => batch(theirs, probe(taken, table.name), failing(table.name));
