@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { svcFor } from './support/commands.ts';
 import { newMember, newTenant, type Tenant } from './support/people.ts';
 import { hasPostgres15 } from './support/postgres15.ts';
+import { until } from './support/until.ts';
 import { hasMariaDb, readerPassword, startWarehouse, type Warehouse } from './support/warehouses.ts';
 
 const isAvailable = hasPostgres15 && hasMariaDb;
@@ -128,7 +129,8 @@ test.skipIf(!isAvailable)(
         const { kind } = warehouse;
         const made = await t.admin.call('POST', `${t.base}/connectors`, { name: kind, kind, connection });
         expect(made.status).toBe(201);
-        await t.admin.call('POST', `${t.base}/connectors/${kind}/schema/refresh`);
+        const refresh = () => t.admin.call('POST', `${t.base}/connectors/${kind}/schema/refresh`);
+        await until('the tables are known', async () => (await refresh()).status === 200);
         const grant = { subject_id: t.admin.id, connector_id: made.body.id, preset_id: 'reader' };
         expect((await t.admin.call('POST', `${t.base}/grants`, grant)).status).toBe(201);
         paths.push(`/data/${t.id}/_connectors/${kind}/sales/things`);

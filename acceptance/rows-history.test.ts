@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { useFixture } from '../scripts/use-fixture.ts';
 import { svcFor } from './support/commands.ts';
+import { queryDatabase } from './support/database.ts';
 import { done } from './support/people.ts';
 import { rowsWorld, type TestTable } from './support/rows.ts';
 
@@ -9,6 +10,7 @@ const world = useFixture(rowsWorld);
 const newTable = (columns: readonly unknown[] = ['title:text', 'qty:int:0'], more = {}) =>
   world.table(columns, { history: '30d', soft_delete: '30d', ...more });
 
+const compact = (id: string) => id.replaceAll('-', '');
 const entries = async (table: TestTable, path: string) => (await done(table.send('GET', path))).data;
 
 describe('the history of a row', () => {
@@ -97,6 +99,30 @@ describe('the trash', () => {
     expect((await done(table.send('POST', '/_restore?dry_run=true', { request_id }))).dry_run).toBe(true);
     expect(await done(table.send('POST', `/${row.id}/_restore`))).toEqual({ restored: 1, ids: [row.id] });
     expect(await table.list()).toEqual([row]);
+  });
+
+  test('and the history end after their days, each after its own', async () => {
+    const table = await newTable(['title:text'], { history: '30d', soft_delete: '2d' });
+    const rows = await table.insert({ title: 'old' }, { title: 'older' }, { title: 'oldest' });
+    const [old, older, oldest] = rows;
+    for (const { id } of rows) await done(table.send('DELETE', `/${id}`));
+    const log = `app_${compact(world.app.id)}.l_${compact(table.id)}`;
+    for (const [row, hours] of [
+      [old, 47],
+      [older, 24 * 3],
+      [oldest, 24 * 31],
+    ])
+      await queryDatabase(
+        world.server,
+        `update ${log} set at = now() - make_interval(hours => $2) where coalesce(new, old)::text like '%' || $1 || '%'`,
+        [row.id, hours],
+      );
+    const trash = await entries(table, '/_trash');
+    expect(trash.map(({ before }: { before: { title: string } }) => before.title)).toEqual(['old']);
+    expect((await entries(table, `/${older.id}/_history`)).length).toBe(2);
+    expect((await table.send('GET', `/${oldest.id}/_history`)).status).toBe(404);
+    expect((await table.send('POST', `/${oldest.id}/_restore`, {})).status).toBe(404);
+    expect((await done(table.send('POST', `/${old.id}/_restore`, {}))).restored).toBe(1);
   });
 
   test('answers 409 where a unique value is taken, or what to do where there is none', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { bearer, newPerson, type Person } from './support/people.ts';
+import { bearer, type Call, newPerson, type Person } from './support/people.ts';
 import { comparable, grant, lines, ndjson, type RowsWorld, rowsWorld } from './support/rows.ts';
 
 let world: RowsWorld;
@@ -135,7 +135,8 @@ test('a preview that conflicts with a hidden row gets the answer of the real cal
   const ignore = { prefer: 'resolution=ignore-duplicates' };
   const ignored = await theirs('POST', '?on_conflict=k&dry_run=true', { a: 3, k: 'hidden' }, ignore);
   expect([ignored.status, ignored.body.plan.changes[0]]).toMatchObject([200, { after: 0 }]);
-  for (let used = changes.length + 1; used < 20; used++)
+  // The real batch of two lines is counted too.
+  for (let used = changes.length + 2; used < 20; used++)
     expect((await theirs('POST', '?dry_run=true', { a: 3, k: 'hidden' })).status).toBe(409);
   // The limit is for every preview from here on: otherwise the limit itself would reveal hidden rows.
   for (const k of ['hidden', 'free', 'mine']) {
@@ -176,6 +177,57 @@ test('a preview that refers to a hidden row, or deletes one that hidden rows ref
   // The owner sees all of them.
   for (let count = 0; count < 21; count++)
     expect((await child.send('POST', '?dry_run=true', wrong)).status).toBe(400);
+});
+
+test('several operations or lines that fail together leave no trace: their conflicts are limited as those of previews', async () => {
+  const { table } = await owned();
+  const hidden = await world.table(['name:text'], { access: 'closed' });
+  const child = await world.table([`to:ref:${hidden.name}`], { access: 'read-write' });
+  const person = await newPerson(world.server, { tenant: world.tenant.id, role: 'tenant_member' });
+  const visitor = await world.visitor();
+  await table.insert({ a: 1, k: 'hidden' });
+  const failing = (table: string) => ({ op: 'update', table, id: crypto.randomUUID(), values: {} });
+  const probe = (values: object, table: string) => ({ op: 'insert', table, values });
+  const batch = (by: Call, ...operations: object[]) => by('POST', '/_batch', { operations });
+  const [theirs, visitors] = [
+    world.as(bearer(person), { path: world.data }),
+    visitor.of({ path: world.data }),
+  ];
+  const theirRows = world.as(bearer(person), table);
+  const taken = { a: 2, k: 'hidden' };
+  const missing = { to: crypto.randomUUID() };
+  const guess = (count: number) =>
+    count % 2 === 0
+      ? batch(theirs, probe(taken, table.name), failing(table.name))
+      : theirRows('POST', '', lines([taken, taken]), ndjson);
+  const guessId = () => batch(visitors, probe(missing, child.name), failing(child.name));
+  for (const [ask, status] of [
+    [guess, 409],
+    [guessId, 400],
+  ] as const) {
+    for (let count = 0; count < 20; count++) {
+      const { status: answered, body } = await ask(count);
+      const [{ operation, line }] = body.errors;
+      expect([answered, operation ?? line]).toEqual([status, line === undefined ? 0 : 1]);
+    }
+    for (const count of [0, 1]) {
+      const limited = await ask(count);
+      expect([limited.status, limited.body.code]).toEqual([429, 'rate_limited']);
+      expect(Number(limited.headers.get('retry-after'))).toBeWithin(1, 61);
+    }
+  }
+  // Also where nothing would conflict: otherwise the limit itself would reveal hidden rows.
+  const free = probe({ a: 3, k: 'free' }, table.name);
+  expect((await batch(theirs, free, free)).status).toBe(429);
+  expect((await theirRows('POST', '?dry_run=true', taken)).status).toBe(429);
+  // One operation is a request of its own, and either stores a row or answers as that.
+  expect((await batch(theirs, probe(taken, table.name))).status).toBe(409);
+  expect((await batch(theirs, free)).status).toBe(200);
+  expect((await theirRows('POST', '', lines([{ a: 3, k: 'line' }]), ndjson)).status).toBe(201);
+  // The owner sees all rows.
+  const owners = world.as(bearer(world.owner), { path: world.data });
+  for (let count = 0; count < 21; count++)
+    expect((await batch(owners, probe(taken, table.name), failing(table.name))).status).toBe(409);
 });
 
 test('a preview that conflicts is not counted for people who see all rows', async () => {

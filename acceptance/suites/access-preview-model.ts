@@ -150,15 +150,15 @@ async function compareRounds(
 ) {
   const stored = new Map(rows.map((row) => [row.id, row]));
   const counts = newCounts();
-  const ask = async (as: Person, policy?: object) =>
-    (
-      await t.admin.call('POST', `${t.base}/access/preview`, {
+  const ask = (as: Person, policy?: object) =>
+    done(
+      t.admin.call('POST', `${t.base}/access/preview`, {
         as: as.email,
         connector: 'warehouse',
         resource_path: 'sales/things',
         ...(policy && { policy }),
-      })
-    ).body;
+      }),
+    );
   let [cases, visible] = [0, 0];
   let readAt = 0;
   for (let round = 0; round < rounds; round++) {

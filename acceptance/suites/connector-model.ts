@@ -1,15 +1,22 @@
 import { expect } from 'bun:test';
+import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { governedWorld } from '../support/governed.ts';
 import type { Answered } from '../support/people.ts';
 import { newRandom, type Random } from '../support/random.ts';
 import { startWarehouse, type Warehouse } from '../support/warehouses.ts';
 import { AccessHistory } from './access-history.ts';
 import { newGroups, newPrincipals, openSource } from './connector-principals.ts';
+import {
+  comparable,
+  isHash,
+  type Question,
+  question,
+  type ReadKind,
+  readKinds,
+} from './connector-questions.ts';
 import { DataApps } from './data-apps.ts';
 import {
-  aggregateOf,
   type Cell,
-  type Column,
   cellsOf,
   changesOf,
   columnsOf,
@@ -22,16 +29,30 @@ import {
   type Row,
   reach,
   regions,
-  sortedBy,
 } from './grants-model.ts';
 
-interface Question {
-  query: string;
-  /** The columns that it names. */
-  needs: Column[];
-  wanted: () => unknown;
-  /** Hashes have an order that the model does not know. */
-  inAnyOrder?: boolean;
+/** Requests that are drawn together; the changes among them are of different rows, and precede the others. */
+const batchSize = 50;
+const atOnce = 8;
+/** The server refuses more than four of a connector. */
+const exportsAtOnce = 2;
+/** The numbers of rows between which inserts and deletes keep the table: a page has all of them. */
+const rowsMin = 20;
+const rowsMax = 60;
+
+interface Read extends Question {
+  who: Principal;
+  kind: ReadKind;
+}
+
+interface Change {
+  who: Principal;
+  kind: ChangeKind;
+  target: Row;
+  after: Row;
+  /** Of an update. */
+  names: readonly string[];
+  changes: Partial<Row>;
 }
 
 export interface HistorySize {
@@ -67,8 +88,9 @@ export async function connectorModel(kind: Warehouse['kind'] | 'tables', size: H
     for (let round = 0; round < size.rounds; round++) {
       const changes = round === 0 ? await history.begin() : await history.change(1 + random.below(3));
       asked.said = `seed ${random.seed}, round ${round}: ${changes.join('; ')}`;
-      for (const who of callers) await asked.converges(who);
-      for (let at = 0; at < size.requestsPerRound; at++) await asked.request(random.pick(callers));
+      await mapConcurrently(callers, atOnce, (who) => asked.converges(who));
+      for (let left = size.requestsPerRound; left > 0; left -= batchSize)
+        await asked.batch(callers, Math.min(left, batchSize));
     }
     await history.endEnforced();
     const auditor = principals.find(({ name }) => name === 'auditor')!;
@@ -80,7 +102,8 @@ export async function connectorModel(kind: Warehouse['kind'] | 'tables', size: H
     expect(counts.requests).toBe(size.rounds * size.requestsPerRound);
     expect(Math.min(counts.shown, counts.refused, counts.mixed, counts.through)).toBeGreaterThan(0);
     if (!isLong) return;
-    expect(counts.changed).toBeGreaterThan(counts.requests / 100);
+    expect(asked.cells.size).toBe(5 * callers.length);
+    expect(counts.changed).toBeGreaterThan(counts.requests / 200);
     expect(Math.min(counts.shownThrough, counts.changedThrough)).toBeGreaterThan(0);
   } finally {
     await warehouse?.stop();
@@ -109,6 +132,8 @@ class Asker {
     shownThrough: 0,
     changedThrough: 0,
   };
+  /** Of principals and actions. */
+  readonly cells = new Set<string>();
   private lastId = 1_000;
 
   constructor(
@@ -145,114 +170,88 @@ class Asker {
     return may(this.state, who, action) ? null : 403;
   }
 
-  async request(who: Principal): Promise<void> {
-    const { random } = this;
-    this.counts.requests++;
-    if (who.through) this.counts.through++;
-    const picked = random.pick(requestKinds);
-    const kind = picked === 'delete' && this.state.rows.length < 12 ? 'insert' : picked;
-    const compare = (found: unknown, wanted: unknown) =>
+  /** Requests that are drawn together: the changes, each of another row, and then reads of the rows that they leave. */
+  async batch(callers: readonly Principal[], count: number): Promise<void> {
+    const [changes, reads]: [Change[], Read[]] = [[], []];
+    const targets = new Set<Row>();
+    for (let at = 0; at < count; at++) {
+      const who = this.random.pick(callers);
+      const picked = this.random.pick(requestKinds);
+      this.cells.add(`${who.name} ${actionOf(picked)}`);
+      if (isRead(picked))
+        reads.push({ who, kind: picked, ...question(this.random, this.state, who, picked) });
+      else changes.push(this.drawChange(who, picked, targets));
+      if (who.through) this.counts.through++;
+    }
+    this.counts.requests += count;
+    const isDone = await mapConcurrently(changes, atOnce, (change) => this.changeRow(change));
+    for (const { kind, target, after } of changes.filter((_, at) => isDone[at])) {
+      if (kind !== 'insert') this.state.rows = this.state.rows.filter((row) => row !== target);
+      if (kind !== 'delete') this.state.rows = [...this.state.rows, after];
+    }
+    const ask = (read: Read) => this.ask(read);
+    const exported = reads.filter(({ kind }) => kind === 'export');
+    const others = reads.filter(({ kind }) => kind !== 'export');
+    await Promise.all([mapConcurrently(exported, exportsAtOnce, ask), mapConcurrently(others, atOnce, ask)]);
+  }
+
+  private drawChange(who: Principal, picked: ChangeKind, targets: Set<Row>): Change {
+    const { random, state } = this;
+    const count = state.rows.length;
+    const possible: ChangeKind[] = ['update'];
+    if (count > rowsMin) possible.push('delete');
+    if (count < rowsMax) possible.push('insert');
+    const kind = possible.includes(picked) ? picked : random.pick(possible);
+    const free = state.rows.filter((row) => !targets.has(row));
+    if (kind === 'insert' || free.length === 0) {
+      const target = newRow(random, ++this.lastId);
+      return { who, kind: 'insert', target, names: [], changes: {}, after: target };
+    }
+    const target = random.pick(free);
+    targets.add(target);
+    const { id, ...values } = newRow(random, target.id);
+    const names = kind === 'update' ? random.some(Object.keys(values), 1 + random.below(2)) : [];
+    const changes = Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
+    return { who, kind, target, names, changes, after: { ...target, ...changes } };
+  }
+
+  private compare({ who, kind }: Pick<Read | Change, 'who' | 'kind'>, found: unknown, wanted: unknown): void {
+    if (!Bun.deepEquals(found, wanted))
       expect([this.said, who.name, kind, found]).toEqual([this.said, who.name, kind, wanted]);
-    if (kind === 'insert' || kind === 'update' || kind === 'delete')
-      return this.changeRow(who, kind, compare);
-    const action = kind === 'export' ? 'export' : 'read';
+  }
+
+  private async ask(read: Read): Promise<void> {
+    const { who, kind, query, wanted, needs, inAnyOrder } = read;
+    const action = actionOf(kind);
     const refusal = this.refusal(who, 'read') ?? this.refusal(who, action);
     const columns = action === 'export' ? exportColumns(this.state, who) : columnsOf(this.state, who);
-    const { query, wanted, needs, inAnyOrder } = this.question(who, kind);
     const headers: Record<string, string> = kind === 'export' ? { accept: 'application/x-ndjson' } : {};
     const answer = await who.call('GET', query, undefined, headers);
     const status = refusal ?? (needs.every((column) => columns.has(column)) ? 200 : 400);
-    compare([query, answer.status], [query, status]);
+    this.compare(read, [query, answer.status], [query, status]);
     if (status !== 200) {
       this.counts.refused++;
       return;
     }
-    const found = read(answer);
+    const found = content(answer);
     const ordered = (rows: unknown) =>
-      inAnyOrder ? (rows as object[]).toSorted((a, b) => Bun.inspect(a).localeCompare(Bun.inspect(b))) : rows;
-    compare([query, ordered(Array.isArray(found) ? comparable(found) : found)], [query, ordered(wanted())]);
+      inAnyOrder?.()
+        ? (rows as object[]).toSorted((a, b) => Bun.inspect(a).localeCompare(Bun.inspect(b)))
+        : rows;
+    this.compare(
+      read,
+      [query, ordered(Array.isArray(found) ? comparable(found) : found)],
+      [query, ordered(wanted())],
+    );
     if (!Array.isArray(found) || found.length === 0) return;
     this.counts.shown++;
     if (who.through) this.counts.shownThrough++;
   }
 
-  private question(
-    who: Principal,
-    kind: Exclude<(typeof requestKinds)[number], 'insert' | 'update' | 'delete'>,
-  ): Question {
-    const { random, state } = this;
-    const cells = (action: 'read' | 'export' = 'read') => cellsOf(state, who, action);
-    const [column, holds, text] = random.pick(valueTests);
-    const byId = (one: Record<string, Cell>, other: Record<string, Cell>) =>
-      Number(one.id) - Number(other.id);
-    switch (kind) {
-      case 'list':
-      case 'export':
-        return {
-          query: kind === 'list' ? '?per_page=100&sort=id' : '?sort=id',
-          needs: [],
-          wanted: () => comparable(cells(kind === 'list' ? 'read' : 'export').toSorted(byId)),
-        };
-      case 'filter':
-        return {
-          query: `?per_page=100&sort=id&select=id&${text}`,
-          needs: [column],
-          wanted: () =>
-            cells()
-              .filter((row) => holds(row[column] ?? null))
-              .toSorted(byId)
-              .map(({ id }) => ({ id })),
-        };
-      case 'count':
-        return {
-          query: `/_count?${text}`,
-          needs: [column],
-          wanted: () => ({ count: cells().filter((row) => holds(row[column] ?? null)).length }),
-        };
-      case 'sort': {
-        const by = random.pick(['email', 'n'] as const);
-        return {
-          query: `?per_page=100&sort=${by},id&select=id,${by}`,
-          needs: [by],
-          wanted: () => comparable(sortedBy(cells(), by).map((row) => ({ id: row.id!, [by]: row[by]! }))),
-          inAnyOrder: cells().some((row) => isHash(row[by])),
-        };
-      }
-      case 'aggregate':
-        return {
-          query: '/_aggregate?select=email,c:count(),s:n.sum()&sort=email',
-          needs: ['email', 'n'],
-          wanted: () => comparable(aggregateOf(cells())),
-          inAnyOrder: cells().some(({ email }) => isHash(email)),
-        };
-      case 'distinct':
-        return {
-          query: '/_count?distinct=email',
-          needs: ['email'],
-          wanted: () => ({ count: new Set(cells().map(({ email }) => email)).size }),
-        };
-      case 'get': {
-        const { id } = random.pick(state.rows);
-        const seen = () => cells().find((row) => row.id === id);
-        return { query: `?id=eq.${id}`, needs: [], wanted: () => comparable([seen() ?? []].flat()) };
-      }
-    }
-  }
-
-  private async changeRow(
-    who: Principal,
-    kind: 'insert' | 'update' | 'delete',
-    compare: (found: unknown, wanted: unknown) => void,
-  ): Promise<void> {
-    const { random, state } = this;
-    const target = kind === 'insert' ? newRow(random, ++this.lastId) : random.pick(state.rows);
-    const { id, ...values } = newRow(random, target.id);
-    const names = kind === 'update' ? random.some(Object.keys(values), 1 + random.below(2)) : [];
-    const changes = Object.fromEntries(
-      Object.entries(values).filter(([name]) => names.includes(name) || name === names[0]),
-    );
-    const after = kind === 'insert' ? target : { ...target, ...changes };
-    const status = this.refusal(who, kind) ?? changesOf(state, who, kind, { target, after, names });
+  /** Whether the row was changed. */
+  private async changeRow(change: Change): Promise<boolean> {
+    const { who, kind, target, changes } = change;
+    const status = this.refusal(who, kind) ?? changesOf(this.state, who, kind, change);
     const minimal = { prefer: 'return=minimal' };
     const answer =
       kind === 'insert'
@@ -260,32 +259,23 @@ class Asker {
         : kind === 'update'
           ? await who.call('PATCH', `/${target.id}`, changes, minimal)
           : await who.call('DELETE', `/${target.id}`);
-    compare([target, changes, answer.status], [target, changes, status]);
-    if (answer.status >= 300) return;
+    this.compare(change, [target, changes, answer.status], [target, changes, status]);
+    if (answer.status >= 300) {
+      this.counts.refused++;
+      return false;
+    }
     this.counts.changed++;
     if (who.through) this.counts.changedThrough++;
-    const others = state.rows.filter((row) => row !== target);
-    state.rows = kind === 'delete' ? others : [...others, after];
+    return true;
   }
 }
 
-const requestKinds = [
-  ...(['list', 'export', 'filter', 'count', 'sort', 'aggregate', 'distinct', 'get'] as const),
-  ...(['insert', 'update', 'delete'] as const),
-];
+const changeKinds = ['insert', 'update', 'delete'] as const;
+const requestKinds = [...readKinds, ...changeKinds];
+type ChangeKind = (typeof changeKinds)[number];
+const isRead = (kind: ReadKind | ChangeKind): kind is ReadKind => !changeKinds.includes(kind as ChangeKind);
 
-/** On what the principal sees: a mask counts, not what it hides. */
-const valueTests: readonly [Column, (value: Cell) => boolean, string][] = [
-  ['n', (value) => value !== null && Number(value) > 2, 'n=gt.2'],
-  ['n', (value) => value !== null && Number(value) < 8, 'n=lt.8'],
-  ['n', (value) => value === null, 'n=is.null'],
-  ['email', (value) => value === emails[0], `email=eq.${emails[0]}`],
-  ['email', (value) => value === 'a•••@example.com', `email=eq.${encodeURIComponent('a•••@example.com')}`],
-  ['email', (value) => typeof value === 'string' && value.startsWith('xxx'), 'email=sw.xxx'],
-  ['email', (value) => value === null, 'email=is.null'],
-];
-
-const read = ({ text, body }: Answered) =>
+const content = ({ text, body }: Answered) =>
   typeof body === 'string'
     ? text
         .split('\n')
@@ -293,13 +283,12 @@ const read = ({ text, body }: Answered) =>
         .map((line) => JSON.parse(line))
     : (body.data ?? body);
 
-/** The key of hashes is not known to the model. */
-const comparable = (rows: readonly object[]) =>
-  rows.map((row) => {
-    const cells = Object.entries(row).filter(([name]) => !['created_at', 'updated_at'].includes(name));
-    return Object.fromEntries(cells.map(([name, value]) => [name, isHash(value) ? 'hash' : value]));
-  });
-const isHash = (value: unknown) => typeof value === 'string' && /^([0-9a-f]{64}|hash:.*)$/.test(value);
+function actionOf(kind: ReadKind): 'read' | 'export';
+function actionOf(kind: ReadKind | ChangeKind): string;
+function actionOf(kind: ReadKind | ChangeKind): string {
+  if (!isRead(kind)) return kind;
+  return kind === 'export' ? 'export' : 'read';
+}
 
 const hasMixedMasks = (rows: Record<string, Cell>[]) => {
   const kinds = new Set(rows.map(({ email }) => maskLook(email)).filter(Boolean));

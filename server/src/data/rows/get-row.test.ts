@@ -3,7 +3,7 @@ import { foreignCatalogue } from '../connectors/foreign-tables.ts';
 import { equals } from '../tables/conditions.ts';
 import { ifMatchVersions, isNotModified, rowEtag } from './get-row.ts';
 import { rowTable, type TableView } from './row-table.ts';
-import { oneSql, rowByKeySql } from './sql.ts';
+import { etagColumns, oneSql, rowByKeySql } from './sql.ts';
 import { idColumn, nameColumn, ownRowsTable, testTable } from './testing.ts';
 
 const table = testTable({ version: 3 });
@@ -70,11 +70,13 @@ test('the statement of a read by key is built once, and is the one of a row', ()
     const texts = ['1', '2'].map((id) => {
       const key = [equals(idColumn, id)];
       const statement = rowByKeySql(table, key);
-      expect(statement).toEqual(oneSql(table, table.all, key));
+      expect(statement).toEqual(oneSql(table, table.all, key, etagColumns(table)));
       return statement.text;
     });
     expect(texts[0]).toBe(texts[1]);
   }
+  // The ETag of what a mask leaves is made of that alone.
+  expect([whole, ownRowsTable('u'), masked].map((table) => etagColumns(table).length)).toEqual([1, 1, 0]);
 });
 
 test('the key of a row in another database is written as that database takes it', () => {

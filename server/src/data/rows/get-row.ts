@@ -13,7 +13,7 @@ import { planRelated } from './plan-related.ts';
 import { relatedRowSql } from './related-sql.ts';
 import { withColumnName } from './row-errors.ts';
 import { canRelate, type Output, type RowTable } from './row-table.ts';
-import { oneSql, rowByKeySql, type Statement } from './sql.ts';
+import { etagColumns, oneSql, rowByKeySql, type Statement } from './sql.ts';
 
 export async function getRow(ctx: RowsCtx, id: string) {
   const query = parseQuery(ctx.search, 'one', undefined, canRelate(ctx.table));
@@ -21,8 +21,9 @@ export async function getRow(ctx: RowsCtx, id: string) {
   if (query.isRelated) return getRelatedRow(ctx, id, query);
   const output = planSelect(ctx.table, select);
   const key = whereRowId(ctx, id);
-  const statement = select === null ? rowByKeySql(ctx.table, key) : oneSql(ctx.table, output, key);
-  const row = await queryRow(queryIn(ctx, 'point'), statement, output, 1);
+  const more = etagColumns(ctx.table);
+  const statement = select === null ? rowByKeySql(ctx.table, key) : oneSql(ctx.table, output, key, more);
+  const row = await queryRow(queryIn(ctx, 'point'), statement, output, more.length);
   if (!row) throw fail('not_found');
   ctx.recordRead({ action: 'read', table: ctx.table, output, rows: 1 });
   const etag = rowEtag(ctx.table, row, row.rest[0] ?? '', select);

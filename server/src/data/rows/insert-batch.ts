@@ -32,6 +32,7 @@ import {
 } from './write-transaction.ts';
 
 interface BatchRows {
+  readonly size: number;
   add(line: number, values: (string | null)[], input: RowInput): void;
   store: CopyRows['store'] | UpsertRows['store'];
 }
@@ -43,7 +44,8 @@ export async function insertBatch(
 ): Promise<FastPathResponse> {
   const rows: BatchRows = options.upsert ? new UpsertRows(ctx, options.upsert) : new CopyRows(ctx);
   const highestId = await collectRows(ctx, body, rows);
-  return runWrite(ctx, { ...options, bodyHash: () => body.sha256() }, async (tx, mode) => {
+  const write = { ...options, bodyHash: () => body.sha256(), operationsCount: rows.size };
+  return runWrite(ctx, write, async (tx, mode) => {
     await tx.query(`set local statement_timeout = ${batchStatementMsMax}`, []);
     const result = await rows.store(tx);
     if (highestId !== null && mode === 'execute') await tx.query(advanceSequenceSql(ctx.table), [highestId]);
@@ -122,6 +124,10 @@ class CopyRows {
     this.#table = table;
     this.#allGiven = table.catalogue.columns.every(isGiven);
     this.#idAt = table.catalogue.columns.indexOf(table.catalogue.idColumn);
+  }
+
+  get size(): number {
+    return this.#ids.length;
   }
 
   add(line: number, values: (string | null)[], input: RowInput): void {

@@ -49,7 +49,12 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
   const [first] = tables;
   if (!first) throw new Error('A batch has at least one operation.');
   const { isMinimal } = parsePreferences(ctx.request);
-  const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
+  const options = {
+    dryRun,
+    key: parseIdempotencyKey(ctx.request),
+    bodyHash: () => body.sha256(),
+    operationsCount: operations.length,
+  };
   let isShown: boolean[] | null = null;
   const response = await runWrite(
     { ...ctx, rowDb: first.rowDb, openRelated: first.openRelated, tables: tables.map(({ table }) => table) },

@@ -102,11 +102,20 @@ export function estimateSql(table: RowTable, planned: Where, distinct: Distinct 
   return { text, values };
 }
 
-export function oneSql(table: RowTable, output: Output, planned: Where): Statement {
+export function oneSql(
+  table: RowTable,
+  output: Output,
+  planned: Where,
+  more: readonly string[] = [versionIn(table)],
+): Statement {
   const values = valuesFor(table);
   const source = readFrom(table, planned, values);
-  return { text: `select ${columnsSql(output, [versionIn(table)])} from ${fromClause(source)}`, values };
+  return { text: `select ${columnsSql(output, more)} from ${fromClause(source)}`, values };
 }
+
+/** What the ETag of a row needs beside its representation. Of a connector a null, because MariaDB must select something. */
+export const etagColumns = (table: RowTable): readonly string[] =>
+  table.view.columns === null || table.catalogue.foreign ? [versionIn(table)] : [];
 
 interface KeyedStatement {
   text: string;
@@ -120,7 +129,7 @@ const keyedStatements = new WeakMap<RowTable, KeyedStatement>();
 export function rowByKeySql(table: RowTable, key: readonly EqualityTest[]): Statement {
   let known = keyedStatements.get(table);
   if (!known) {
-    const { text, values } = oneSql(table, table.all, key);
+    const { text, values } = oneSql(table, table.all, key, etagColumns(table));
     const viewValues: Values = valuesFor(table);
     viewValues.push(...values.slice(0, values.length - key.length));
     known = { text, viewValues };

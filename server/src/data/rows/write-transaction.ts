@@ -31,11 +31,13 @@ const tablesOf = (ctx: WriteCtx) => ('tables' in ctx ? ctx.tables : [ctx.table])
 
 export function runWrite(
   ctx: WriteCtx,
-  options: { dryRun: boolean; key: string | null; bodyHash: () => string },
+  options: { dryRun: boolean; key: string | null; bodyHash: () => string; operationsCount?: number },
   work: WriteWork,
 ): Promise<FastPathResponse> {
   const run = options.dryRun ? () => preview(ctx, work) : () => execute(ctx, options, work);
-  return retryDeadlock(() => (isPreviewed(ctx, options) ? limitConflicts(ctx, run) : run()));
+  // The last of several operations can fail on purpose: the answer says whether one before it conflicted.
+  const isLimited = isPreviewed(ctx, options) || (options.operationsCount ?? 1) > 1;
+  return retryDeadlock(() => (isLimited ? limitConflicts(ctx, run) : run()));
 }
 
 const deadlockCode = '40P01';
@@ -104,7 +106,7 @@ async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
   if (isLogged) await tx.query(`select set_config('${causeSetting}', $1, true)`, [previewCause]);
 }
 
-const previewConflictsPerMinuteMax = 20;
+const conflictsPerMinuteMax = 20;
 
 function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
   return ctx.rowDb.transaction(async (tx) => {
@@ -117,11 +119,11 @@ function preview(ctx: WriteCtx, work: WriteWork): Promise<FastPathResponse> {
 export const isPreviewed = ({ request }: Pick<WriteCtx, 'request'>, { dryRun }: { dryRun: boolean }) =>
   dryRun || ifPlanHeader(request) !== null;
 
-/** A preview leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
+/** What is rolled back leaves no trace, so its conflicts with rows that the caller cannot see are limited. */
 export async function limitConflicts<T>(ctx: WriteCtx, run: () => Promise<T>): Promise<T> {
   const { previewConflicts, caller } = ctx;
   if (!(await canMeetHiddenRows(ctx))) return run();
-  previewConflicts.require(caller.userId, previewConflictsPerMinuteMax);
+  previewConflicts.require(caller.userId, conflictsPerMinuteMax);
   try {
     return await run();
   } catch (error) {
