@@ -1,4 +1,4 @@
-import { batchStatementMsMax } from '@svc/contract/rows.ts';
+import { batchLinesMax, batchStatementMsMax } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { ServerError } from '../../drivers/row-database/messages.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
@@ -17,7 +17,7 @@ import {
   nextNumberSql,
   type RowInput,
 } from './parse-row.ts';
-import { LineReader, type ReceivedBody, type RowLine } from './request-body.ts';
+import { LineReader, pieceBytes, type ReceivedBody, type RowLine } from './request-body.ts';
 import { rowError } from './row-errors.ts';
 import type { RowTable } from './row-table.ts';
 import { violationSql } from './sql.ts';
@@ -34,8 +34,16 @@ import {
 interface BatchRows {
   readonly size: number;
   add(line: number, values: (string | null)[], input: RowInput): void;
+  /** No more rows come, or none is to be stored. */
+  end?(error?: unknown): void;
   store: CopyRows['store'] | UpsertRows['store'];
 }
+
+/**
+ * Smaller batches are parsed in one turn. A larger one is parsed before it takes a connection. So are rows whose numbers the database gives: a batch that
+ * waits for a second connection could wait for itself.
+ */
+const parsedMeanwhileBytesMax = 4 * 1024 * 1024;
 
 export async function insertBatch(
   ctx: RowsCtx,
@@ -43,11 +51,19 @@ export async function insertBatch(
   options: { dryRun: boolean; key: string | null; upsert: Upsert | null },
 ): Promise<FastPathResponse> {
   const rows: BatchRows = options.upsert ? new UpsertRows(ctx, options.upsert) : new CopyRows(ctx);
-  const highestId = await collectRows(ctx, body, rows);
-  const write = { ...options, bodyHash: () => body.sha256(), operationsCount: rows.size };
-  return runWrite(ctx, write, async (tx, mode) => {
+  const parsing = collectRows(ctx, body, rows);
+  const isParsedMeanwhile =
+    rows instanceof CopyRows &&
+    body.size > pieceBytes &&
+    body.size <= parsedMeanwhileBytesMax &&
+    ctx.table.catalogue.idColumn.default?.kind !== 'sequence';
+  if (!isParsedMeanwhile) await parsing;
+  const operationsCount = isParsedMeanwhile ? batchLinesMax : rows.size;
+  const write = { ...options, bodyHash: () => body.sha256(), operationsCount };
+  const stored = runWrite(ctx, write, async (tx, mode) => {
     await tx.query(`set local statement_timeout = ${batchStatementMsMax}`, []);
     const result = await rows.store(tx);
+    const highestId = await parsing;
     if (highestId !== null && mode === 'execute') await tx.query(advanceSequenceSql(ctx.table), [highestId]);
     const { ids: _, ...counts } = result;
     // Callers who do not see ids do not learn those of existing rows.
@@ -56,6 +72,11 @@ export async function insertBatch(
     if (rows instanceof UpsertRows && result.ids.length < rows.size) countPreviewConflict(ctx);
     return previewResponse(ctx, insertOperation, { id: '', before: null, after: counts });
   });
+  // A problem of the body is the answer, whatever the database says of the rows before it.
+  const [parsed, answer] = await Promise.allSettled([parsing, stored]);
+  if (parsed.status === 'rejected') throw parsed.reason;
+  if (answer.status === 'rejected') throw answer.reason;
+  return answer.value;
 }
 
 export const insertOperation = { id: 'rows.insert', irreversible: false };
@@ -64,6 +85,15 @@ export const insertOperation = { id: 'rows.insert', irreversible: false };
 const gcEveryChars = 4 * 1024 * 1024;
 
 async function collectRows(ctx: RowsCtx, body: ReceivedBody, rows: BatchRows): Promise<string | null> {
+  try {
+    return await parseRows(ctx, body, rows);
+  } catch (error) {
+    rows.end?.(error);
+    throw error;
+  }
+}
+
+async function parseRows(ctx: RowsCtx, body: ReceivedBody, rows: BatchRows): Promise<string | null> {
   const { columns, idColumn } = ctx.table.catalogue;
   const idAt = columns.indexOf(idColumn);
   let highestId: string | null = null;
@@ -88,6 +118,7 @@ async function collectRows(ctx: RowsCtx, body: ReceivedBody, rows: BatchRows): P
     Bun.gc(true);
   }
   reader.end();
+  rows.end?.();
   return highestId;
 }
 
@@ -139,11 +170,15 @@ class CopyRows {
     this.#data.add(given);
   }
 
+  end(error?: unknown): void {
+    this.#data.end(error);
+  }
+
   async store(tx: Transaction): Promise<{ inserted: number; ids: (string | number | null)[] }> {
     const { columns } = this.#table.catalogue;
     const names = [...columns.filter(isGiven).map(({ physical }) => ident(physical)), versionColumn];
     try {
-      await tx.copy(`copy ${this.#table.from} (${names.join(', ')}) from stdin`, this.#data.end());
+      await tx.copy(`copy ${this.#table.from} (${names.join(', ')}) from stdin`, this.#data);
     } catch (error) {
       throw rowError(error, this.#table, this.#failedLine(error)) ?? error;
     }
@@ -179,11 +214,13 @@ class CopyRows {
 
 const copyFlushChars = 256 * 1024;
 
-/** COPY text format: values separated by tabs, `\N` for null, special characters escaped. */
+/** COPY text format: values separated by tabs, `\N` for null, special characters escaped. Can be read while rows are added, and again. */
 export class CopyText {
-  readonly chunks: Uint8Array[] = [];
+  readonly #chunks: Uint8Array[] = [];
   #parts: string[] = [];
   #length = 0;
+  #ended: { error?: unknown } | null = null;
+  #changed = Promise.withResolvers<void>();
 
   add(values: readonly (string | null)[]): void {
     let row = '';
@@ -198,16 +235,32 @@ export class CopyText {
     if (this.#length >= copyFlushChars) this.#flush();
   }
 
-  end(): readonly Uint8Array[] {
+  end(error?: unknown): void {
     this.#flush();
-    return this.chunks;
+    this.#ended = { error };
+    this.#changed.resolve();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (let at = 0; ; ) {
+      const chunk = this.#chunks[at];
+      if (chunk) {
+        at++;
+        yield chunk;
+      } else if (this.#ended) {
+        if (this.#ended.error !== undefined) throw this.#ended.error;
+        return;
+      } else await this.#changed.promise;
+    }
   }
 
   #flush(): void {
     if (this.#parts.length === 0) return;
-    this.chunks.push(Buffer.from(this.#parts.join('')));
+    this.#chunks.push(Buffer.from(this.#parts.join('')));
     this.#parts = [];
     this.#length = 0;
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
   }
 }
 

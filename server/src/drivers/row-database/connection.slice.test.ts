@@ -253,6 +253,31 @@ describe('copy', () => {
     expect(await queryRows(connection, 'select count(*)::text from copied_ints')).toEqual([['1']]);
   });
 
+  test('whose data end with an error stores nothing and leaves the connection usable', async () => {
+    const connection = await open();
+    await connection.query('create table copied_half (a int)', []);
+    async function* half() {
+      yield Buffer.from('1\n');
+      throw new Error('the next line is wrong');
+    }
+    expect(await errorCode(connection.copy('copy copied_half from stdin', half()))).toBe('57014');
+    expect(await queryRows(connection, 'select count(*)::text from copied_half')).toEqual([['0']]);
+  });
+
+  test('fails at its first wrong row, though the next ones are not there yet', async () => {
+    const connection = await open();
+    await connection.query('create table copied_early (a int)', []);
+    const more = Promise.withResolvers<void>();
+    async function* slow() {
+      yield Buffer.from(`x\n${'1\n'.repeat(100_000)}`);
+      await more.promise;
+      yield Buffer.from('2\n');
+    }
+    expect(await errorCode(connection.copy('copy copied_early from stdin', slow()))).toBe('22P02');
+    more.resolve();
+    expect(await queryRows(connection, 'select count(*)::text from copied_early')).toEqual([['0']]);
+  });
+
   test('into a missing table fails at once', async () => {
     const connection = await open();
     const begun = performance.now();

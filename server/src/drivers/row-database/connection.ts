@@ -19,6 +19,9 @@ export interface QueryResult {
   rows: (string | null)[][];
 }
 
+/** If reading it throws, the statement fails. */
+export type CopyData = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
 /** Pipelined, one Sync each. `pg` only opens it: its parser would cost a quarter of the time of a short statement. */
 export interface Connection {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
@@ -27,7 +30,7 @@ export interface Connection {
    * fails, the others have no effect and fail with `GroupAborted`. `weight`: its part of the 16 of a group.
    */
   queryInGroup(text: string, values: Values, onRow?: OnRow, weight?: number): Promise<QueryResult>;
-  copy(text: string, data: readonly Uint8Array[]): Promise<void>;
+  copy(text: string, data: CopyData): Promise<void>;
   readonly pending: number;
   readonly groupWeight: number;
   headMs(): number;
@@ -59,7 +62,7 @@ interface Pending {
   error: Error | null;
   prepares: string | null;
   sentAt: number;
-  copyData: readonly Uint8Array[] | null;
+  copyData: CopyData | null;
   hasSync: boolean;
   isComplete: boolean;
 }
@@ -283,14 +286,18 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 
   /** Waits for the socket's buffer, because data waiting in it would be in memory twice. */
   async function sendCopy(current: Pending): Promise<void> {
-    for (const bytes of current.copyData ?? []) {
-      outgoing.copyHead(bytes.length);
-      socket.write(outgoing.take());
-      if (!socket.write(bytes)) await waitForDrain();
-      if (current.copyData === null || !open) return;
+    try {
+      for await (const bytes of current.copyData ?? []) {
+        if (current.copyData === null || !open) return;
+        outgoing.copyHead(bytes.length);
+        socket.write(outgoing.take());
+        if (!socket.write(bytes)) await waitForDrain();
+      }
+      if (current.copyData !== null && open) outgoing.copyDone();
+    } catch {
+      if (current.copyData !== null && open) outgoing.copyFail();
     }
-    outgoing.copyDone();
-    endCopy(current);
+    if (current.copyData !== null && open) endCopy(current);
   }
 
   function waitForDrain(): Promise<void> {

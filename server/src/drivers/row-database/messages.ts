@@ -80,6 +80,13 @@ export class FrontendMessages {
     this.#close(this.#open(0x63, 8));
   }
 
+  /** Whoever supplies the data knows the reason, so that it is empty here. */
+  copyFail(): void {
+    const start = this.#open(0x66, 1);
+    this.#buffer[this.#end++] = 0;
+    this.#close(start);
+  }
+
   #open(type: number, bodyBytesMost: number): number {
     this.#reserve(bodyBytesMost + 8);
     this.#buffer[this.#end++] = type;

@@ -3,7 +3,14 @@ import type { Logger } from 'pino';
 import { openControlDatabase } from '../../core/db.ts';
 import type { RowDatabase } from '../../core/mutation.ts';
 import type { Database } from '../database/database.ts';
-import { type Connection, connect, type OnRow, type QueryResult, type Values } from './connection.ts';
+import {
+  type Connection,
+  type CopyData,
+  connect,
+  type OnRow,
+  type QueryResult,
+  type Values,
+} from './connection.ts';
 import { createPool } from './connection-pool.ts';
 import { createSharedStatements } from './shared-statements.ts';
 
@@ -24,7 +31,7 @@ export type StatementKind = 'point' | 'read' | 'write' | 'insert';
 
 export interface Transaction {
   query(text: string, values: Values, onRow?: OnRow): Promise<QueryResult>;
-  copy(text: string, data: readonly Uint8Array[]): Promise<void>;
+  copy(text: string, data: CopyData): Promise<void>;
   cursor(text: string, values: Values): Promise<Cursor>;
 }
 
