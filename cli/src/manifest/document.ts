@@ -20,8 +20,8 @@ import { readFileText } from '../inputs/files.ts';
 import { AdvisedProblemError } from '../session/problems.ts';
 
 export async function readManifestDocument(path: string, shown = path): Promise<ManifestDocument> {
-  const tooLarge = () => manifestError(shown, manifestTooLargeError().faults);
-  const text = await readFileText(path, { bytesMax: manifestBytesMax, shown, tooLarge });
+  const tooLargeError = () => manifestError(shown, manifestTooLargeError().faults);
+  const text = await readFileText(path, { bytesMax: manifestBytesMax, shown, tooLargeError });
   return parseManifestDocument(text, shown);
 }
 
