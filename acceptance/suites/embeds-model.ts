@@ -5,7 +5,7 @@ import { Tally } from '../support/rows.ts';
 import { repeatConcurrently } from '../support/until.ts';
 import { type Distinct, makeDistinct, makeDistinctList, makeGroups } from './random-groups.ts';
 import { countTests, makeQuery } from './random-queries.ts';
-import { shownValue } from './random-values.ts';
+import { toAnswerValue } from './random-values.ts';
 import {
   type ModelTable,
   type Reference,
@@ -182,7 +182,7 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
     return Object.fromEntries(
       node.items.flatMap((item): [string, unknown][] => {
         if ('column' in item)
-          return [[item.key, shownValue(item.column.type, row.get(item.column.name) ?? null)]];
+          return [[item.key, toAnswerValue(item.column.type, row.get(item.column.name) ?? null)]];
         const { embed, key } = item;
         if (!embed.isShown) return [];
         const rows = related(of, embed, row).slice(0, embed.node.limit);
@@ -209,7 +209,7 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
     if (kind === 'row' && rows.length > 0) {
       const row = random.pick(rows);
       const [found] = rowsOf(of, made.node, [row]);
-      const id = encodeURIComponent(String(shownValue(table.id.type, row.get('id')!)));
+      const id = encodeURIComponent(String(toAnswerValue(table.id.type, row.get('id')!)));
       return {
         path: `/${id}?${search}`,
         wanted: found ? shown(of, made.node, found) : null,

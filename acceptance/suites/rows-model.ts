@@ -4,7 +4,7 @@ import { newRandom } from '../support/random.ts';
 import { type ColumnType, columnTypes, insertLines, type RowsWorld, rowsWorld } from '../support/rows.ts';
 import { repeatConcurrently } from '../support/until.ts';
 import { type MadeQuery, makeQuery } from './random-queries.ts';
-import { jsonText, makeValue, microsOf, shownValue, type Value } from './random-values.ts';
+import { jsonText, makeValue, microsOf, toAnswerValue, type Value } from './random-values.ts';
 import { answerOf, compare, type ModelColumn, type ModelQuery, type ModelRow } from './row-model.ts';
 
 export function rowsModel({ queriesCount }: { queriesCount: number }): void {
@@ -311,7 +311,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     const items = select ?? table.columns.map((column) => ({ key: column.name, column }));
     return rows.map((row) =>
       Object.fromEntries(
-        items.map(({ key, column }) => [key, shownValue(column.type, row.get(column.name) ?? null)]),
+        items.map(({ key, column }) => [key, toAnswerValue(column.type, row.get(column.name) ?? null)]),
       ),
     );
   }
