@@ -1,5 +1,5 @@
 import { siteAuthPath } from './identity.ts';
-import { type Json, jsonContent, plain, requestIdHeader, required } from './openapi-parts.ts';
+import { type Json, jsonContent, plain, requestIdHeader, requiredParameter } from './openapi-parts.ts';
 
 const tags = ['sign-in'];
 const form = (required: readonly string[]) => ({
@@ -14,7 +14,7 @@ const form = (required: readonly string[]) => ({
     },
   },
 });
-const query = (names: readonly string[]) => names.map((name) => required('query', name));
+const query = (names: readonly string[]) => names.map((name) => requiredParameter('query', name));
 const json = jsonContent({ type: 'object' });
 const page = { 'text/html': { schema: { type: 'string' } } };
 
