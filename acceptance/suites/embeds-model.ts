@@ -178,7 +178,7 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
     );
   }
 
-  function shown(of: View, node: Node, row: ModelRow): object {
+  function toAnswerRow(of: View, node: Node, row: ModelRow): object {
     return Object.fromEntries(
       node.items.flatMap((item): [string, unknown][] => {
         if ('column' in item)
@@ -186,7 +186,7 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
         const { embed, key } = item;
         if (!embed.isShown) return [];
         const rows = related(of, embed, row).slice(0, embed.node.limit);
-        const values = rows.map((each) => shown(of, embed.node, each));
+        const values = rows.map((each) => toAnswerRow(of, embed.node, each));
         return [[key, embed.kind === 'one' ? (values[0] ?? null) : values]];
       }),
     );
@@ -212,14 +212,14 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
       const id = encodeURIComponent(String(toAnswerValue(table.id.type, row.get('id')!)));
       return {
         path: `/${id}?${search}`,
-        wanted: found ? shown(of, made.node, found) : null,
+        wanted: found ? toAnswerRow(of, made.node, found) : null,
         perPage: null,
       };
     }
     const expected = rowsOf(of, made.node, rows);
     return {
       path: `?${search}`,
-      wanted: expected.map((row) => shown(of, made.node, row)),
+      wanted: expected.map((row) => toAnswerRow(of, made.node, row)),
       perPage: kind === 'walk' ? 3 + Math.ceil(expected.length / 5) : 200,
       count: expected.length,
     };

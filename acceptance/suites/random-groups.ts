@@ -64,7 +64,9 @@ export function makeGroups(random: Random, seen: SeenTable, options: GroupOption
   ].map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
   return {
     url: `/_aggregate?${[...pairs, ...filters].join('&')}`,
-    wanted: groups.map((group) => Object.fromEntries(items.map((item) => [item.key, shown(item, group)]))),
+    wanted: groups.map((group) =>
+      Object.fromEntries(items.map((item) => [item.key, groupValue(item, group)])),
+    ),
   };
 }
 
@@ -176,7 +178,8 @@ function makeItem(
   }
 }
 
-const shown = ({ type, key }: ModelItem, group: ModelGroup) => toAnswerValue(type, group.get(key) ?? null);
+const groupValue = ({ type, key }: ModelItem, group: ModelGroup) =>
+  toAnswerValue(type, group.get(key) ?? null);
 
 function makeHaving(random: Random, items: readonly ModelItem[], groups: readonly ModelGroup[]): HavingTest {
   const item = random.pick(items);
