@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page, Response } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, newVisitor, type Visitor } from './support/console/world.ts';
 import { openServerDatabase } from './support/database.ts';
 import { done } from './support/people.ts';
@@ -52,7 +52,7 @@ describe.if(hasChromium && hasPostgres15)('an app that shows a table of a wareho
     const page = await browser.newPage();
     const complaints = complaintsOf(page);
     await page.goto(at.startsWith('http') ? at : `${opened.t.server.baseUrl}/t/${opened.t.slug}/${at}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     return { page, complaints };
   }
   async function confirm(page: Page, title: string, verb: string): Promise<void> {
@@ -132,7 +132,7 @@ describe.if(hasChromium && hasPostgres15)('an app that shows a table of a wareho
     expect((await ordersOf(page))[2]).toBe('3\tus\tZoe\tzoe@example.com\t1000');
 
     await form.goto(`${t.server.baseUrl}/t/${t.slug}/grants`);
-    await settled(form);
+    await waitUntilLoaded(form);
     const row = form.getByRole('table', { name: 'Tables' }).getByRole('row', { name: path });
     await row.getByText(/in (7|8) hours/).waitFor();
     expect(await violationsOf(form)).toEqual([]);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
-import { askAllTheTime, newIdentifiedApp, partsOf, startSupervised } from './suites/supervised-apps.ts';
+import { newIdentifiedApp, partsOf, pollAddress, startSupervised } from './suites/supervised-apps.ts';
 import { isAlive, postmasterOf, type RunningServer } from './support/server.ts';
 import { until } from './support/until.ts';
 
@@ -18,7 +18,7 @@ describe('apps keep running', () => {
   ])('in the same process, and without a failed request, while the server %s', async (_, interrupt) => {
     const before = partsOf(server);
     const process = await app.askInstance();
-    const asking = askAllTheTime(app.address);
+    const asking = pollAddress(app.address);
     interrupt();
     await until(
       'another server runs',

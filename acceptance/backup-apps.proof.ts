@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { svcFor } from './support/commands.ts';
-import { json, lockedBy } from './support/corpus.ts';
+import { json, withLockFile } from './support/corpus.ts';
 import { bearer, caller, newApp, newTenant } from './support/people.ts';
 import {
   type Files,
@@ -45,7 +45,7 @@ http.server.HTTPServer(('0.0.0.0', int(os.environ['PORT'])), Handler).serve_fore
 
 const projects: readonly [string, (folder: string) => Promise<void>][] = [
   ['npm', async (folder) => writeFiles(folder, withProgram('npm'))],
-  ['pnpm', lockedBy('pnpm@10 install --lockfile-only', withProgram('pnpm'))],
+  ['pnpm', withLockFile('pnpm@10 install --lockfile-only', withProgram('pnpm'))],
   ['python True', async (folder) => writeFiles(folder, python)],
 ];
 

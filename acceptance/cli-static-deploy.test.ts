@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expectFailure } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { folderOf, root, temporaryFolder } from './support/server.ts';
-import { nowhere, type Release, useStaticSites } from './support/static-sites.ts';
+import { type Release, unreachableServer, useStaticSites } from './support/static-sites.ts';
 import { until } from './support/until.ts';
 
 const env = useStaticSites();
@@ -91,7 +91,9 @@ describe('svc apps static deploy', () => {
     ];
     for (const [folder, code, text] of cases) {
       const line = ['apps', 'static', 'deploy', '--app', 'x', '--from-dir', folder, '--execute'];
-      expect((await expectFailure(env.asOwner(line, { env: nowhere }), 7, code)).stderr).toContain(text);
+      expect((await expectFailure(env.asOwner(line, { env: unreachableServer }), 7, code)).stderr).toContain(
+        text,
+      );
     }
   });
 

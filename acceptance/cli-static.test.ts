@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expectFailure, type Svc, svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { folderOf } from './support/server.ts';
-import { nowhere, type Release, useStaticSites } from './support/static-sites.ts';
+import { type Release, unreachableServer, useStaticSites } from './support/static-sites.ts';
 
 const env = useStaticSites();
 
@@ -182,7 +182,7 @@ describe('svc apps static site set', () => {
       'site.yaml',
     );
     const set = (...args: string[]) =>
-      env.asOwner(['apps', 'static', 'site', 'set', '--app', 'x', ...args], { env: nowhere });
+      env.asOwner(['apps', 'static', 'site', 'set', '--app', 'x', ...args], { env: unreachableServer });
     const { stderr: message } = await expectFailure(set('--from-file', file), 7, 'validation_failed');
     expect(message).toContain(`${file}:4:28: headers.0.headers.Set-Cookie`);
     expect((await expectFailure(set('--body-json', '{"sap":1}'), 7, 'validation_failed')).stderr).toContain(

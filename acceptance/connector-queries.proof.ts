@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import mysql from 'mysql2/promise';
 import { type MadeQuery, makeQuery } from './suites/random-queries.ts';
-import { makeValue, microsOf, shownValue, type Value } from './suites/random-values.ts';
+import { makeValue, microsOf, toAnswerValue, type Value } from './suites/random-values.ts';
 import { answerOf, type ModelColumn, type ModelRow } from './suites/row-model.ts';
 import { queryUrl } from './support/database.ts';
 import { type GovernedWorld, governedWorld } from './support/governed.ts';
@@ -67,7 +67,7 @@ async function fill(warehouse: Warehouse, rows: readonly ModelRow[]): Promise<vo
   const isPostgres = warehouse.kind === 'postgres';
   const literal = ({ name, type }: ModelColumn, row: ModelRow) => {
     const value = row.get(name) ?? null;
-    const shown = shownValue(type, value);
+    const shown = toAnswerValue(type, value);
     if (shown === null) return 'null';
     if (type === 'timestamptz' && !isPostgres) return `'${String(shown).replace('T', ' ').replace('Z', '')}'`;
     if (['int', 'bigint', 'float', 'bool'].includes(type)) return String(value);
@@ -91,7 +91,7 @@ const shown = ({ select }: MadeQuery, rows: readonly ModelRow[]) =>
     Object.fromEntries(
       (select ?? columns.map((column) => ({ key: column.name, column }))).map(({ key, column }) => [
         key,
-        shownValue(column.type, row.get(column.name) ?? null),
+        toAnswerValue(column.type, row.get(column.name) ?? null),
       ]),
     ),
   );

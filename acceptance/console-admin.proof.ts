@@ -3,7 +3,13 @@ import { describePatAction, patActions } from '@svc/contract/pat-actions.ts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
 import { admin } from './support/commands.ts';
-import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
+import {
+  browserOf,
+  complaintsOf,
+  reasonOf,
+  violationsOf,
+  waitUntilLoaded,
+} from './support/console/browsing.ts';
 
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { caller, done } from './support/people.ts';
@@ -31,7 +37,7 @@ describe.if(hasChromium)('tenant administration in the console', () => {
 
   async function show(page: Page, path: string) {
     await page.goto(`${server.baseUrl}/t/${slug}/${path}`);
-    await settled(page);
+    await waitUntilLoaded(page);
   }
 
   const field = (page: Page, label: RegExp | string) =>

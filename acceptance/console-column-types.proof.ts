@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
@@ -34,7 +34,7 @@ describe.if(hasChromium)('types and checks of columns in the console', () => {
   test('a table is created with them, values are chosen and checked in forms, and a column is changed', async () => {
     const page = await browser.newPage();
     await page.goto(`${place.console}/tables`);
-    await settled(page);
+    await waitUntilLoaded(page);
     const complaints = complaintsOf(page);
     await page.getByRole('button', { name: 'New table' }).click();
     await page.getByRole('textbox', { name: 'Name', exact: true }).first().fill('orders');
@@ -103,7 +103,7 @@ describe.if(hasChromium)('types and checks of columns in the console', () => {
     for (const name of ['Ada', 'Bob']) await done(owner.call('POST', `${place.data}/authors`, { name }));
     const page = await browser.newPage();
     await page.goto(`${place.console}/tables?create`);
-    await settled(page);
+    await waitUntilLoaded(page);
     const complaints = complaintsOf(page);
     await page.getByRole('textbox', { name: 'Name', exact: true }).first().fill('books');
     const column = page.getByRole('group', { name: 'Column 1' });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done } from './support/people.ts';
 import { sharedEmbedded } from './support/server.ts';
@@ -37,7 +37,7 @@ describe.if(hasChromium && hasMariaDb)('the rows of a warehouse in the console',
     const page = await browser.newPage();
     const complaints = complaintsOf(page);
     await page.goto(`${opened.t.server.baseUrl}/t/${opened.t.slug}/${at}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     return { page, complaints };
   }
 

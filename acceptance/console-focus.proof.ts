@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, settled } from './support/console/browsing.ts';
+import { browserOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { newVisitor, type Visitor } from './support/console/world.ts';
 import { done, newTenant, type Tenant } from './support/people.ts';
 import { until } from './support/until.ts';
@@ -23,7 +23,7 @@ describe.if(hasChromium)('the keyboard focus in the console', () => {
 
   const open = async (path: string) => {
     await page.goto(`${t.server.baseUrl}/t/${t.slug}/${path}`);
-    await settled(page);
+    await waitUntilLoaded(page);
   };
   const isOn = (place: Locator) => place.evaluate((element) => element === document.activeElement);
   const comesTo = (place: Locator) => until('the focus is there', () => isOn(place));

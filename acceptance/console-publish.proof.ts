@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, openChromium } from './support/chromium.ts';
 import { admin, svcFor } from './support/commands.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 
 import { newConsoleTenant, newVisitor, type Visitor } from './support/console/world.ts';
 import { newPageTemplate } from './support/git.ts';
@@ -43,7 +43,7 @@ describe.if(hasChromium)('publishing an app in the console', () => {
     const page = await browser.newPage();
     const complaints = complaintsOf(page);
     await page.goto(`${server.baseUrl}/t/${slug}/${path}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     return { page, complaints };
   }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
@@ -36,7 +36,7 @@ describe.if(hasChromium)('rules of tables in the console', () => {
   async function open(path: string): Promise<Page> {
     const page = await browser.newPage();
     await page.goto(place.console + path);
-    await settled(page);
+    await waitUntilLoaded(page);
     return page;
   }
   const matrix = async (page: Page) =>

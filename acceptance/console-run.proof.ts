@@ -3,7 +3,13 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
+import {
+  browserOf,
+  complaintsOf,
+  reasonOf,
+  violationsOf,
+  waitUntilLoaded,
+} from './support/console/browsing.ts';
 
 import { type ConsoleWorld, newBookingApp, newConsoleTenant, talkingApp } from './support/console/world.ts';
 import { done } from './support/people.ts';
@@ -38,7 +44,7 @@ describe.if(hasChromium)('an app that runs, in the console', () => {
 
   const open = async (tab: string, on = page) => {
     await on.goto(`${world.server.baseUrl}/t/${world.tenant.slug}/apps/${world.booking.slug}/${tab}`);
-    await settled(on);
+    await waitUntilLoaded(on);
   };
   const confirm = (button: string) =>
     page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click();

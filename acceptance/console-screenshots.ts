@@ -2,7 +2,7 @@ import { test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext } from 'playwright-core';
-import { browserOf, settled } from './support/console/browsing.ts';
+import { browserOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { consolePages } from './support/console/pages.ts';
 import { newConsoleWorld } from './support/console/world.ts';
 import { root, startEmbedded } from './support/server.ts';
@@ -28,7 +28,7 @@ test('each page of the console is pictured in both themes', async () => {
       for (const width of widths) {
         await page.setViewportSize({ width, height: width < 600 ? 780 : Math.round((width * 9) / 16) });
         await page.goto(world.server.baseUrl + path);
-        await settled(page);
+        await waitUntilLoaded(page);
         await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
       }
     }

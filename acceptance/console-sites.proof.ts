@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
+import {
+  browserOf,
+  complaintsOf,
+  reasonOf,
+  violationsOf,
+  waitUntilLoaded,
+} from './support/console/browsing.ts';
 import { type ConsoleWorld, newConsoleTenant } from './support/console/world.ts';
 import { setApp } from './support/database.ts';
 import { done } from './support/people.ts';
@@ -29,7 +35,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
     const page = await browser.newPage();
     const complaints = complaintsOf(page);
     await page.goto(`${world.server.baseUrl}/t/${world.tenant.slug}/apps/${path}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     return { page, complaints };
   }
 
@@ -155,7 +161,7 @@ describe.if(hasChromium)('sites, domains and storage in the console', () => {
       page.waitForEvent('requestfailed', (request) => request.method() === 'PUT'),
       page.getByRole('tab', { name: 'People' }).click(),
     ]);
-    await settled(page);
+    await waitUntilLoaded(page);
     expect(await page.getByRole('dialog').count()).toBe(0);
     const { items } = await done(
       world.owner.call('GET', `${world.tenant.base}/apps/${app.id}/static/releases`),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
 import { startEmbedded } from './support/server.ts';
@@ -47,7 +47,7 @@ describe.if(hasChromium)('feeds, history, trash, search, files and references in
     page.setDefaultTimeout(20_000);
     const complaints = complaintsOf(page);
     await page.goto(`${place.console}/tables/posts?view=schema`);
-    await settled(page);
+    await waitUntilLoaded(page);
     const options = page.locator('form').filter({ hasText: 'Changes, history and trash' });
     await options.getByLabel('Change feed').check();
     await options.getByLabel('History').fill('30');

@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, reasonOf, settled, violationsOf } from './support/console/browsing.ts';
+import {
+  browserOf,
+  complaintsOf,
+  reasonOf,
+  violationsOf,
+  waitUntilLoaded,
+} from './support/console/browsing.ts';
 
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done, newApp } from './support/people.ts';
@@ -35,7 +41,7 @@ describe.if(hasChromium)('tables in the console', () => {
   async function open(path: string, from: BrowserContext = browser): Promise<Page> {
     const page = await from.newPage();
     await page.goto(place.console + path);
-    await settled(page);
+    await waitUntilLoaded(page);
     return page;
   }
   async function newTable(name: string, rows: object[] = []): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { done } from './support/people.ts';
 import { type RunningServer, sharedEmbedded } from './support/server.ts';
@@ -45,7 +45,7 @@ describe.if(hasChromium)('View as', () => {
     const complaints = complaintsOf(page);
     const query = `?person=${olga.id}&path=shop/orders`;
     await page.goto(`${server.baseUrl}/t/${slug}/admin/connectors/warehouse${query}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     await page.getByText(`${olga.email} sees 1 of 2 rows of warehouse/shop/orders`).waitFor();
     await page
       .getByText('masked (email: such as a•••@example.com) by the policy “Europe”', { exact: true })
@@ -59,7 +59,7 @@ describe.if(hasChromium)('View as', () => {
   test('on a table of an app says why a person sees nothing', async () => {
     const page = await browser.newPage();
     await page.goto(`${server.baseUrl}/t/${slug}/apps/shop/tables/orders?view=as`);
-    await settled(page);
+    await waitUntilLoaded(page);
     await page.getByRole('textbox', { name: 'Person' }).fill(olga.email);
     await page.getByRole('button', { name: 'View as', exact: true }).click();
     await page
@@ -93,7 +93,7 @@ describe.if(hasChromium)('View as', () => {
     const complaints = complaintsOf(page);
     for (const path of ['apps/shop/tables/clients', 'data/warehouse/shop/clients']) {
       await page.goto(`${server.baseUrl}/t/${slug}/${path}`);
-      await settled(page);
+      await waitUntilLoaded(page);
       await page.getByText('a•••@example.com').waitFor();
       await page.getByRole('columnheader', { name: /email.*masked: email/ }).waitFor();
       expect(await page.getByRole('columnheader', { name: /secret/ }).count()).toBe(0);
@@ -106,7 +106,7 @@ describe.if(hasChromium)('View as', () => {
       [`policies/${old}`, 'This policy needs attention'],
     ]) {
       await page.goto(`${server.baseUrl}/t/${slug}/admin/${path}`);
-      await settled(page);
+      await waitUntilLoaded(page);
       await page.getByText(title!).waitFor();
       await page.getByText(text).waitFor();
       expect(await violationsOf(page)).toEqual([]);

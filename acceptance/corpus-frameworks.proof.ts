@@ -1,4 +1,11 @@
-import { betterStack, corpus, earlierBetterStack, greets, scaffold, withFiles } from './support/corpus.ts';
+import {
+  betterStack,
+  corpus,
+  earlierBetterStack,
+  scaffold,
+  submitName,
+  withFiles,
+} from './support/corpus.ts';
 
 const noServer = '--runtime none --backend none --api none';
 
@@ -64,7 +71,7 @@ corpus('a framework that makes pages on a server', [
     }),
     home: 'API Status',
     deep: ['/form', 'Name'],
-    check: ({ page, url }) => greets(page, `${url}/form`),
+    check: ({ page, url }) => submitName(page, `${url}/form`),
   },
   {
     name: 'Astro with its Node adapter by create-better-t-stack',
@@ -80,7 +87,7 @@ corpus('a framework that makes pages on a server', [
       // The first page posts to its own server.
       await page.goto(url);
       await page.getByText('Connected', { exact: true }).waitFor();
-      await greets(page, `${url}/form`);
+      await submitName(page, `${url}/form`);
     },
   },
   {
@@ -91,6 +98,6 @@ corpus('a framework that makes pages on a server', [
     }),
     home: 'API Status',
     deep: ['/form', 'Name'],
-    check: ({ page, url }) => greets(page, `${url}/form`),
+    check: ({ page, url }) => submitName(page, `${url}/form`),
   },
 ]);

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run, type Svc } from './support/commands.ts';
-import { corpus, greets, json, type Project, showsText } from './support/corpus.ts';
+import { corpus, json, type Project, submitName, waitForText } from './support/corpus.ts';
 import { type Files, writeFiles } from './support/server.ts';
 import { until } from './support/until.ts';
 
@@ -188,7 +188,7 @@ const python: Project[] = [
       await page.getByLabel('a').fill('20');
       await page.getByLabel('b').fill('22');
       await page.getByRole('button', { name: 'Calculate' }).click();
-      await showsText(page, '42');
+      await waitForText(page, '42');
     },
   },
   {
@@ -196,7 +196,7 @@ const python: Project[] = [
     source: flaskWithProcfile,
     home: 'Flask',
     deep: ['/items/7', 'Item 7'],
-    check: ({ page, url }) => greets(page, url),
+    check: ({ page, url }) => submitName(page, url),
   },
   {
     name: 'Flask without a Procfile, with gunicorn among its requirements',
@@ -204,7 +204,7 @@ const python: Project[] = [
     home: 'Flask',
     deep: ['/items/7', 'Item 7'],
     async check({ page, url, svc, app }) {
-      await greets(page, url);
+      await submitName(page, url);
       await logs(svc, app, /Starting gunicorn \d+/);
     },
   },
@@ -216,9 +216,9 @@ const python: Project[] = [
     hasAssets: false,
     async check({ page, url }) {
       await page.goto(`${url}/openapi.json`);
-      await showsText(page, 'Create Upload Files');
+      await waitForText(page, 'Create Upload Files');
       await page.goto(`${url}/client/5`);
-      await showsText(page, '{"client_host":"127.0.0.1","item_id":"5"}');
+      await waitForText(page, '{"client_host":"127.0.0.1","item_id":"5"}');
       const put = await page.evaluate(async () => {
         const headers = { 'content-type': 'application/json' };
         const body = JSON.stringify({ name: 'Lamp', price: 3.5 });
@@ -229,7 +229,7 @@ const python: Project[] = [
       const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') };
       await page.locator('input[type=file]').setInputFiles(file);
       await page.locator('input[type=submit]').click();
-      await showsText(page, '{"filenames":["notes.txt"]}');
+      await waitForText(page, '{"filenames":["notes.txt"]}');
     },
   },
   {
@@ -242,7 +242,7 @@ const python: Project[] = [
       await page.getByLabel('Username').fill('ada');
       await page.getByLabel('Password').fill('wrong');
       await page.getByRole('button', { name: 'Log in' }).click();
-      await showsText(page, 'Please enter the correct username and password');
+      await waitForText(page, 'Please enter the correct username and password');
     },
   },
 ];
@@ -262,9 +262,9 @@ corpus('a habit of real projects', [
     home: 'Hello everybody',
     deep: ['/lines/1', 'Hello everybody'],
     async check({ page, url }) {
-      await greets(page, url);
+      await submitName(page, url);
       await page.goto(`${url}/lines/2`);
-      await showsText(page, 'Hello Ada');
+      await waitForText(page, 'Hello Ada');
     },
   },
   {

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { corpus, json, lockedBy, type Opened, showsText } from './support/corpus.ts';
+import { corpus, json, type Opened, waitForText, withLockFile } from './support/corpus.ts';
 import type { Files } from './support/server.ts';
 
 /** Says which Node.js runs it and which package manager built it, on a page with a style. */
@@ -70,13 +70,13 @@ const shows =
   (version: string) =>
   async ({ page, url }: Opened): Promise<void> => {
     await page.goto(url);
-    await showsText(page, version);
+    await waitForText(page, version);
   };
 
 corpus('the tools that a project names', [
   {
     name: 'a lock file of npm',
-    source: lockedBy('npm install --package-lock-only', versionsApp()),
+    source: withLockFile('npm install --package-lock-only', versionsApp()),
     home: ' npm/',
     deep,
     async check({ svc, app }) {
@@ -86,13 +86,13 @@ corpus('the tools that a project names', [
   },
   {
     name: 'a lock file of Yarn 1',
-    source: lockedBy('yarn@1.22.22 install --ignore-scripts --no-progress', versionsApp()),
+    source: withLockFile('yarn@1.22.22 install --ignore-scripts --no-progress', versionsApp()),
     home: ' yarn/1.',
     deep,
   },
   {
     name: 'a lock file of Yarn 4, and engines >=24 <25',
-    source: lockedBy(
+    source: withLockFile(
       '--package=@yarnpkg/cli-dist@4 yarn install --mode=update-lockfile',
       versionsApp({ engines: { node: '>=24 <25' } }),
     ),
@@ -102,14 +102,14 @@ corpus('the tools that a project names', [
   },
   {
     name: 'a lock file of Bun, and engines 22',
-    source: lockedBy('bun@1 install --lockfile-only', versionsApp({ engines: { node: '22.x' } })),
+    source: withLockFile('bun@1 install --lockfile-only', versionsApp({ engines: { node: '22.x' } })),
     home: ' bun/1.',
     deep,
     check: shows('v22.'),
   },
   {
     name: 'a pnpm workspace with one app',
-    source: lockedBy('pnpm@10 install --lockfile-only', workspace),
+    source: withLockFile('pnpm@10 install --lockfile-only', workspace),
     home: 'Hello from a shared package, pnpm/10.',
     deep,
   },

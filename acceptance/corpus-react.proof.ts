@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { corpus, greets, published, scaffold, showsText, withFiles } from './support/corpus.ts';
+import { corpus, fromPackage, scaffold, submitName, waitForText, withFiles } from './support/corpus.ts';
 import type { Files } from './support/server.ts';
 
 const empty = '--ts --app --empty --no-tailwind --no-linter --no-src-dir --import-alias @/*';
@@ -43,7 +43,7 @@ corpus('a framework of React', [
     home: 'Hello world!',
     deep: ['/items/first', 'The first item'],
     // The action compares the origin of the request with the host that the proxy names.
-    check: ({ page, url }) => greets(page, `${url}/form`),
+    check: ({ page, url }) => submitName(page, `${url}/form`),
   },
   {
     name: 'create-t3-app with tRPC',
@@ -57,12 +57,12 @@ corpus('a framework of React', [
       await page.goto(url);
       await page.getByPlaceholder('Title').fill('A first post');
       await page.getByRole('button', { name: 'Submit' }).click();
-      await showsText(page, 'Your most recent post: A first post');
+      await waitForText(page, 'Your most recent post: A first post');
     },
   },
   {
     name: 'Remix by remix-starter',
-    source: published('remix-starter@1.0.2'),
+    source: fromPackage('remix-starter@1.0.2'),
     home: 'Remix Awesome Starter',
     deep: ['/content', 'Contents Page!'],
     async check({ page, url }) {
@@ -70,7 +70,7 @@ corpus('a framework of React', [
       await page.waitForLoadState('networkidle');
       await page.getByRole('button').click();
       await page.waitForURL(`${url}/content`);
-      await showsText(page, 'Contents Page!');
+      await waitForText(page, 'Contents Page!');
     },
   },
 ]);

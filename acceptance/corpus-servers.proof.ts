@@ -6,10 +6,10 @@ import {
   betterStack,
   corpus,
   earlierBetterStack,
-  greets,
-  published,
+  fromPackage,
   scaffold,
-  showsText,
+  submitName,
+  waitForText,
   withFiles,
 } from './support/corpus.ts';
 
@@ -96,7 +96,7 @@ corpus('a server', [
     home: 'OK',
     deep: ['/cats/7', 'Cat 7'],
     hasAssets: false,
-    check: ({ page, url }) => greets(page, `${url}/form`),
+    check: ({ page, url }) => submitName(page, `${url}/form`),
   },
   {
     name: 'express-generator',
@@ -108,7 +108,7 @@ corpus('a server', [
     async check({ page, url }) {
       await page.goto(`${url}/users/form`);
       await page.getByRole('button').click();
-      await showsText(page, 'Hello Ada');
+      await waitForText(page, 'Hello Ada');
       expect((await page.goto(`${url}/stylesheets/style.css`))?.headers()['content-type']).toMatch(
         /^text\/css/,
       );
@@ -123,7 +123,7 @@ corpus('a server', [
     }),
     home: 'Hello World!',
     deep: ['/cats/7', 'Cat 7'],
-    check: ({ page, url }) => greets(page, `${url}/form`),
+    check: ({ page, url }) => submitName(page, `${url}/form`),
   },
   {
     name: 'fastify generate',
@@ -134,7 +134,7 @@ corpus('a server', [
   },
   {
     name: 'socket.io by rtcmulticonnection-server',
-    source: published('rtcmulticonnection-server@1.3.3'),
+    source: fromPackage('rtcmulticonnection-server@1.3.3'),
     home: 'RTCMultiConnection Socket.io Server',
     deep: ['/any/path', 'RTCMultiConnection Socket.io Server'],
     hasAssets: false,
@@ -142,13 +142,13 @@ corpus('a server', [
       const other = await page.context().newPage();
       for (const each of [page, other]) await joinRoom(each, url);
       await page.evaluate(() => Reflect.get(window, 'socket').emit('custom-message', 'Good morning'));
-      await showsText(other, 'Good morning over websocket');
+      await waitForText(other, 'Good morning over websocket');
       await other.close();
     },
   },
   {
     name: 'server-sent events by sse-pubsub',
-    source: published('sse-pubsub@1.4.5'),
+    source: fromPackage('sse-pubsub@1.4.5'),
     home: 'SSE pubsub for nodeJS',
     deep: ['/index.html', 'Channel 1'],
     async check({ page }) {

@@ -1,16 +1,16 @@
 import { expect } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { corpus, json, must, scaffold, showsText } from './support/corpus.ts';
+import { corpus, json, runOrThrow, scaffold, waitForText } from './support/corpus.ts';
 import { writeFiles } from './support/server.ts';
 
 /** As `vitepress init` does, which asks at a terminal. */
 async function vitepress(folder: string): Promise<void> {
   mkdirSync(folder);
-  await must(['npm', 'install', '--save-dev', '--no-package-lock', 'vitepress@1'], folder);
+  await runOrThrow(['npm', 'install', '--save-dev', '--no-package-lock', 'vitepress@1'], folder);
   const answers = `{ root: './docs', theme: ScaffoldThemeType.Default, useTs: true, injectNpmScripts: true }`;
   const script = `import { scaffold, ScaffoldThemeType } from 'vitepress'; scaffold(${answers});`;
-  await must(['node', '--input-type=module', '--eval', script], folder);
+  await runOrThrow(['node', '--input-type=module', '--eval', script], folder);
   rmSync(join(folder, 'node_modules'), { recursive: true });
 }
 
@@ -47,7 +47,7 @@ corpus('a site generator', [
       await page.goto(`${url}/docs/intro`);
       await page.getByRole('link', { name: 'Blog', exact: true }).first().click();
       await page.waitForURL(`${url}/blog`);
-      await showsText(page, 'Welcome');
+      await waitForText(page, 'Welcome');
     },
   },
   {
@@ -61,7 +61,7 @@ corpus('a site generator', [
     async source(folder) {
       await scaffold('@bjankord/create-eleventy-site@1')(folder);
       // Mirrors of the registry can lack a package that the newest release requires.
-      await must(['npm', 'pkg', 'set', 'devDependencies[@11ty/eleventy]=3.1.6'], folder);
+      await runOrThrow(['npm', 'pkg', 'set', 'devDependencies[@11ty/eleventy]=3.1.6'], folder);
       writeFiles(folder, { 'src/cats/tom.njk': catPage });
     },
     home: 'Learn Eleventy',

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { corpus, scaffold, showsText } from './support/corpus.ts';
+import { corpus, scaffold, waitForText } from './support/corpus.ts';
 
 const vite = (template: string) => scaffold('create-vite@9', `--template ${template} --no-interactive`);
 
@@ -13,7 +13,7 @@ corpus('a single-page app of create-vite', [
     async check({ page, url }) {
       await page.goto(url);
       await page.getByRole('button', { name: /count/i }).click();
-      await showsText(page, 'Count is 1');
+      await waitForText(page, 'Count is 1');
       expect((await page.goto(`${url}/favicon.svg`))?.headers()['content-type']).toMatch(/^image\/svg\+xml/);
     },
   },

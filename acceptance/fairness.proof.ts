@@ -23,7 +23,7 @@ const requestsPerRound = 1_000;
 const rounds = 9;
 const raisedMax = 1.25;
 
-interface Place {
+interface LoadedTenant {
   owner: Person;
   paths: string[];
 }
@@ -31,7 +31,7 @@ interface Place {
 test('a tenant at ten times its share raises the p99 of the others by less than a quarter', async () => {
   const server = await startEmbedded();
   const [greedy, ...others] = await mapConcurrently([...Array(tenantsCount).keys()], 4, () =>
-    newPlace(server),
+    newLoadedTenant(server),
   );
   const load = startLoad(greedy!, server.baseUrl);
   const statuses = new Tally();
@@ -76,7 +76,7 @@ test('a tenant at ten times its share raises the p99 of the others by less than 
 });
 
 /** A tenant, with the paths of single rows and of pages of its table. */
-async function newPlace(server: RunningServer): Promise<Place> {
+async function newLoadedTenant(server: RunningServer): Promise<LoadedTenant> {
   const world = await rowsWorld(server);
   await newTable(world, 'orders', ['n:int', 'name:text']);
   const path = `${world.data}/orders`;
@@ -89,7 +89,7 @@ async function newPlace(server: RunningServer): Promise<Place> {
   return { owner: world.owner, paths };
 }
 
-function startLoad({ owner, paths }: Place, baseUrl: string) {
+function startLoad({ owner, paths }: LoadedTenant, baseUrl: string) {
   const worker = new Worker(new URL('./support/load-worker.ts', import.meta.url).href);
   return {
     /** Changes the rate and returns what was answered before. */
@@ -105,12 +105,12 @@ function startLoad({ owner, paths }: Place, baseUrl: string) {
 }
 
 /** Requests in a second that a few clients get answers to. */
-async function capacity(places: readonly Place[]): Promise<number> {
+async function capacity(tenants: readonly LoadedTenant[]): Promise<number> {
   let answers = 0;
   const begun = performance.now();
   const asking = keepAsking(
     async () => {
-      const { owner, paths } = places[answers % places.length]!;
+      const { owner, paths } = tenants[answers % tenants.length]!;
       await owner.call('GET', paths[answers % paths.length]);
       answers++;
     },
@@ -122,26 +122,26 @@ async function capacity(places: readonly Place[]): Promise<number> {
 }
 
 /** Times of the requests that each tenant sends at its rate, whether or not earlier ones are answered. */
-async function measure(places: readonly Place[], share: number, statuses: Tally): Promise<number[]> {
+async function measure(tenants: readonly LoadedTenant[], share: number, statuses: Tally): Promise<number[]> {
   const times: number[] = [];
   const begun = performance.now();
   const asked: Promise<void>[] = [];
-  const ask = async ({ owner, paths }: Place, at: number) => {
+  const ask = async ({ owner, paths }: LoadedTenant, at: number) => {
     const sentAt = performance.now();
     const { status } = await owner.call('GET', paths[at % paths.length]);
     if (sentAt - begun >= settleMs) times.push(performance.now() - sentAt);
     statuses.add(status);
   };
-  const send = async (place: Place, at: number) => {
+  const send = async (tenant: LoadedTenant, at: number) => {
     const everyMs = 1000 / share;
     for (let sent = 0; ; sent++) {
-      const waitMs = (sent + at / places.length) * everyMs - (performance.now() - begun);
+      const waitMs = (sent + at / tenants.length) * everyMs - (performance.now() - begun);
       if (waitMs > 0) await Bun.sleep(waitMs);
       if (performance.now() - begun > settleMs + windowMs) return;
-      asked.push(ask(place, sent));
+      asked.push(ask(tenant, sent));
     }
   };
-  await Promise.all(places.map(send));
+  await Promise.all(tenants.map(send));
   await Promise.all(asked);
   return times;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type NodeApp, newNodeApp } from './support/apps.ts';
 import { hasChromium, openChromium } from './support/chromium.ts';
-import { browserOf, complaintsOf, settled } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, newVisitor, type Visitor } from './support/console/world.ts';
 import { git, mustGit } from './support/git.ts';
 import { done, newPasswordUser, type Person } from './support/people.ts';
@@ -123,7 +123,7 @@ describe.if(hasChromium)('an app with a server, in a browser', () => {
 
     const tab = await olga.newPage();
     await tab.goto(`${tenant.server.baseUrl}/t/${tenant.slug}/apps/${app.slug}/deployments`);
-    await settled(tab);
+    await waitUntilLoaded(tab);
     const link = tab.getByRole('link', { name: 'feature/second' });
     const [owned] = await Promise.all([olga.waitForEvent('page'), link.click()]);
     await owned.getByRole('heading', { name: 'Guest book, second edition' }).waitFor();

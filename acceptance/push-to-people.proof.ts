@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
 import { svcFor } from './support/commands.ts';
-import { browserOf, complaintsOf, settled, violationsOf } from './support/console/browsing.ts';
+import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { type ConsoleTenant, newConsoleTenant, type Visitor } from './support/console/world.ts';
 import { git, mustGit, remoteOf } from './support/git.ts';
 import { done } from './support/people.ts';
 import { root, startEmbedded, temporaryFolder, writeFiles } from './support/server.ts';
-import { bundled } from './support/todo-app.ts';
+import { bundleForBrowser } from './support/todo-app.ts';
 
 describe.if(hasChromium)('from a push to people', () => {
   let tenant: ConsoleTenant;
@@ -41,7 +41,7 @@ describe.if(hasChromium)('from a push to people', () => {
     const page = await browser.newPage();
     const complaints = complaintsOf(page);
     await page.goto(`${tenant.server.baseUrl}/t/${tenant.slug}/${path}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     return { page, complaints };
   };
   /** Opens the link in its new tab. */
@@ -126,7 +126,7 @@ async function newWorkingCopy(tenant: ConsoleTenant, app: { id: string; slug: st
   );
   const folder = temporaryFolder();
   await mustGit(['init', '-q', '-b', 'main'], folder);
-  writeFiles(folder, { 'app.js': await bundled('sdk/example/app.ts') });
+  writeFiles(folder, { 'app.js': await bundleForBrowser('sdk/example/app.ts') });
   const remote = remoteOf(tenant, owner, `${tenant.slug}/${app.slug}`);
   return async (title: string) => {
     writeFiles(folder, { 'index.html': html.replace('<h1>Todos</h1>', `<h1>${title}</h1>`) });

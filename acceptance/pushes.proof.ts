@@ -47,12 +47,12 @@ test('each accepted push has its deployment or a reason, also beside connect, di
   await restarting.stop();
   for (const app of apps) await pushLast(tenant, app);
 
-  const told = ({ output }: Pushed) => /Deployment #\d+ of|Not deployed/.test(output);
+  const hasAnswer = ({ output }: Pushed) => /Deployment #\d+ of|Not deployed/.test(output);
   const pushed = apps.flatMap((app) => app.pushed.map((push) => ({ ...push, app })));
   console.log(
-    `seed ${random.seed}: ${pushed.length} pushes accepted, ${pushed.filter((push) => !told(push)).length} of them without an answer, ${seen.failed} refused or cut off, ${seen.restarts} restarts`,
+    `seed ${random.seed}: ${pushed.length} pushes accepted, ${pushed.filter((push) => !hasAnswer(push)).length} of them without an answer, ${seen.failed} refused or cut off, ${seen.restarts} restarts`,
   );
-  // What a push was told is there.
+  // Each deployment that a push was told of exists.
   const deployments = await rowsOf(server, tenant, 'select app_id, seq from svc.deployments');
   const known = new Set(deployments.map(({ app_id, seq }) => `${app_id} ${seq}`));
   const missing = pushed.flatMap(({ app, commit, output }) =>
@@ -64,7 +64,7 @@ test('each accepted push has its deployment or a reason, also beside connect, di
   // A push whose answer was lost is recorded with the next one of its repository, or by a job.
   const recorded = await rowsOf(server, tenant, 'select app_id, commit_sha from svc.git_pushes');
   const commits = new Set(recorded.map(({ app_id, commit_sha }) => `${app_id} ${commit_sha}`));
-  const unanswered = pushed.filter((push) => !told(push));
+  const unanswered = pushed.filter((push) => !hasAnswer(push));
   // A killed server leaves at most the push that it has just accepted from each app.
   expect(unanswered.length).toBeLessThanOrEqual(Math.floor(seen.restarts / 2) * appsCount);
   const hasOutcome = ({ app, commit }: Pushed & { app: Copy }) => {
@@ -72,7 +72,7 @@ test('each accepted push has its deployment or a reason, also beside connect, di
     // Each commit contains those before it, also where the app was connected or disconnected meanwhile.
     return app.pushed
       .slice(at, at + 1 + laterPushesMax)
-      .some((push, later) => commits.has(`${app.appId} ${push.commit}`) || (later > 0 && told(push)));
+      .some((push, later) => commits.has(`${app.appId} ${push.commit}`) || (later > 0 && hasAnswer(push)));
   };
   expect(unanswered.filter((push) => !hasOutcome(push)).map(({ commit }) => commit)).toEqual([]);
   // The last commit of each app is live, and nothing hangs.

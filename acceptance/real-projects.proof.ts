@@ -4,7 +4,7 @@ import { uploadSource } from './support/apps.ts';
 import { done, newApp, newTenant } from './support/people.ts';
 import { type Files, sharedServer } from './support/server.ts';
 import { askSite, siteOf, visitorCookie } from './support/sites.ts';
-import { placesFor, until } from './support/until.ts';
+import { newSemaphore, until } from './support/until.ts';
 
 /**
  * Projects as other people write them: nothing in them is for this platform. They are deployed beside each other, because
@@ -13,14 +13,14 @@ import { placesFor, until } from './support/until.ts';
 const tenant = useFixture(async () => newTenant(await sharedServer()));
 
 /** One more than a server builds at once: who waits longer asks the server again and again. */
-const places = placesFor(3);
+const slots = newSemaphore(3);
 
 async function deploy(files: Files, settings: Record<string, unknown> = {}) {
   const owner = tenant.member;
   const { base, ...app } = await newApp(tenant, { owner }, settings);
   let id = '';
   const again = async (source: Files) => {
-    using _ = await places.take();
+    using _ = await slots.take();
     const upload_id = await uploadSource({ base, owner }, source);
     ({ id } = await done(owner.call('POST', `${base}/deployments`, { upload_id })));
     return until(

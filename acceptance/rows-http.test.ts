@@ -109,7 +109,7 @@ test('a URL longer than 8 KiB is 414', async () => {
   expect([long.status, long.body.code]).toEqual([414, 'uri_too_long']);
 });
 
-describe('who asks', () => {
+describe('authentication', () => {
   test('no credential, or one that is unknown or malformed, is the same 401 for any path', async () => {
     const wrong: Record<string, string>[] = [
       {},

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium, openChromium, signInAt } from './support/chromium.ts';
 import { root } from './support/server.ts';
-import { bundled, newTodoApp, type TodoApp } from './support/todo-app.ts';
+import { bundleForBrowser, newTodoApp, type TodoApp } from './support/todo-app.ts';
 
 describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
   let t: TodoApp;
@@ -99,7 +99,7 @@ describe.if(hasChromium)('the example app of the SDK in a real browser', () => {
 });
 
 async function serveExample(t: TodoApp) {
-  const script = await bundled('sdk/example/app.ts');
+  const script = await bundleForBrowser('sdk/example/app.ts');
   const settings = { baseUrl: t.tenant.server.baseUrl, tenant: t.tenant.slug, app: t.app, appId: t.appId };
   const html = readFileSync(join(root, 'sdk/example/index.html'), 'utf8').replace(
     /(<script type="application\/json" id="settings">)[^<]*/,

@@ -13,7 +13,7 @@ import { TestBrowser } from '../server/src/identity/provider/browser-testing.ts'
 import { run, svcFor } from './support/commands.ts';
 import type { PasswordUser } from './support/people.ts';
 import { root, temporaryFolder } from './support/server.ts';
-import { bundled, newTodoApp, type TodoApp } from './support/todo-app.ts';
+import { bundleForBrowser, newTodoApp, type TodoApp } from './support/todo-app.ts';
 import { until } from './support/until.ts';
 
 interface Todo {
@@ -230,7 +230,7 @@ describe('a program with a token', () => {
       actions: ['read', 'write'],
     });
     const folder = temporaryFolder();
-    writeFileSync(join(folder, 'sdk.mjs'), await bundled('sdk/src/main.ts'));
+    writeFileSync(join(folder, 'sdk.mjs'), await bundleForBrowser('sdk/src/main.ts'));
     const options = { ...place(), auth: { apiKey: pat.body.secret } };
     writeFileSync(
       join(folder, 'run.mjs'),

@@ -25,7 +25,7 @@ const confirmed = async (answer: Promise<Answered>) => {
 };
 
 /** A private app with a table, for one test. */
-async function newPlace() {
+async function newAppWithTable() {
   const tenant = await newTenant();
   const member = { tenant: tenant.id, role: 'tenant_member' } as const;
   const [owner, coOwner] = await Promise.all([
@@ -46,13 +46,13 @@ async function newPlace() {
 }
 
 test('a slow body is accepted while its sender has access', async () => {
-  const t = await newPlace();
+  const t = await newAppWithTable();
   const answer = await inTwoHalves(t.server, t.coOwner, t.grantTo(t.coOwner), async () => {});
   expect([answer, await t.granted()]).toEqual([201, 1]);
 });
 
 test('a co-owner who is removed while their body is sent changes nothing', async () => {
-  const t = await newPlace();
+  const t = await newAppWithTable();
   const answer = await inTwoHalves(t.server, t.coOwner, t.grantTo(t.coOwner), () =>
     confirmed(t.owner.call('DELETE', `${t.base}/apps/${t.app.id}/co-owners/${t.coOwner.id}`)),
   );
@@ -60,7 +60,7 @@ test('a co-owner who is removed while their body is sent changes nothing', async
 });
 
 test('an owner who is removed from the tenant changes nothing', async () => {
-  const t = await newPlace();
+  const t = await newAppWithTable();
   const body = { name: 'more', columns: [{ name: 'a', type: 'int' }] };
   const request = { method: 'POST', path: t.tables, body };
   const answer = await inTwoHalves(t.server, t.owner, request, () =>
@@ -71,7 +71,7 @@ test('an owner who is removed from the tenant changes nothing', async () => {
 });
 
 test('an admin who loses the role has no admin rights', async () => {
-  const t = await newPlace();
+  const t = await newAppWithTable();
   const second = await newPerson(t.server, { tenant: t.id, role: 'tenant_admin' });
   const request = {
     method: 'POST',
@@ -85,7 +85,7 @@ test('an admin who loses the role has no admin rights', async () => {
 });
 
 test('a login that ends while its body is sent is refused', async () => {
-  const t = await newPlace();
+  const t = await newAppWithTable();
   const sessions = (await t.coOwner.call('GET', '/api/v1/me/sessions')).body.items;
   const { id } = sessions.find((session: { current: boolean }) => session.current);
   const answer = await inTwoHalves(t.server, t.coOwner, t.grantTo(t.coOwner), () =>

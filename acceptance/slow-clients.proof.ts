@@ -118,13 +118,13 @@ function startSlowClients(order: SlowOrder) {
   };
 }
 
-interface Asked {
+interface ResponseTimes {
   p99: number;
   toString(): string;
 }
 
 /** Reads and writes of somebody else meanwhile. */
-async function ask(world: RowsWorld, path: string, tally = new Tally()): Promise<Asked> {
+async function ask(world: RowsWorld, path: string, tally = new Tally()): Promise<ResponseTimes> {
   const times: number[] = [];
   const calls = [
     () => world.owner.call('GET', `${path}?per_page=5`),

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { askAllTheTime, newIdentifiedApp, startSupervised } from './suites/supervised-apps.ts';
+import { newIdentifiedApp, pollAddress, startSupervised } from './suites/supervised-apps.ts';
 import { postmasterOf, type RunningServer } from './support/server.ts';
 import { askSite, newRelease, newSite, setVisibility, visitorCookie } from './support/sites.ts';
 import { keepAsking } from './support/until.ts';
@@ -26,7 +26,7 @@ test('apps and sites are served as before while the database does not answer, an
   const unexpected: string[] = [];
   for (const ask of Object.values(shown)) expect((await ask()).status).toBe(200);
   const process = await app.askInstance();
-  const asking = askAllTheTime(app.address, pauseMs);
+  const asking = pollAddress(app.address, pauseMs);
   const postmaster = postmasterOf(server);
   const all = [postmaster, ...childrenOf(postmaster)];
   signal(all, 'SIGSTOP');

@@ -4,9 +4,9 @@ import { setApp } from './support/database.ts';
 import { done, newTenant } from './support/people.ts';
 import {
   tablesAfter as after,
-  answersRows,
   tablesBefore as before,
   newRunningApp,
+  rowsServerSource,
 } from './support/tables-deploy.ts';
 import { until } from './support/until.ts';
 
@@ -15,7 +15,7 @@ const tenant = useFixture(newTenant);
 describe('tables of a running app', () => {
   test('go back when the deployment fails, and lose nothing before it is healthy', async () => {
     const { app, owner, svc, deploy, schema, rows, ask } = await newRunningApp(tenant);
-    const first = await deploy(before, { program: answersRows('menu?select=dish,price') });
+    const first = await deploy(before, { program: rowsServerSource('menu?select=dish,price') });
     expect(first.json().state).toBe('live');
     await done(owner.call('POST', `/data/${tenant.slug}/${app.slug}/menu`, { dish: 'soup', price: 4 }));
     const answer = [200, '[{"dish":"soup","price":4}]'];
@@ -31,7 +31,7 @@ describe('tables of a running app', () => {
     expect(log).toContain('When the new version is healthy: drop column dishes.price; drop table old.');
     expect(log).toContain('The tables are as before the deployment.');
 
-    const live = await deploy(after, { flags, program: answersRows('dishes?select=title,vegan') });
+    const live = await deploy(after, { flags, program: rowsServerSource('dishes?select=title,vegan') });
     expect([live.json().failure, live.json().state]).toEqual([null, 'live']);
     expect(await schema()).toMatchObject({
       dishes: { columns: ['title:text', 'vegan:bool:false', 'notes:text[]:nullable'], access: 'read-write' },

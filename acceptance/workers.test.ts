@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   connectionTo,
-  keptConnection,
+  keepAliveConnection,
   startWithWorkers,
   untilReplaced,
   workersOf,
@@ -92,7 +92,7 @@ describe('two workers', () => {
     const { path, insert } = await world.table(['title:text']);
     const [{ id }] = await insert({ title: 'kept' });
     const counted = await requests();
-    const connection = keptConnection(server);
+    const connection = keepAliveConnection(server);
     const seen = new Map<string, number>();
     const asking = keepAsking(
       async () => {

@@ -91,7 +91,7 @@ function inChangingOrder(files: readonly string[]): string[] {
 }
 
 function summary(runs: readonly Outcome[]): Outcome {
-  const outcomes = runs.map((run) => (run.exitCode !== 0 && run.failed === 0 ? crashed(run) : run));
+  const outcomes = runs.map((run) => (run.exitCode !== 0 && run.failed === 0 ? crashFailures(run) : run));
   const sum = (key: 'passed' | 'failed' | 'skipped') =>
     outcomes.reduce((total, outcome) => total + outcome[key], 0);
   return {
@@ -106,7 +106,7 @@ function summary(runs: readonly Outcome[]): Outcome {
 }
 
 /** Each file of the process is run once more. */
-function crashed(run: Outcome): Outcome {
+function crashFailures(run: Outcome): Outcome {
   const failures = run.name.split(', ').map((file) => ({
     file,
     name: `${file} > (the process)`,

@@ -121,7 +121,7 @@ export function bootstrapCrash({
     return { run, seconds: (performance.now() - begun) / 1000 };
   }
 
-  async function made(server: RunningServer, slug: string) {
+  async function countCreated(server: RunningServer, slug: string) {
     const database = openServerDatabase(server);
     const [counts] = await database.query(
       `select (select count(*)::int from svc.apps where slug = $1) as apps,
@@ -161,7 +161,7 @@ export function bootstrapCrash({
         const { run, seconds } = await endOf(server, tenant, body.id);
         slowest = Math.max(slowest, seconds);
         states.add(run.state);
-        expect([slug, run.state, await made(server, slug)]).toEqual([
+        expect([slug, run.state, await countCreated(server, slug)]).toEqual([
           slug,
           'done',
           { apps: 1, repositories: 1, deployments: 1 },
@@ -210,8 +210,8 @@ export function bootstrapCrash({
       `killed in ${underWay(left) ?? 'no step'} after the approval; ended ${seconds.toFixed(1)} s later`,
     );
     expect(run).toMatchObject({ state: 'done', repo: `${host.tenant.slug}/${slug}` });
-    expect(await made(server, slug)).toMatchObject({ apps: 1, deployments: 1 });
-    expect(await made(host.tenant.server, slug)).toMatchObject({ repositories: 1 });
+    expect(await countCreated(server, slug)).toMatchObject({ apps: 1, deployments: 1 });
+    expect(await countCreated(host.tenant.server, slug)).toMatchObject({ repositories: 1 });
     expect(seconds).toBeLessThan(resumedSecondsMax);
     await server.stop();
   });

@@ -23,7 +23,7 @@ export function cliSuite({ nth }: { nth: number }): void {
   });
 
   /** No server listens here: a command that gets as far as a request exits with 12. */
-  const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
+  const unreachableServer = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
 
   describe('every command', () => {
     test('has inputs in the tests, and the tests have no inputs for others', () => {
@@ -49,7 +49,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         for (const [name, value] of Object.entries(positionals))
           if (value !== undefined)
             expect([words, name, violations(input.properties[name]!, value)]).toEqual([words, name, []]);
-        const refused = { ...rest, env: { ...rest.env, ...nowhere } };
+        const refused = { ...rest, env: { ...rest.env, ...unreachableServer } };
         await expectUnknownFlag(words, args, refused);
         await expectNumberOfArguments(words, help, args, refused);
         const expectResult = (ran: Ran, schema: Record<string, unknown>) => {
@@ -148,7 +148,7 @@ export function cliSuite({ nth }: { nth: number }): void {
     test('is completed without a request', async () => {
       for (const { words } of commands) {
         const typed = words.split(' ');
-        const ran = await svc(['__complete', ...typed], { env: { ...nowhere, SVC_TOKEN: '' } });
+        const ran = await svc(['__complete', ...typed], { env: { ...unreachableServer, SVC_TOKEN: '' } });
         expect([words, ran.stdout.split('\t')[0]]).toEqual([words, typed.at(-1)]);
       }
     });
@@ -168,7 +168,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         // Some groups run one of their commands when they are typed alone.
         const isRun = kind === 'command' || help.includes(`svc ${words} without a command is `);
         const forms = [['help', ...typed], [...typed, '-h'], ...(isRun ? [] : [typed])];
-        const ran = await Promise.all(forms.map((form) => svc(form, { env: nowhere })));
+        const ran = await Promise.all(forms.map((form) => svc(form, { env: unreachableServer })));
         for (const it of ran) expect([words, it.code, it.stdout, it.stderr]).toEqual([words, 0, help, '']);
         return ran.length;
       });
@@ -190,7 +190,7 @@ export function cliSuite({ nth }: { nth: number }): void {
       [['connectors', 'delete', 'x', '--exceute'], '--execute'],
       [['connectors', 'create', '--name', 'x', '--kind', 'postgre'], 'postgres'],
     ])('%j exits 2 and suggests the right word', async (typed, meant) => {
-      const ran = await svc(typed, { env: nowhere });
+      const ran = await svc(typed, { env: unreachableServer });
       expect([ran.code, ran.stdout]).toEqual([2, '']);
       expect(ran.stderr).toContain(meant);
     });
@@ -201,7 +201,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         ['grants', 'list', '--nope', '-o', 'json'],
         ['-o=json', 'nope'],
       ]) {
-        const ran = await svc(typed, { env: nowhere });
+        const ran = await svc(typed, { env: unreachableServer });
         const { code, detail, request_id } = JSON.parse(ran.stderr);
         expect([ran.code, code, typeof detail, request_id]).toEqual([2, 'usage', 'string', '']);
       }
@@ -250,7 +250,7 @@ export function cliSuite({ nth }: { nth: number }): void {
         ],
       ],
     ])('%j is a usage error before any request', async (typed) => {
-      const ran = await svc(typed, { env: nowhere });
+      const ran = await svc(typed, { env: unreachableServer });
       expect([ran.code, ran.stdout]).toEqual([2, '']);
       expect(ran.stderr).not.toBe('');
     });

@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { hasChromium } from '../support/chromium.ts';
-import { browserOf, complaintsOf, idle, loadingOf, violationsOf } from '../support/console/browsing.ts';
+import {
+  browserOf,
+  complaintsOf,
+  loadingOf,
+  violationsOf,
+  waitUntilIdle,
+} from '../support/console/browsing.ts';
 
 import { type ConsolePage, consolePages } from '../support/console/pages.ts';
 import { type ConsoleWorld, newConsoleWorld } from '../support/console/world.ts';
@@ -61,7 +67,7 @@ export function consolePagesSuite(): void {
       await page.setViewportSize({ width: 1280, height: 900 });
       await page.evaluate((to) => history.pushState(null, '', to), path);
       await page.getByRole('heading', { level: 1 }).first().waitFor();
-      await idle(page, isLoading);
+      await waitUntilIdle(page, isLoading);
       found.push(...(await violationsOf(page)).map((violation) => `light: ${violation}`));
       await page.emulateMedia({ colorScheme: 'dark' });
       // Only the contrast depends on the theme.

@@ -5,7 +5,7 @@ import { Tally } from '../support/rows.ts';
 import { repeatConcurrently } from '../support/until.ts';
 import { type Distinct, makeDistinct, makeDistinctList, makeGroups } from './random-groups.ts';
 import { countTests, makeQuery } from './random-queries.ts';
-import { shownValue } from './random-values.ts';
+import { toAnswerValue } from './random-values.ts';
 import {
   type ModelTable,
   type Reference,
@@ -178,15 +178,15 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
     );
   }
 
-  function shown(of: View, node: Node, row: ModelRow): object {
+  function toAnswerRow(of: View, node: Node, row: ModelRow): object {
     return Object.fromEntries(
       node.items.flatMap((item): [string, unknown][] => {
         if ('column' in item)
-          return [[item.key, shownValue(item.column.type, row.get(item.column.name) ?? null)]];
+          return [[item.key, toAnswerValue(item.column.type, row.get(item.column.name) ?? null)]];
         const { embed, key } = item;
         if (!embed.isShown) return [];
         const rows = related(of, embed, row).slice(0, embed.node.limit);
-        const values = rows.map((each) => shown(of, embed.node, each));
+        const values = rows.map((each) => toAnswerRow(of, embed.node, each));
         return [[key, embed.kind === 'one' ? (values[0] ?? null) : values]];
       }),
     );
@@ -209,17 +209,17 @@ export function embedsModel({ worlds, queries, asks }: Size): void {
     if (kind === 'row' && rows.length > 0) {
       const row = random.pick(rows);
       const [found] = rowsOf(of, made.node, [row]);
-      const id = encodeURIComponent(String(shownValue(table.id.type, row.get('id')!)));
+      const id = encodeURIComponent(String(toAnswerValue(table.id.type, row.get('id')!)));
       return {
         path: `/${id}?${search}`,
-        wanted: found ? shown(of, made.node, found) : null,
+        wanted: found ? toAnswerRow(of, made.node, found) : null,
         perPage: null,
       };
     }
     const expected = rowsOf(of, made.node, rows);
     return {
       path: `?${search}`,
-      wanted: expected.map((row) => shown(of, made.node, row)),
+      wanted: expected.map((row) => toAnswerRow(of, made.node, row)),
       perPage: kind === 'walk' ? 3 + Math.ceil(expected.length / 5) : 200,
       count: expected.length,
     };

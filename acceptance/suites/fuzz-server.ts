@@ -82,7 +82,7 @@ export async function fuzz(
 }
 
 /** A fragment is not sent; other invalid characters are refused by the client. */
-export const sendable = (search: string) => search.replaceAll('#', '%23').replace(/\s/g, '+');
+export const escapeSearch = (search: string) => search.replaceAll('#', '%23').replace(/\s/g, '+');
 
 /** Tests at the end of a file: what arrived at PostgreSQL, and what the server logged. */
 export function checkLogs(

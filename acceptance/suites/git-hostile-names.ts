@@ -11,7 +11,7 @@ import { startEmbedded, temporaryFolder } from '../support/server.ts';
 import { repeatConcurrently, until } from '../support/until.ts';
 import { doors, type Knock, type Knocker } from './hostile-doors.ts';
 import { hostileNames, mark, worstNames } from './hostile-git-names.ts';
-import { hasStrace, misplaced, startedPrograms, tracedServer } from './traced-programs.ts';
+import { findUnsafePosition, hasStrace, readStartedPrograms, straceCommand } from './traced-programs.ts';
 
 export function gitHostileNames({
   count,
@@ -69,7 +69,7 @@ export function gitHostileNames({
     'hostile names of repositories, owners, branches, refs and paths: no door fails, and none reaches a shell',
     async () => {
       const traced = join(temporaryFolder(), 'programs');
-      const server = await startEmbedded({ command: tracedServer(traced), finds: 'prepared' });
+      const server = await startEmbedded({ command: straceCommand(traced), finds: 'prepared' });
       const touched = temporaryFolder();
       // A file that is executed would leave a trace.
       chmodSync(touched, 0o777);
@@ -104,11 +104,14 @@ export function gitHostileNames({
       ]);
       await server.stop();
 
-      const started = startedPrograms(traced);
+      const started = readStartedPrograms(traced);
       const [names, places] = [new Tally(), [] as string[]];
       for (const each of started) {
         if (each.isStarted) names.add(basename(each.program));
-        const place = misplaced(each, (argument) => argument.includes(mark) && !isOurAddress(argument));
+        const place = findUnsafePosition(
+          each,
+          (argument) => argument.includes(mark) && !isOurAddress(argument),
+        );
         if (place) places.push(place);
       }
       const withValue = started.filter(({ argv }) => argv.some((argument) => argument.includes(mark))).length;

@@ -116,7 +116,7 @@ const pieces = [
 ] as const;
 
 /** One to a few changes to a text, of the kinds that parsers stumble over. */
-export function mutated(random: Random, text: string): string {
+export function mutateText(random: Random, text: string): string {
   let changed = text;
   const changes = random.pick([1, 1, 1, 2, 3, 8]);
   for (let i = 0; i < changes; i++) changed = mutate(random, changed);
@@ -257,7 +257,7 @@ const fitting: Readonly<Record<string, string>> = {
 };
 
 /** A column as people write it, rightly and wrongly. */
-export function fuzzedSpec(random: Random): unknown {
+export function randomColumnSpec(random: Random): unknown {
   const name = random.chance(0.5) ? `c_${random.below(1_000_000)}` : random.pick(names);
   const type = random.chance(0.5) ? random.pick(types.slice(0, 8)) : random.pick(types);
   const value = random.chance(0.5) ? (fitting[type] ?? '') : random.pick(defaults);
@@ -269,7 +269,7 @@ export function fuzzedSpec(random: Random): unknown {
     `${name}`,
     `${name}:${type}:nullable:${value}:${value}`,
   ]);
-  if (random.chance(0.2)) return decodedLoosely(mutated(random, spec));
+  if (random.chance(0.2)) return decodeOrKeep(mutateText(random, spec));
   if (random.chance(0.8)) return spec;
   return random.pick<unknown>([
     { name, type, nullable: random.chance(0.5), default: value },
@@ -281,7 +281,7 @@ export function fuzzedSpec(random: Random): unknown {
   ]);
 }
 
-export function decodedLoosely(text: string): string {
+export function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -290,7 +290,7 @@ export function decodedLoosely(text: string): string {
 }
 
 /** A value that contains a marker, where the type has room for one. */
-export function markedValue(random: Random, type: ColumnType): Value {
+export function valueWithMarker(random: Random, type: ColumnType): Value {
   switch (type) {
     case 'text':
       return `${makeValue('text', random)}${marks.text}${makeValue('text', random)}`;

@@ -82,24 +82,24 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
   }
 
   /** People who may own the app, and the last known owner. */
-  interface Crowd {
+  interface Candidates {
     people: readonly Person[];
     owner: Person;
   }
 
   /** A random edit: many are refused, since only one person is the owner at a time. */
-  async function edit(ground: RowsWorld, crowd: Crowd, random: Random): Promise<Answered> {
-    const by = random.chance(0.5) ? crowd.owner : random.pick(crowd.people);
-    const about = random.pick(crowd.people);
+  async function edit(ground: RowsWorld, candidates: Candidates, random: Random): Promise<Answered> {
+    const by = random.chance(0.5) ? candidates.owner : random.pick(candidates.people);
+    const about = random.pick(candidates.people);
     const app = `${ground.tenant.base}/apps/${ground.app.id}`;
     switch (random.below(5)) {
       case 0:
-        return markUnchanged(await crowd.owner.call('POST', `${app}/co-owners`, { user_id: about.id }));
+        return markUnchanged(await candidates.owner.call('POST', `${app}/co-owners`, { user_id: about.id }));
       case 1:
         return random.pick([by, ground.tenant.admin]).call('DELETE', `${app}/co-owners/${about.id}`);
       default: {
         const answer = await by.call('POST', `${app}/ownership/transfer`, { to: about.id });
-        if (answer.status === 200) crowd.owner = about;
+        if (answer.status === 200) candidates.owner = about;
         return answer;
       }
     }
@@ -110,7 +110,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     answer.body?.changed === false ? { ...answer, status: 304 } : answer;
 
   /** The owner and the co-owners of the app, who are authorized again under the lock. */
-  async function crowdOf(ground: RowsWorld): Promise<Crowd> {
+  async function newCandidates(ground: RowsWorld): Promise<Candidates> {
     const others = await Promise.all(Array.from({ length: peopleCount - 1 }, () => newMember(ground.tenant)));
     const coOwners = `${ground.tenant.base}/apps/${ground.app.id}/co-owners`;
     for (const { id } of others) await done(ground.owner.call('POST', coOwners, { user_id: id }));
@@ -123,7 +123,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     const random = newRandom();
     const server = await startEmbedded();
     const ground = await rowsWorld(server);
-    const crowd = await crowdOf(ground);
+    const candidates = await newCandidates(ground);
     const database = openServerDatabase(server);
     const statuses = new Tally();
     const wrong = new Set<string>();
@@ -143,7 +143,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
       }
     };
     const polling = poller();
-    const work = async () => statuses.add((await edit(ground, crowd, random)).status);
+    const work = async () => statuses.add((await edit(ground, candidates, random)).status);
     // All in parallel first, then fewer at a time, who know the owner.
     for (const atOnce of [editsCount, 4]) await repeatConcurrently(editsCount, atOnce, work);
     over = true;
@@ -180,7 +180,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
     const random = newRandom();
     let server: RunningServer = await startEmbedded();
     const ground = await rowsWorld(server);
-    const crowd = await crowdOf(ground);
+    const candidates = await newCandidates(ground);
     const statuses = new Tally();
     const wrong: string[] = [];
     const transfers = new Set<string>();
@@ -192,7 +192,7 @@ export function ownersRace({ killsCount }: { killsCount: number }): void {
       );
     const client = async () => {
       while (!over) {
-        const answer = await edit(ground, crowd, random).catch(() => null);
+        const answer = await edit(ground, candidates, random).catch(() => null);
         statuses.add(answer?.status ?? 'no answer');
         if (answer && isMade(answer.status)) acknowledged++;
         // Confirmed to the caller: must be in the audit whatever happens after.

@@ -92,7 +92,7 @@ export function policyLeaks(size: {
   const specs = 'id:int region:text name:text email:text total:int born:date code:text secret:text level:int';
   const columns = specs.split(' ').map((spec) => (spec.startsWith('id') ? spec : `${spec}:nullable`));
 
-  const visible = (at: number, w: 1 | 2) => ({
+  const visibleValues = (at: number, w: 1 | 2) => ({
     region: 'eu',
     name: `ada ${at % 5}`,
     email: w === 1 ? `a${at}@example.com` : `a-other-${at}@example.com`,
@@ -102,8 +102,8 @@ export function policyLeaks(size: {
     secret: w === 1 ? `s${at}` : null,
     level: w === 1 ? at : 777,
   });
-  const hidden = (at: number, w: 1 | 2) => ({
-    ...visible(at, w),
+  const hiddenValues = (at: number, w: 1 | 2) => ({
+    ...visibleValues(at, w),
     region: w === 1 ? 'us' : 'asia',
     name: w === 1 ? `ada ${at}` : `Zoë ${'y'.repeat(500)}`,
     total: w === 1 ? 777 : 500,
@@ -113,18 +113,18 @@ export function policyLeaks(size: {
   async function appTable(access: object, isMasked: boolean) {
     const table = await world.table(columns, { access });
     // Rules have no masks: what a policy masks stays the same there.
-    const seen = (id: number, w: 1 | 2) => {
-      const { secret, level } = visible(id, w);
-      return isMasked ? visible(id, w) : { ...visible(id, 1), secret, level };
+    const valuesOf = (id: number, w: 1 | 2) => {
+      const { secret, level } = visibleValues(id, w);
+      return isMasked ? visibleValues(id, w) : { ...visibleValues(id, 1), secret, level };
     };
-    for (const id of visibleIds) await table.insert({ id, ...seen(id, 1) });
-    for (const id of ids[1]) await table.insert({ id, ...hidden(id, 1) });
+    for (const id of visibleIds) await table.insert({ id, ...valuesOf(id, 1) });
+    for (const id of ids[1]) await table.insert({ id, ...hiddenValues(id, 1) });
     return {
       table,
       async changeHidden() {
-        for (const id of visibleIds) await done(table.send('PATCH', `/${id}`, seen(id, 2)));
+        for (const id of visibleIds) await done(table.send('PATCH', `/${id}`, valuesOf(id, 2)));
         for (const id of ids[1]) await done(table.send('DELETE', `/${id}`));
-        for (const id of ids[2]) await table.insert({ id, ...hidden(id, 2) });
+        for (const id of ids[2]) await table.insert({ id, ...hiddenValues(id, 2) });
       },
     };
   }
@@ -165,8 +165,8 @@ export function policyLeaks(size: {
     const literal = (value: unknown) => (typeof value === 'string' ? `'${value}'` : String(value));
     const values = (id: number, row: object) => `(${[id, ...Object.values(row)].map(literal).join(', ')})`;
     const rowsOf = (w: 1 | 2) => [
-      ...visibleIds.map((id) => values(id, visible(id, w))),
-      ...ids[w].map((id) => values(id, hidden(id, w))),
+      ...visibleIds.map((id) => values(id, visibleValues(id, w))),
+      ...ids[w].map((id) => values(id, hiddenValues(id, w))),
     ];
     const fill = (w: 1 | 2) => `insert into sales.people values ${rowsOf(w).join(', ')}`;
     await warehouse.query(

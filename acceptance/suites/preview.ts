@@ -230,13 +230,13 @@ export function preview({ nth }: { nth: number }): void {
 
     test('without changes changes nothing when it is executed', async () => {
       const { as, tenant, people } = world;
-      const made = async (path: string, body: object) =>
+      const create = async (path: string, body: object) =>
         (await as.A('POST', `${tenant.base}/${path}`, body)).body.id as string;
-      const connector = await made('connectors', { name: 'Same', slug: 'same', kind: 'http' });
-      const policy = await made('access-policies', { name: 'same' });
-      const preset = await made('presets', { name: 'same', actions: ['read'] });
+      const connector = await create('connectors', { name: 'Same', slug: 'same', kind: 'http' });
+      const policy = await create('access-policies', { name: 'same' });
+      const preset = await create('presets', { name: 'same', actions: ['read'] });
       const about = { subject_id: people.M.id, connector_id: connector, preset_id: preset };
-      const grant = await made('grants', { ...about, scope_resource_paths: ['sales'] });
+      const grant = await create('grants', { ...about, scope_resource_paths: ['sales'] });
       const wrote: string[] = [];
       for (const args of [
         ['members', 'set', people.M.id, '--role', 'tenant_member'],

@@ -5,7 +5,15 @@ import { newRandom } from '../support/random.ts';
 import { Tally } from '../support/rows.ts';
 import { type RunningServer, startEmbedded } from '../support/server.ts';
 import { repeatConcurrently } from '../support/until.ts';
-import { granted, look, newWalk, type People, step, type Walked, wrongAfter } from './publication-walk.ts';
+import {
+  allowedWidths,
+  findViolations,
+  newWalk,
+  type People,
+  readState,
+  step,
+  type Walked,
+} from './publication-walk.ts';
 
 export function publicationSequences({
   racesCount,
@@ -56,7 +64,7 @@ export function publicationSequences({
       const trail: string[] = [];
       for (let taken = 0; taken < stepsCount; taken++) {
         trail.push(await step(walked, mine, tally));
-        const faults = await wrongAfter(walked, grantedTo(walked));
+        const faults = await findViolations(walked, grantedTo(walked));
         if (faults.length > 0) wrong.push(`${faults.join('; ')} after ${trail.slice(-12).join(', ')}`);
         tally.add(`was ${walked.seen.width}`);
       }
@@ -91,8 +99,8 @@ export function publicationSequences({
   });
 
   function grantedTo(walked: Walked) {
-    const width = granted.get(walked);
-    granted.delete(walked);
+    const width = allowedWidths.get(walked);
+    allowedWidths.delete(walked);
     return width === undefined ? [] : [width];
   }
 
@@ -144,7 +152,7 @@ export function publicationSequences({
     const codes = (await Promise.all([approve(walked, id, 'admin'), approve(walked, id, 'keen')]))
       .map(codeOf)
       .sort();
-    const { width } = await look(database, walked.app);
+    const { width } = await readState(database, walked.app);
     return { how: `${codes.join(' and ')}, ${width}`, holds: `${codes} ${width}` === '200,settled public' };
   }
 
@@ -155,7 +163,7 @@ export function publicationSequences({
       approve(walked, id),
       start(walked, when, () => walked.people.coOwner.call('PATCH', walked.base, { visibility: 'private' })),
     ]);
-    const { width } = await look(database, walked.app);
+    const { width } = await readState(database, walked.app);
     return {
       how: `${codeOf(approved)} and ${codeOf(narrowed)}, ${width}`,
       holds: narrowed.status === 200 && width === 'private' && ['200', 'settled'].includes(codeOf(approved)),
@@ -163,7 +171,7 @@ export function publicationSequences({
   }
 
   async function approveAndRelease(walked: Walked, when: When) {
-    const before = await look(database, walked.app);
+    const before = await readState(database, walked.app);
     const id = await ask(walked, 'public');
     const [approved, shown] = await Promise.all([
       approve(walked, id),
@@ -171,7 +179,7 @@ export function publicationSequences({
         walked.people.coOwner.call('POST', `${walked.base}/static/releases/${walked.releases[1]}/activate`),
       ),
     ]);
-    const { width, active } = await look(database, walked.app);
+    const { width, active } = await readState(database, walked.app);
     const how = `${codeOf(approved)} and ${codeOf(shown)}, ${width}`;
     const isReviewed = active === before.active;
     return {

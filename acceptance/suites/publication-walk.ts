@@ -69,10 +69,10 @@ export async function newWalk(
     demoted: null,
     approved: new Map<string, Width>(),
   };
-  return { ...walked, seen: await look(database, app.id) };
+  return { ...walked, seen: await readState(database, app.id) };
 }
 
-export async function look(database: ServerDatabase, app: string): Promise<Seen> {
+export async function readState(database: ServerDatabase, app: string): Promise<Seen> {
   const sumOf = (release: string) => `md5(${release}.manifest_sha256 || ${release}.served_config::text)`;
   const [row] = await database.query(
     `select a.visibility as width, a.record, a.runtime, ${sumOf('active')} as active, ${sumOf('staged')} as staged,
@@ -108,9 +108,9 @@ export async function step(walked: Walked, random: Random, tally: Tally): Promis
 }
 
 /** Violations: wider visibility without another person's approval, or visible content that nobody approved. */
-export async function wrongAfter(walked: Walked, allowed: readonly Width[]): Promise<string[]> {
+export async function findViolations(walked: Walked, allowed: readonly Width[]): Promise<string[]> {
   const { seen: before, database, app, approved } = walked;
-  const seen = await look(database, app);
+  const seen = await readState(database, app);
   walked.seen = seen;
   const isWider = rank(seen.width) > rank(before.width);
   const letThrough = seen.active === null ? seen.width : (approved.get(seen.active) ?? 'private');
@@ -123,7 +123,7 @@ export async function wrongAfter(walked: Walked, allowed: readonly Width[]): Pro
 }
 
 /** The visibility that the last step allows: that of a request which another person has just approved. */
-export const granted = new WeakMap<Walked, Width>();
+export const allowedWidths = new WeakMap<Walked, Width>();
 
 function noteApproval(walked: Walked, content: string, width: Width): void {
   const before = walked.approved.get(content) ?? 'private';
@@ -148,7 +148,7 @@ async function decide(walked: Walked, who: Who, move: string, random: Random, bo
   const isApproved = move === 'approve' && answer.status === 200 && answer.body.changed !== false;
   if (isApproved && asked.by !== who) {
     noteApproval(walked, asked.content, asked.width);
-    granted.set(walked, asked.width);
+    allowedWidths.set(walked, asked.width);
   }
   return answer;
 }

@@ -10,7 +10,7 @@ import {
   zones,
 } from './aggregate-model.ts';
 import { makeQuery } from './random-queries.ts';
-import { shownValue, urlText, type Value } from './random-values.ts';
+import { toAnswerValue, urlText, type Value } from './random-values.ts';
 import { answerOf, type ModelColumn, type ModelRow } from './row-model.ts';
 
 /** What a caller sees of a table. */
@@ -64,7 +64,9 @@ export function makeGroups(random: Random, seen: SeenTable, options: GroupOption
   ].map(([name, value]) => `${name}=${encodeURIComponent(value!)}`);
   return {
     url: `/_aggregate?${[...pairs, ...filters].join('&')}`,
-    wanted: groups.map((group) => Object.fromEntries(items.map((item) => [item.key, shown(item, group)]))),
+    wanted: groups.map((group) =>
+      Object.fromEntries(items.map((item) => [item.key, groupValue(item, group)])),
+    ),
   };
 }
 
@@ -75,7 +77,7 @@ export function makeDistinctList(random: Random, seen: SeenTable): MadeRequest {
   const rows = answerOf(seen.rows, seen.id, { where, sort, select: null });
   return {
     url: `?select=id&${distinct.parameter}&${filters.join('&')}`,
-    wanted: distinct.of(rows).map((row) => ({ id: shownValue(seen.id.type, row.get('id')!) })),
+    wanted: distinct.of(rows).map((row) => ({ id: toAnswerValue(seen.id.type, row.get('id')!) })),
   };
 }
 
@@ -176,7 +178,8 @@ function makeItem(
   }
 }
 
-const shown = ({ type, key }: ModelItem, group: ModelGroup) => shownValue(type, group.get(key) ?? null);
+const groupValue = ({ type, key }: ModelItem, group: ModelGroup) =>
+  toAnswerValue(type, group.get(key) ?? null);
 
 function makeHaving(random: Random, items: readonly ModelItem[], groups: readonly ModelGroup[]): HavingTest {
   const item = random.pick(items);

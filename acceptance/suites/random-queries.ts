@@ -86,7 +86,7 @@ function makeCondition(operands: Operands, depth: number): Condition {
 function makeTest({ random, columns, rows }: Operands): Test {
   const column = random.pick(columns);
   const { type } = column;
-  const known = (): Value => {
+  const storedOrRandom = (): Value => {
     const value = rows.length > 0 && random.chance(0.8) ? random.pick(rows).get(column.name) : undefined;
     return value ?? makeValue(type, random);
   };
@@ -102,12 +102,12 @@ function makeTest({ random, columns, rows }: Operands): Test {
         ]),
       };
     case 'in':
-      return { ...test, values: random.times(random.pick([0, 1, 2, 3, 12]), known) };
+      return { ...test, values: random.times(random.pick([0, 1, 2, 3, 12]), storedOrRandom) };
     case 'between':
-      return { ...test, values: [known(), known()] };
+      return { ...test, values: [storedOrRandom(), storedOrRandom()] };
     case 'like':
     case 'ilike':
-      return { ...test, pattern: makePattern(random, String(known())) };
+      return { ...test, pattern: makePattern(random, String(storedOrRandom())) };
     case 'hk':
       return { ...test, values: [random.pick(['a', 'b', 'aa', 'k', 'ä', '', 'x y'])] };
     case 'sw':
@@ -116,9 +116,9 @@ function makeTest({ random, columns, rows }: Operands): Test {
     case 'isw':
     case 'iew':
     case 'ihas':
-      return { ...test, values: [partOf(random, String(known()))] };
+      return { ...test, values: [partOf(random, String(storedOrRandom()))] };
     default:
-      return { ...test, values: [known()] };
+      return { ...test, values: [storedOrRandom()] };
   }
 }
 

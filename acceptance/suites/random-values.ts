@@ -187,7 +187,7 @@ export function jsonText(type: ColumnType, value: Value | null, random: Random):
 }
 
 /** The value as returned, after JSON.parse. */
-export function shownValue(type: ColumnType, value: Value | null): Json {
+export function toAnswerValue(type: ColumnType, value: Value | null): Json {
   if (type === 'bigint' && typeof value === 'bigint') {
     return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   }

@@ -2,8 +2,8 @@ import { beforeAll, test } from 'bun:test';
 import { done } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
 import { insertLines, newTable, type RowsWorld, rowsWorld } from '../support/rows.ts';
-import { checkLogs, fuzz, type Sent, sendable, startLogged } from './fuzz-server.ts';
-import { decodedLoosely, markedValue, marks, mutated, randomBytes } from './hostile-rows.ts';
+import { checkLogs, escapeSearch, fuzz, type Sent, startLogged } from './fuzz-server.ts';
+import { decodeOrKeep, marks, mutateText, randomBytes, valueWithMarker } from './hostile-rows.ts';
 import { makeQuery } from './random-queries.ts';
 import { jsonText, urlText } from './random-values.ts';
 import type { ModelColumn, ModelRow } from './row-model.ts';
@@ -82,7 +82,7 @@ export function relatedFuzz(size: {
   async function fill(name: Name, count: number, refs: Record<string, Name>): Promise<void> {
     rows[name] = random.times(
       count,
-      () => new Map(columns[name].map((each) => [each.name, markedValue(random, each.type)])),
+      () => new Map(columns[name].map((each) => [each.name, valueWithMarker(random, each.type)])),
     );
     const lines = rows[name].map((row, at) => {
       const members = columns[name].map(
@@ -101,11 +101,11 @@ export function relatedFuzz(size: {
       text,
       text,
       text,
-      ...random.times(4, () => mutated(random, text)),
+      ...random.times(4, () => mutateText(random, text)),
       `${text}&${randomBytes(random)}`,
     ]);
   const operandOf = (each: ModelColumn) =>
-    encodeURIComponent(urlText(each.type, markedValue(random, each.type), random));
+    encodeURIComponent(urlText(each.type, valueWithMarker(random, each.type), random));
   const quoted = (each: ModelColumn) =>
     `%22${encodeURIComponent(decodeURIComponent(operandOf(each)).replace(/["\\]/g, '\\$&'))}%22`;
   const testOf = (prefix: string, table: Name) => {
@@ -193,7 +193,7 @@ export function relatedFuzz(size: {
     const id = encodeURIComponent(random.pick(ids[table]));
     const place = random.pick(['', '', '', '/_count', `/${id}`]);
     const sent = place === `/${id}` ? all.slice(0, 1 + parameters.length) : all;
-    return { path: `/${table}${place}?${sendable(spoiled(sent.join('&')))}` };
+    return { path: `/${table}${place}?${escapeSearch(spoiled(sent.join('&')))}` };
   }
 
   function groupRequest(): Sent {
@@ -223,7 +223,7 @@ export function relatedFuzz(size: {
       ...(random.chance(0.1) ? [throughOne(table)] : []),
     ];
     const headers: Record<string, string> = random.chance(0.1) ? { accept: 'text/csv' } : {};
-    return { path: `/${table}/_aggregate?${sendable(spoiled(all.join('&')))}`, headers };
+    return { path: `/${table}/_aggregate?${escapeSearch(spoiled(all.join('&')))}`, headers };
   }
 
   const words = [
@@ -261,7 +261,7 @@ export function relatedFuzz(size: {
     // Without a page it is an export, of which only a few may run at a time.
     if (headers.accept && place === '') return { path: '/things?search=x&per_page=5', headers };
     return {
-      path: `/${random.chance(0.95) ? 'things' : 'makers'}${place}?${sendable(spoiled(all.join('&')))}`,
+      path: `/${random.chance(0.95) ? 'things' : 'makers'}${place}?${escapeSearch(spoiled(all.join('&')))}`,
       headers,
     };
   }
@@ -269,7 +269,7 @@ export function relatedFuzz(size: {
   const json = { 'content-type': 'application/json' };
   const fuzzedJson = (value: unknown) => {
     const text = JSON.stringify(value);
-    return random.chance(0.4) ? text : decodedLoosely(mutated(random, text));
+    return random.chance(0.4) ? text : decodeOrKeep(mutateText(random, text));
   };
 
   function batchOperation(at: number): object {
@@ -306,7 +306,7 @@ export function relatedFuzz(size: {
     const table = random.chance(0.8) ? 'makers' : anyTable();
     const id = encodeURIComponent(random.pick([random.pick(ids[table]), marks.uuid, marks.text]));
     const filter = testOf('', table);
-    const search = (...parts: string[]) => sendable(spoiled(parts.join('&')));
+    const search = (...parts: string[]) => escapeSearch(spoiled(parts.join('&')));
     const pages = `per_page=${random.pick(['1', '500', '0', marks.int])}&page=${random.pick(['1', '2', '-1'])}`;
     const dry = 'dry_run=true';
     const file = {

@@ -234,10 +234,10 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
         seen[kind] = (seen[kind] ?? 0) + 1;
         const made = kinds[kind]!();
         const tables = { ...surface.tables, vault: surface.vault };
-        const named = (text: string) =>
+        const insertTableNames = (text: string) =>
           text.replace(/#(\w+)#/g, (_, table: keyof typeof tables) => tables[table].name);
-        const body = made.body && JSON.parse(named(JSON.stringify(made.body)));
-        return { ...made, path: named(made.path), kind, ...(body && { body }) };
+        const body = made.body && JSON.parse(insertTableNames(JSON.stringify(made.body)));
+        return { ...made, path: insertTableNames(made.path), kind, ...(body && { body }) };
       });
       const feeds = await Promise.all(
         names.map((table) =>

@@ -4,7 +4,10 @@ import type { TestTable } from '../support/rows.ts';
 /* For tables with one column `x` beside the standard columns. */
 
 /** Each JSON value as sent → as returned, by insert, by patch and in a batch. */
-export async function comesBack(table: TestTable, cases: Readonly<Record<string, string>>): Promise<void> {
+export async function expectRoundTrip(
+  table: TestTable,
+  cases: Readonly<Record<string, string>>,
+): Promise<void> {
   const [spare] = await table.insert(`{"x":${Object.keys(cases)[0]}}`);
   for (const [sent, expected] of Object.entries(cases)) {
     const created = await table.send('POST', '', `{"x":${sent}}`);
@@ -26,7 +29,7 @@ export async function comesBack(table: TestTable, cases: Readonly<Record<string,
 export const xOf = (text: string) => /"x":(.*),"created_at"/s.exec(text)?.[1];
 
 /** Each is refused, with the column named, and nothing is stored: by insert, by patch and in a batch. */
-export async function refused(
+export async function expectRejected(
   table: TestTable,
   values: readonly string[],
   code = 'invalid_value',
@@ -47,7 +50,7 @@ export async function refused(
   expect((await table.send('GET', '/_count')).text).toBe(count);
 }
 
-export async function filterRefused(table: TestTable, values: readonly string[]): Promise<void> {
+export async function expectFilterRejected(table: TestTable, values: readonly string[]): Promise<void> {
   for (const value of values) {
     for (const search of [`?x=${value}`, `?x=eq.${value}`, `?x=in.("${value}")`, `?filter=x=gt.${value}`]) {
       const answer = await table.send('GET', search);

@@ -178,7 +178,11 @@ export function rowsCrash({
     const acknowledged: string[] = [];
     let [over, slowest, answered, sent] = [false, 0, 0, 0];
 
-    async function asked(what: string, request: () => Promise<Response>, isRight: (text: string) => boolean) {
+    async function countAnswer(
+      what: string,
+      request: () => Promise<Response>,
+      isRight: (text: string) => boolean,
+    ) {
       const begun = performance.now();
       const response = await request().catch((error: unknown) => {
         if (what !== 'stream') throw error;
@@ -203,7 +207,7 @@ export function rowsCrash({
     const kinds: (() => Promise<void>)[] = [
       async () => {
         const n = random.below(rowsBefore);
-        await asked(
+        await countAnswer(
           `row ${n}`,
           () => fetched(`?n=${n}&select=marker,n`),
           (text) => JSON.stringify(JSON.parse(text).data) === JSON.stringify([{ marker: `before ${n}`, n }]),
@@ -212,7 +216,7 @@ export function rowsCrash({
       async () => {
         const n = random.below(rowsBefore);
         const right = `{"count":${n}}`;
-        await asked(
+        await countAnswer(
           `count ${n}`,
           () => fetched(`/_count?n=gte.0&n=lt.${n}`),
           (text) => text === right,
@@ -225,7 +229,7 @@ export function rowsCrash({
         const keyed: Record<string, string> = random.chance(0.5)
           ? headers
           : { 'content-type': 'application/json' };
-        const status = await asked(
+        const status = await countAnswer(
           marker,
           () => fetched('', { method: 'POST', body, headers: keyed }),
           (text) => JSON.parse(text).marker === marker,
@@ -233,7 +237,7 @@ export function rowsCrash({
         if (status === 201) acknowledged.push(marker);
       },
       async () => {
-        await asked(
+        await countAnswer(
           'stream',
           () => fetched('?n=gte.0&sort=n&select=n', { headers: { accept: 'application/x-ndjson' } }),
           (text) => text === Array.from({ length: rowsBefore }, (_, n) => `{"n":${n}}\n`).join(''),

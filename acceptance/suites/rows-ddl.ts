@@ -82,10 +82,10 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
   }
 
   const path = (table: string) => `${ground.data}/${table}`;
-  const place = (table: string) => `${ground.tables}/${table}`;
+  const schemaPath = (table: string) => `${ground.tables}/${table}`;
 
   /** Repeats a schema change that finds the table busy. */
-  async function changed(change: () => Promise<Answered>): Promise<void> {
+  async function repeatChange(change: () => Promise<Answered>): Promise<void> {
     await until(
       'the change is made',
       async () => {
@@ -174,11 +174,11 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         }
       },
       change: async (call) => {
-        const columns = `${place('a_column')}/columns`;
-        await changed(() => call('POST', columns, JSON.stringify('extra:text:nullable:filled in')));
-        await changed(() => call('PATCH', `${columns}/before`, { name: 'after' }));
-        await changed(() => call('DELETE', `${columns}/extra`));
-        await changed(() => call('PATCH', `${columns}/after`, { name: 'before' }));
+        const columns = `${schemaPath('a_column')}/columns`;
+        await repeatChange(() => call('POST', columns, JSON.stringify('extra:text:nullable:filled in')));
+        await repeatChange(() => call('PATCH', `${columns}/before`, { name: 'after' }));
+        await repeatChange(() => call('DELETE', `${columns}/extra`));
+        await repeatChange(() => call('PATCH', `${columns}/after`, { name: 'before' }));
       },
     });
     const { count } = await done(owners[1]('GET', `${path('a_column')}/_count?n=gte.${rowsCount}`));
@@ -226,11 +226,11 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         );
       },
       change: async (call) => {
-        const columns = `${place('a_type')}/columns`;
-        await changed(() => call('DELETE', `${columns}/typed`));
-        await changed(() => call('POST', columns, JSON.stringify('typed:text:fourty-two')));
-        await changed(() => call('DELETE', `${columns}/typed`));
-        await changed(() => call('POST', columns, JSON.stringify('typed:int:42')));
+        const columns = `${schemaPath('a_type')}/columns`;
+        await repeatChange(() => call('DELETE', `${columns}/typed`));
+        await repeatChange(() => call('POST', columns, JSON.stringify('typed:text:fourty-two')));
+        await repeatChange(() => call('DELETE', `${columns}/typed`));
+        await repeatChange(() => call('POST', columns, JSON.stringify('typed:int:42')));
       },
     });
   });
@@ -241,7 +241,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       { columns: ['id:int', 'v:text', 'w:jsonb'], row: (n: number) => ({ id: n, v: `v of ${n}`, w: { n } }) },
     ] as const;
     const make = async (call: Call, { columns, row }: (typeof shapes)[number]) => {
-      await changed(() => call('POST', ground.tables, { name: 'again', columns }));
+      await repeatChange(() => call('POST', ground.tables, { name: 'again', columns }));
       await done(call('POST', path('again'), numbers.map((n) => JSON.stringify(row(n))).join('\n'), ndjson));
     };
     await make(owners[0], shapes[0]);
@@ -270,7 +270,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       },
       change: async (call) => {
         for (const shape of [shapes[1], shapes[0]]) {
-          await changed(() => call('DELETE', place('again')));
+          await repeatChange(() => call('DELETE', schemaPath('again')));
           await make(call, shape);
         }
       },
@@ -307,7 +307,8 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
         );
       },
       change: async (call) => {
-        const rename = (from: string, name: string) => changed(() => call('PATCH', place(from), { name }));
+        const rename = (from: string, name: string) =>
+          repeatChange(() => call('PATCH', schemaPath(from), { name }));
         await rename('named', 'third');
         await rename('other', 'named');
         await rename('third', 'other');
@@ -340,8 +341,8 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
       }
     });
     const answers = await Promise.all([
-      owners[0]('POST', `${place('long')}/columns`, JSON.stringify('late:int:nullable')),
-      owners[1]('DELETE', `${place('long')}/columns/body`),
+      owners[0]('POST', `${schemaPath('long')}/columns`, JSON.stringify('late:int:nullable')),
+      owners[1]('DELETE', `${schemaPath('long')}/columns/body`),
     ]);
     const codes = answers.map(({ status, body: { code } }) => code ?? status);
     over = true;
@@ -354,6 +355,8 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
     expect(findings.slowest()).toBeLessThan(waitMsMax);
     stream.leave();
     await stream.ended;
-    await changed(() => owners[1]('POST', `${place('long')}/columns`, JSON.stringify('later:int:nullable')));
+    await repeatChange(() =>
+      owners[1]('POST', `${schemaPath('long')}/columns`, JSON.stringify('later:int:nullable')),
+    );
   });
 }

@@ -2,8 +2,15 @@ import { beforeAll, expect, test } from 'bun:test';
 import { newApp } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
 import { columnTypes, insertLines, newTable, type RowsWorld, rowPaths, rowsWorld } from '../support/rows.ts';
-import { checkLogs, fuzz, type Sent, sendable, startLogged } from './fuzz-server.ts';
-import { decodedLoosely, fuzzedSpec, markedValue, marks, mutated, randomBytes } from './hostile-rows.ts';
+import { checkLogs, escapeSearch, fuzz, type Sent, startLogged } from './fuzz-server.ts';
+import {
+  decodeOrKeep,
+  marks,
+  mutateText,
+  randomBytes,
+  randomColumnSpec,
+  valueWithMarker,
+} from './hostile-rows.ts';
 import { makeQuery } from './random-queries.ts';
 import { jsonText } from './random-values.ts';
 import type { ModelColumn, ModelRow } from './row-model.ts';
@@ -43,7 +50,7 @@ export function rowsFuzz({
       unique: true,
     });
     for (let at = 0; at < 60; at++)
-      rows.push(new Map(columns.map(({ name, type }) => [name, markedValue(random, type)])));
+      rows.push(new Map(columns.map(({ name, type }) => [name, valueWithMarker(random, type)])));
     const lines = rows.map((row, at) => {
       const members = columns.map(
         ({ name, type }) => `"${name}":${jsonText(type, row.get(name) ?? null, random)}`,
@@ -63,7 +70,7 @@ export function rowsFuzz({
       valid,
       valid,
       valid,
-      ...Array.from({ length: 6 }, () => mutated(random, valid)),
+      ...Array.from({ length: 6 }, () => mutateText(random, valid)),
       randomBytes(random),
       `${random.pick(columns).name}=${randomBytes(random)}`,
     ]);
@@ -74,7 +81,7 @@ export function rowsFuzz({
     const { body } = await ground.owner.call('GET', `${path}?per_page=1&sort=-of_text`);
     cursor = body.next_cursor;
     await fuzz(ground, 'query strings', stringsCount, () => {
-      const search = sendable(fuzzedSearch());
+      const search = escapeSearch(fuzzedSearch());
       return { path: `${path}${random.chance(0.4) ? '/_count' : ''}?${search}` };
     });
   });
@@ -83,12 +90,12 @@ export function rowsFuzz({
     const chosen = random.some(columns, 1 + random.below(columns.length));
     const row = () => {
       const members = chosen.map(
-        ({ name, type }) => `"${name}":${jsonText(type, markedValue(random, type), random)}`,
+        ({ name, type }) => `"${name}":${jsonText(type, valueWithMarker(random, type), random)}`,
       );
       return `{${members.join(',')}}`;
     };
     const valid = random.pick([row(), random.times(3, row).join('\n')]);
-    return random.chance(0.4) ? valid : decodedLoosely(mutated(random, valid));
+    return random.chance(0.4) ? valid : decodeOrKeep(mutateText(random, valid));
   }
 
   test('fuzzed rows, ids and headers are refused or stored: 0 answers are 5xx', async () => {
@@ -121,7 +128,7 @@ export function rowsFuzz({
       if (random.chance(0.4))
         headers.prefer = random.pick(['return=minimal', 'resolution=merge-duplicates', marks.text]);
       const id = encodeURIComponent(
-        decodedLoosely(mutated(random, random.pick([marks.uuid, marks.text, marks.int]))).toWellFormed(),
+        decodeOrKeep(mutateText(random, random.pick([marks.uuid, marks.text, marks.int]))).toWellFormed(),
       );
       const conflict = random.chance(0.3)
         ? `?on_conflict=${random.pick([...upserts, 'id', marks.text])}`
@@ -136,7 +143,7 @@ export function rowsFuzz({
         { method: 'POST', path: `${path}${conflict}`, body, headers },
         { method: 'PATCH', path: `${path}/${id}`, body, headers },
         { method: 'DELETE', path: `${path}/${id}`, headers },
-        { path: `${path}/${id}?${sendable(fuzzedSearch())}` },
+        { path: `${path}/${id}?${escapeSearch(fuzzedSearch())}` },
       ]);
     });
   });
@@ -144,7 +151,7 @@ export function rowsFuzz({
   test('fuzzed column specs and defaults are refused or made: 0 answers are 5xx', async () => {
     let made = 0;
     await fuzz(ground, 'column specs', specsCount, () => {
-      const columns = random.times(random.pick([1, 1, 1, 3]), () => fuzzedSpec(random));
+      const columns = random.times(random.pick([1, 1, 1, 3]), () => randomColumnSpec(random));
       const table = {
         name: random.chance(0.9) ? `t_${++made}` : random.pick([marks.text, `_${made}`, 'fuzzed', '']),
         columns,

@@ -9,14 +9,14 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
   const batchesPerMinute = 200;
   const batchBytesMax = 16 * 1024 * 1024;
 
-  interface Place {
+  interface TwoServers {
     /** The owner at one server and at another, on one database. */
     owners: [Call, Call];
     ground: RowsWorld;
   }
 
-  let started: Promise<Place> | undefined;
-  function onTwoServers(): Promise<Place> {
+  let started: Promise<TwoServers> | undefined;
+  function onTwoServers(): Promise<TwoServers> {
     started ??= startTwo().then(async ([first, second]) => {
       const ground = await rowsWorld(first);
       return { ground, owners: [ground.owner.call, caller(second, bearer(ground.owner))] };
@@ -24,7 +24,7 @@ export function rowsLimit({ batchesAtOnce }: { batchesAtOnce: number }): void {
     return started;
   }
 
-  async function newAppWithTable({ ground }: Place): Promise<string> {
+  async function newAppWithTable({ ground }: TwoServers): Promise<string> {
     const app = await newApp(ground.tenant, { owner: ground.owner, coOwner: ground.owner });
     const places = rowPaths(ground.tenant, app);
     await newTable({ ...ground, ...places }, 'rows', ['n:int']);

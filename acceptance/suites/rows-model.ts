@@ -4,7 +4,7 @@ import { newRandom } from '../support/random.ts';
 import { type ColumnType, columnTypes, insertLines, type RowsWorld, rowsWorld } from '../support/rows.ts';
 import { repeatConcurrently } from '../support/until.ts';
 import { type MadeQuery, makeQuery } from './random-queries.ts';
-import { jsonText, makeValue, microsOf, shownValue, type Value } from './random-values.ts';
+import { jsonText, makeValue, microsOf, toAnswerValue, type Value } from './random-values.ts';
 import { answerOf, compare, type ModelColumn, type ModelQuery, type ModelRow } from './row-model.ts';
 
 export function rowsModel({ queriesCount }: { queriesCount: number }): void {
@@ -264,7 +264,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
       const page = random.pick([1, 1, 1 + random.below(pages + 1), pages + 1]);
       const listed = await call('GET', url(table, query, [`page=${page}`, `per_page=${perPage}`]));
       const wanted = {
-        data: shown(table, query, expected.slice((page - 1) * perPage, page * perPage)),
+        data: toAnswerRows(table, query, expected.slice((page - 1) * perPage, page * perPage)),
         page,
         per_page: perPage,
         has_more: expected.length > page * perPage,
@@ -285,7 +285,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
         rows.push(...body.data);
         cursor = body.next_cursor;
       } while (cursor !== null && rows.length <= expected.length);
-      return same(rows, shown(table, query, expected));
+      return same(rows, toAnswerRows(table, query, expected));
     },
 
     async stream(who, table, query, expected) {
@@ -298,7 +298,7 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
         const lines = text.split('\n');
         if (lines.pop() !== '') return { text: 'does not end in a line end' };
         const rows = lines.map((line) => JSON.parse(line));
-        return same(rows, shown(table, query, expected));
+        return same(rows, toAnswerRows(table, query, expected));
       }
     },
   };
@@ -307,11 +307,11 @@ export function rowsModel({ queriesCount }: { queriesCount: number }): void {
     return `${path}?${[...parameters, ...more].join('&')}`;
   }
 
-  function shown(table: ModelTable, { select }: ModelQuery, rows: readonly ModelRow[]): object[] {
+  function toAnswerRows(table: ModelTable, { select }: ModelQuery, rows: readonly ModelRow[]): object[] {
     const items = select ?? table.columns.map((column) => ({ key: column.name, column }));
     return rows.map((row) =>
       Object.fromEntries(
-        items.map(({ key, column }) => [key, shownValue(column.type, row.get(column.name) ?? null)]),
+        items.map(({ key, column }) => [key, toAnswerValue(column.type, row.get(column.name) ?? null)]),
       ),
     );
   }

@@ -53,7 +53,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
     },
     'a member whose table grant is revoked': async () => {
       const person = await newMember(ground.tenant);
-      const removals = await granted(person);
+      const removals = await createGrants(person);
       return {
         credential: bearer(person),
         remove: () => Promise.all(removals.map((path) => done(ground.owner.call('DELETE', path)))),
@@ -61,12 +61,12 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
     },
     'a user who is suspended': async () => {
       const person = await newMember(ground.tenant);
-      await granted(person);
+      await createGrants(person);
       return { credential: bearer(person), remove: () => admin(first, ['users', 'suspend', person.id]) };
     },
     'a token whose issuer is suspended': async () => {
       const person = await newMember(ground.tenant);
-      await granted(person);
+      await createGrants(person);
       const pats = `${ground.tenant.base}/pats`;
       const pat = await done(person.call('POST', pats, { name: 'rows', actions: ['read', 'write'] }));
       return {
@@ -76,7 +76,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
     },
     'a member who is removed from the tenant': async () => {
       const person = await newMember(ground.tenant);
-      await granted(person);
+      await createGrants(person);
       const { admin: tenantAdmin, base } = ground.tenant;
       return {
         credential: bearer(person),
@@ -86,7 +86,7 @@ export function rowsRevocation({ clientsCount }: { clientsCount: number }): void
   };
 
   /** Grants access to both tables; returns the URLs of the grants. */
-  async function granted(person: Person): Promise<string[]> {
+  async function createGrants(person: Person): Promise<string[]> {
     const paths: string[] = [];
     for (const table of ['notes', 'long']) {
       const grants = `${ground.tables}/${table}/grants`;

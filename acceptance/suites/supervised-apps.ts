@@ -47,7 +47,7 @@ export async function newIdentifiedApp(server: RunningServer) {
 }
 
 /** Asks an address until `stop`, which returns how many answers there were, which, and how many requests failed. */
-export function askAllTheTime(address: string, pauseMs?: number) {
+export function pollAddress(address: string, pauseMs?: number) {
   const seen = { answers: 0, failed: 0, texts: new Set<string>() };
   const asking = keepAsking(
     async () => {

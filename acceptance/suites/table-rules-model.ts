@@ -264,7 +264,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
   };
 
   /** A table is there for a visitor if some action could be allowed for some row. */
-  function reaches(rules: Rules, who: Visitor): boolean {
+  function canAccess(rules: Rules, who: Visitor): boolean {
     return actions.some((action) => may(rules, action, who)) || may(rules, 'export', who);
   }
 
@@ -291,17 +291,17 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
       'update',
       'delete',
     ] as const);
-    const refused = (action: Action) => {
-      if (!reaches(rules, who)) return 404;
+    const refusalStatus = (action: Action) => {
+      if (!canAccess(rules, who)) return 404;
       return may(rules, action, who) ? null : 403;
     };
-    const sent = (values: ReturnType<typeof newValues>) => {
+    const writableValues = (values: ReturnType<typeof newValues>) => {
       const { n, ...rest } = values;
       return canWriteColumn(rules, who) ? values : rest;
     };
     const target = random.pick(rows);
     const expectStatus = async (action: Action, call: Promise<{ status: number }>, expected: number) => {
-      expect([said, kind, (await call).status]).toEqual([said, kind, refused(action) ?? expected]);
+      expect([said, kind, (await call).status]).toEqual([said, kind, refusalStatus(action) ?? expected]);
     };
     switch (kind) {
       case 'list':
@@ -314,7 +314,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
           undefined,
           accept,
         );
-        const blocked = refused('read') ?? (kind === 'export' ? refused('export') : null);
+        const blocked = refusalStatus('read') ?? (kind === 'export' ? refusalStatus('export') : null);
         if (blocked !== null) {
           expect([said, kind, answer.status]).toEqual([said, kind, blocked]);
           return rows;
@@ -338,7 +338,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
         const answer = await send('GET', `/_count${filter}`);
         const count = visible.filter((row) => kind === 'count' || (seenN(row) ?? 0) > 2).length;
         const isUnknown = kind === 'filter' && !hasN;
-        const expected = refused('read') ?? (isUnknown ? 400 : 200);
+        const expected = refusalStatus('read') ?? (isUnknown ? 400 : 200);
         expect([said, kind, answer.status]).toEqual([said, kind, expected]);
         if (expected === 200) expect([said, kind, answer.body.count]).toEqual([said, kind, count]);
         return rows;
@@ -350,7 +350,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
       case 'insert':
       case 'batch': {
         if (rows.length > 60) return rows;
-        const values = sent(newValues());
+        const values = writableValues(newValues());
         const id = Bun.randomUUIDv7();
         const row: Row = { id, by: who.id, n: null, ...values };
         const body = kind === 'batch' ? lines([{ id, ...values }]) : { id, ...values };
@@ -363,7 +363,7 @@ export function tableRulesModel(size: { ruleSets: number; requestsPerSet: number
       }
       case 'update': {
         if (!target) return rows;
-        const values = sent(newValues());
+        const values = writableValues(newValues());
         const after = { ...target, ...values };
         const mayBefore = allows(rules, 'update', target, who);
         const isAllowed = mayBefore && allows(rules, 'update', after, who);

@@ -6,7 +6,7 @@ const program = '/usr/bin/strace';
 export const hasStrace = existsSync(program);
 
 /** The server under strace, which records every program that is started. The server keeps its own process id. */
-export function tracedServer(file: string): string[] {
+export function straceCommand(file: string): string[] {
   const how = [
     '-D',
     '-f',
@@ -30,7 +30,7 @@ export interface Started {
   isStarted: boolean;
 }
 
-export function startedPrograms(file: string): Started[] {
+export function readStartedPrograms(file: string): Started[] {
   return readFileSync(file, 'latin1')
     .split('\n')
     .flatMap((line) => {
@@ -49,7 +49,7 @@ const textOf = (hex: string) => Buffer.from(hex.replaceAll('\\x', ''), 'hex').to
  * A forbidden position of such a value in a program's arguments; null: none. Allowed are an argument
  * after `--`, and an argument of a shell beside its fixed script.
  */
-export function misplaced({ argv }: Started, isSuch: (argument: string) => boolean): string | null {
+export function findUnsafePosition({ argv }: Started, isSuch: (argument: string) => boolean): string | null {
   for (const [at, argument] of argv.entries()) {
     if (!isSuch(argument)) continue;
     const before = argv.slice(0, at);

@@ -26,7 +26,7 @@ export const untilReplaced = (server: RunningServer, before: readonly number[]) 
     120_000,
   );
 
-export interface KeptConnection {
+export interface KeepAliveConnection {
   ask(
     path: string,
     options?: { method?: string; body?: string; headers?: Record<string, string> },
@@ -35,7 +35,7 @@ export interface KeptConnection {
 }
 
 /** One connection, and after its end another one. */
-export function keptConnection(server: RunningServer): KeptConnection {
+export function keepAliveConnection(server: RunningServer): KeepAliveConnection {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return {
     ask(path, { method = 'GET', body, headers = {} } = {}) {
@@ -67,11 +67,11 @@ export function keptConnection(server: RunningServer): KeptConnection {
 }
 
 /** A connection to this worker: the others are halted while it is opened. */
-export async function connectionTo(server: RunningServer, worker: number): Promise<KeptConnection> {
+export async function connectionTo(server: RunningServer, worker: number): Promise<KeepAliveConnection> {
   const others = workersOf(server).filter((pid) => pid !== worker);
   for (const pid of others) process.kill(pid, 'SIGSTOP');
   try {
-    const connection = keptConnection(server);
+    const connection = keepAliveConnection(server);
     const { status } = await connection.ask('/healthz');
     if (status !== 200) throw new Error(`/healthz: ${status}`);
     return connection;

@@ -244,7 +244,7 @@ const sharedInputs: Readonly<Record<string, Input>> = {
   'git-host installations list, git-host installations repos': line('', delivery.emptyRepository),
   'git-host repos delete': line('{repo}', delivery.emptyRepository),
   'git-host link': approvedCode,
-  'git-host complete': line('--state {state}', delivery.begunConnection),
+  'git-host complete': line('--state {state}', delivery.pendingConnection),
   'apps git connect': line('--app {app} --repo {repo}', privateApp, delivery.emptyRepository),
   'apps git status, apps git disconnect': line('--app {app}', delivery.connectedApp),
   'apps git update': line('--app {app} --branch release', delivery.connectedApp),

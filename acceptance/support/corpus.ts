@@ -7,7 +7,7 @@ import { admin, run, type Svc, svcFor } from './commands.ts';
 import { git, mustGit, remoteOf } from './git.ts';
 import { newPasswordUser, newTenant, type PasswordUser, type Tenant, uniqueName } from './people.ts';
 import { type Files, temporaryFolder, writeFiles } from './server.ts';
-import { placesFor } from './until.ts';
+import { newSemaphore } from './until.ts';
 
 /** A project as other people start it: nothing in it is for this platform. */
 export interface Project {
@@ -55,11 +55,11 @@ export function corpus(title: string, projects: readonly Project[]): void {
     afterAll(() => browser?.close());
 
     // As many as a server builds at once.
-    const places = placesFor(2);
+    const slots = newSemaphore(2);
     const all = projects.map((project) => [project.name, project] as const);
     // Beside each other, because they wait for the registry.
     test.concurrent.each(all)('%s', async (name, project) => {
-      using _ = await places.take();
+      using _ = await slots.take();
       const folder = join(temporaryFolder(), 'project');
       const creating = performance.now();
       await createSource(project, folder);
@@ -75,7 +75,7 @@ export function corpus(title: string, projects: readonly Project[]): void {
         throw new Error(`${name} is not live (exit ${ran.code}):\n${ran.stderr.slice(-6_000)}`);
       const url = `http://${subdomain}.apps.localhost:${tenant.server.port}`;
       const page = await browser.newPage();
-      await showsProject(page, url, { project, user });
+      await expectProject(page, url, { project, user });
       const liveS = (performance.now() - started) / 1000;
       console.log(`${name}: live after ${liveS.toFixed(1)} s (its source took ${createdS.toFixed(1)} s)`);
       await project.check?.({ url, page, svc, app: slug });
@@ -98,17 +98,17 @@ async function pushed(folder: string, remote: string) {
 }
 
 /** One after the other: a sign-in page closes by itself when another page of the browser signs in meanwhile. */
-const doors = placesFor(1);
+const signInSlot = newSemaphore(1);
 
-async function opens(page: Page, url: string, user: PasswordUser): Promise<void> {
-  using _ = await doors.take();
+async function openApp(page: Page, url: string, user: PasswordUser): Promise<void> {
+  using _ = await signInSlot.take();
   await page.goto(url);
   if (new URL(page.url()).origin === url) return;
   await signInAt(page, user);
   await page.waitForURL(`${url}/**`);
 }
 
-async function showsProject(
+async function expectProject(
   page: Page,
   url: string,
   { project, user }: { project: Project; user: PasswordUser },
@@ -123,28 +123,28 @@ async function showsProject(
     if (response.status() >= 400) faults.push(`${response.status()} ${pathname}`);
     if (['script', 'stylesheet', 'image', 'font'].includes(type)) assets.push(pathname);
   });
-  await opens(page, url, user);
-  await showsText(page, project.home);
+  await openApp(page, url, user);
+  await waitForText(page, project.home);
   await page.waitForLoadState('load');
   expect([assets.length > 0, faults]).toEqual([project.hasAssets ?? true, []]);
   const [path, text] = project.deep;
   await page.goto(url + path);
-  await showsText(page, text);
+  await waitForText(page, text);
   expect([path, faults]).toEqual([path, []]);
 }
 
 export const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-export async function showsText(page: Page, text: string): Promise<void> {
+export async function waitForText(page: Page, text: string): Promise<void> {
   await page.getByText(text).first().waitFor();
 }
 
 /** Sends the form of a page, which answers with the name. */
-export async function greets(page: Page, url: string): Promise<void> {
+export async function submitName(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await page.getByLabel('Name').fill('Ada');
   await page.getByRole('button', { name: 'Send' }).click();
-  await showsText(page, 'Hello Ada');
+  await waitForText(page, 'Hello Ada');
 }
 
 /** Runs a tool of the npm registry that creates a project in a folder with this name: `npx --yes <before> project <after>`. */
@@ -170,12 +170,12 @@ export const earlierBetterStack = [
 ].map((name) => `${name}@3.27.0`);
 
 /** The content of a package of the npm registry that is itself a project. */
-export const published =
+export const fromPackage =
   (name: string) =>
   async (folder: string): Promise<void> => {
     mkdirSync(folder);
-    const packed = await must(['npm', 'pack', '--silent', name], folder);
-    await must(['tar', '-xzf', packed.trim(), '--strip-components=1'], folder);
+    const packed = await runOrThrow(['npm', 'pack', '--silent', name], folder);
+    await runOrThrow(['tar', '-xzf', packed.trim(), '--strip-components=1'], folder);
     rmSync(join(folder, packed.trim()));
   };
 
@@ -188,7 +188,7 @@ export const withFiles =
   };
 
 /** These files, and the lock file that a package manager writes for them. */
-export const lockedBy =
+export const withLockFile =
   (command: string, files: Files) =>
   async (folder: string): Promise<void> => {
     writeFiles(folder, files);
@@ -196,9 +196,9 @@ export const lockedBy =
   };
 
 const npx = (command: string, cwd: string) =>
-  must(['npx', '--yes', ...command.split(/\s+/).filter(Boolean)], cwd);
+  runOrThrow(['npx', '--yes', ...command.split(/\s+/).filter(Boolean)], cwd);
 
-export async function must(command: string[], cwd: string): Promise<string> {
+export async function runOrThrow(command: string[], cwd: string): Promise<string> {
   const env = { CI: '1', npm_config_yes: 'true', NO_UPDATE_NOTIFIER: '1' };
   const { code, stdout, stderr } = await run(command, { cwd, env });
   if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stdout}${stderr}`);

@@ -30,7 +30,7 @@ export async function connectedApp(world: World, owner: Person) {
 }
 
 /** A connection of an app that the git host has yet to complete. */
-export async function begunConnection(world: World, owner: Person) {
+export async function pendingConnection(world: World, owner: Person) {
   const { app } = await privateApp(world, owner);
   const { repo } = await emptyRepository(world, owner);
   return { state: String((await post(world, owner, `apps/${app}/git/begin`, { repo })).state) };

@@ -5,7 +5,7 @@ import { newVisitor, type Visitor } from './console/world.ts';
 import { setApp } from './database.ts';
 import { done, newApp, newTenant } from './people.ts';
 import { folderOf, type RunningServer, root } from './server.ts';
-import { bundled } from './todo-app.ts';
+import { bundleForBrowser } from './todo-app.ts';
 
 export type Lunch = Awaited<ReturnType<typeof newLunch>>;
 
@@ -29,7 +29,7 @@ export async function newLunch(on?: RunningServer) {
     'svc.yaml': sample('svc.yaml'),
     'style.css': sample('style.css'),
     'index.html': html,
-    'app.js': await bundled('acceptance/samples/lunch/app.ts'),
+    'app.js': await bundleForBrowser('acceptance/samples/lunch/app.ts'),
   });
   const deploy = () => svc(['deploy', '--app', app.id, '--from-dir', folder, '--execute', '--json']);
   const deployed = await deploy();

@@ -204,7 +204,7 @@ const sharedInputs: Readonly<Record<string, OperationInput>> = {
   }),
   'gitHost.pollLink': own(delivery.deviceCode, ({ code }) => ({ device_code: code })),
   'gitHost.repositories': own(delivery.installation),
-  'gitHost.complete': own(delivery.begunConnection, ({ state }) => ({ state })),
+  'gitHost.complete': own(delivery.pendingConnection, ({ state }) => ({ state })),
   'gitHost.detect': own(async (world, owner) => ({
     '?repo': (await delivery.pageRepo(world, owner)).repo,
   })),

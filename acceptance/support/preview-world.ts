@@ -26,7 +26,7 @@ export async function previewWorld(driver: PreviewDriver = 'HTTP') {
   const connectorId: string = (await done(admin.call('POST', `${base}/connectors`, connector))).id;
 
   const svc = svcFor(t.server, { token: admin.token, tenant: t.slug });
-  const made = async (input: unknown, ...line: string[]) => {
+  const createWithSvc = async (input: unknown, ...line: string[]) => {
     const ran = await svc([...line, '--execute', '--json'], { stdin: JSON.stringify(input) });
     if (ran.code !== 0) throw new Error(`svc ${line.join(' ')} ended with ${ran.code}: ${ran.stderr}`);
     return ran.json<{ id: string }>().id;
@@ -37,12 +37,12 @@ export async function previewWorld(driver: PreviewDriver = 'HTTP') {
   const policy = (name: string, fields: Record<string, unknown>): Promise<string> => {
     const body = { name, connector_id: connectorId, ...fields };
     if (driver === 'HTTP') return create('access-policies', body);
-    return made(body, 'policies', 'create', '--from-file', '-');
+    return createWithSvc(body, 'policies', 'create', '--from-file', '-');
   };
   const preset = (name: string, ...actions: string[]): Promise<string> =>
     driver === 'HTTP'
       ? create('presets', { name, actions })
-      : made(null, 'presets', 'create', '--name', name, '--actions', actions.join());
+      : createWithSvc(null, 'presets', 'create', '--name', name, '--actions', actions.join());
   const grant = (person: Person, fields: Record<string, unknown> = {}): Promise<string> => {
     const reader = { subject_id: person.id, connector_id: connectorId, preset_id: 'reader' };
     if (driver === 'HTTP') return create('grants', { ...reader, ...fields });
@@ -57,12 +57,12 @@ export async function previewWorld(driver: PreviewDriver = 'HTTP') {
       ...[fields.scope_resource_paths ?? []].flat().flatMap((path) => ['--scope', String(path)]),
       ...(fields.expires_at ? ['--expires-at', String(fields.expires_at)] : []),
     ];
-    return made(null, 'grants', 'create', ...flags);
+    return createWithSvc(null, 'grants', 'create', ...flags);
   };
   const revoke = (id: string): Promise<unknown> =>
     driver === 'HTTP'
       ? done(admin.call('POST', `${base}/grants/${id}/revoke`, {}))
-      : made(null, 'grants', 'revoke', id);
+      : createWithSvc(null, 'grants', 'revoke', id);
 
   const ask = async (body: Record<string, unknown>, by: Person): Promise<Answered> => {
     if (driver === 'HTTP') return by.call('POST', `${base}/access/preview`, body);
@@ -89,7 +89,7 @@ export async function previewWorld(driver: PreviewDriver = 'HTTP') {
   const rules = (name: string, access: unknown, more: object = {}): Promise<unknown> => {
     const body = { columns: ['by:uuid', 'n:int'], access, ...more };
     if (driver === 'HTTP') return create('apps/lunch/tables', { name, ...body });
-    return made(body, 'tables', 'create', name, '--app', 'lunch', '--schema', '-');
+    return createWithSvc(body, 'tables', 'create', name, '--app', 'lunch', '--schema', '-');
   };
 
   return { t, connectorId, policy, preset, grant, revoke, preview, inApp, own, rules };

@@ -43,4 +43,4 @@ export function useStaticSites() {
 }
 
 /** No server listens here: a command that gets as far as a request exits with 12. */
-export const nowhere = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };
+export const unreachableServer = { SVC_BASE_URL: `http://127.0.0.1:${freePort()}` };

@@ -7,7 +7,7 @@ const serverJs =
   "require('node:http').createServer((request, response) => response.end('lunch')).listen(process.env.PORT)";
 
 /** An app that answers with rows of its table. */
-export const answersRows = (query: string) => `
+export const rowsServerSource = (query: string) => `
 const { SVC_API_URL, SVC_TENANT, SVC_APP, SVC_APP_TOKEN, PORT } = process.env;
 const url = SVC_API_URL + '/data/' + SVC_TENANT + '/' + SVC_APP + '/' + ${JSON.stringify(query)};
 require('node:http').createServer(async (request, response) => {

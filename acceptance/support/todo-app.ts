@@ -22,7 +22,7 @@ export async function newTodoApp() {
 }
 
 /** The SDK as one file of plain JavaScript, as an app would ship it. */
-export async function bundled(entry: string): Promise<string> {
+export async function bundleForBrowser(entry: string): Promise<string> {
   const built = await Bun.build({ entrypoints: [join(root, entry)], target: 'browser', format: 'esm' });
   const [file] = built.outputs;
   if (!file) throw new Error(`${entry} could not be bundled.`);

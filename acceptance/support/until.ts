@@ -45,8 +45,8 @@ export function keepAsking(
 export const repeatConcurrently = (count: number, atOnce: number, work: (at: number) => Promise<void>) =>
   mapConcurrently([...Array(count).keys()], atOnce, work);
 
-/** For tests that run beside each other, but only so many of them at a time: `using place = await places.take()`. */
-export function placesFor(count: number) {
+/** For tests that run beside each other, but only so many of them at a time: `using slot = await slots.take()`. */
+export function newSemaphore(count: number) {
   let free = count;
   const waiting: (() => void)[] = [];
   return {

@@ -34,13 +34,15 @@ export function issueCodes(fake: FakeServer) {
   fake.intercept = (_request, seen) => {
     const isDry = seen.query.get('dry_run') === 'true';
     if (seen.path.endsWith('/git-host/link') && !isDry)
-      return Response.json(issuedCode(state), { status: 201 });
-    return seen.path.endsWith('/git-host/link/poll') && !isDry ? polled(state, seen) : state.also?.(seen);
+      return Response.json(issueCode(state), { status: 201 });
+    return seen.path.endsWith('/git-host/link/poll') && !isDry
+      ? pollResponse(state, seen)
+      : state.also?.(seen);
   };
   return state;
 }
 
-export function issuedCode(state: FakeGitHost) {
+export function issueCode(state: FakeGitHost) {
   state.issued += 1;
   return {
     device_code: secretCode,
@@ -51,7 +53,7 @@ export function issuedCode(state: FakeGitHost) {
   };
 }
 
-function polled(state: FakeGitHost, { body }: Seen): Response {
+function pollResponse(state: FakeGitHost, { body }: Seen): Response {
   state.polledCodes.push(JSON.parse(body).device_code);
   const status = (state.polls.length > 1 ? state.polls.shift() : state.polls[0]) ?? 'pending';
   state.isLinked ||= status === 'linked';

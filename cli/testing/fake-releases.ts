@@ -42,7 +42,7 @@ export function acceptReleases(fake: FakeServer) {
     const expiry = { missing_bytes: 1, upload_expires_at: '2031-05-01T12:00:00.000Z' };
     return Response.json({ id, missing: missing(), ...expiry, upload_url }, { status });
   };
-  const shown = (number?: number) => (number === undefined ? null : { id, number });
+  const releaseRef = (number?: number) => (number === undefined ? null : { id, number });
   const upload = (sum: string, { body }: Seen) => {
     if (new Bun.CryptoHasher('sha256').update(body).digest('hex') !== sum) return problem('digest_mismatch');
     state.stored.add(sum);
@@ -58,8 +58,8 @@ export function acceptReleases(fake: FakeServer) {
     const { draft, pointer, url, number } = state;
     if (method === 'GET' && path.endsWith('/static/site'))
       return Response.json({
-        active_release: shown(state.shown.active),
-        staged_release: shown(state.shown.staged),
+        active_release: releaseRef(state.shown.active),
+        staged_release: releaseRef(state.shown.staged),
       });
     if (!path.includes('/static/releases')) return undefined;
     if (method === 'GET' && last !== 'releases') return Response.json({ id, number, state: state.state });

@@ -46,8 +46,8 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
     now: () => options.now ?? new Date(),
     fetch: (url, init) => fetch(url, init),
     openBrowser: async () => false,
-    confirm: async () => options.confirm ?? prompted(options),
-    confirmTyped: async () => options.confirm ?? prompted(options),
+    confirm: async () => options.confirm ?? rejectPrompt(options),
+    confirmTyped: async () => options.confirm ?? rejectPrompt(options),
     password: async () => options.input ?? '',
     onInterrupt: (stop) => options.interrupt?.(stop, ran),
     allowAfterInterrupt: () => {},
@@ -56,7 +56,7 @@ export async function runSvc(argv: readonly string[], options: RunOptions = {}):
   return ran;
 }
 
-function prompted({ terminal = false }: RunOptions): boolean {
+function rejectPrompt({ terminal = false }: RunOptions): boolean {
   if (!terminal) throw new Error('The command prompts without a terminal.');
   return false;
 }

@@ -34,7 +34,7 @@ type Row = Readonly<Record<AppRuntime, Cell>>;
 
 const each = (cell: Cell): Row => ({ none: cell, running: cell, suspended: cell });
 /** Only `resume` and a deployment make an app run: a stopped app stays stopped. */
-const stopped = (record: AppRecordState | 'before'): Row => ({
+const stoppedRow = (record: AppRecordState | 'before'): Row => ({
   none: `${record}/none`,
   running: `${record}/suspended`,
   suspended: `${record}/suspended`,
@@ -44,8 +44,8 @@ const gone = each('not_found');
 const wrongState = each('invalid_state_transition');
 
 export const appMoves: Readonly<Record<AppMove, Readonly<Record<AppRecordState, Row>>>> = {
-  archive: { active: stopped('archived'), archived: same, deleted: gone },
-  reactivate: { active: same, archived: stopped('active'), deleted: gone },
+  archive: { active: stoppedRow('archived'), archived: same, deleted: gone },
+  reactivate: { active: same, archived: stoppedRow('active'), deleted: gone },
   suspend: {
     active: { none: 'nothing_deployed', running: 'active/suspended', suspended: 'same' },
     archived: wrongState,
@@ -56,8 +56,8 @@ export const appMoves: Readonly<Record<AppMove, Readonly<Record<AppRecordState, 
     archived: wrongState,
     deleted: gone,
   },
-  delete: { active: stopped('deleted'), archived: stopped('deleted'), deleted: same },
-  restore: { active: same, archived: same, deleted: stopped('before') },
+  delete: { active: stoppedRow('deleted'), archived: stoppedRow('deleted'), deleted: same },
+  restore: { active: same, archived: same, deleted: stoppedRow('before') },
   purge: { active: each('not_deleted'), archived: each('not_deleted'), deleted: each('purged') },
 };
 

@@ -73,7 +73,7 @@ export async function* readRecords(
     }
     rest = bytes.subarray(start);
     restAt += start;
-    if (rest.length > recordBytesMax) throw tooLong(line, format);
+    if (rest.length > recordBytesMax) throw recordTooLongError(line, format);
     return records;
   }
 }
@@ -132,7 +132,7 @@ function join(one: Uint8Array, other: Uint8Array): Uint8Array {
   return both;
 }
 
-function tooLong(line: number, format: RowFileFormat): Error {
+function recordTooLongError(line: number, format: RowFileFormat): Error {
   const hint = format === 'csv' ? '; is a quote not closed?' : '';
   return new RowFileError(line, 'too_long', `is longer than ${recordBytesMax / 1024 / 1024} MiB${hint}`);
 }

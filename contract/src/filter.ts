@@ -377,9 +377,9 @@ function printComparison({ negated, op, operand }: Test, single: (value: string)
   return `${negated ? 'not.' : ''}${op}.${value}`;
 }
 
-/** Commas and brackets end an item of a list or group, and a quote starts a quoted one. */
+/** Commas and brackets end an item of a list or group, a quote starts a quoted one, and `()` is an empty list. */
 function quoteItem(value: string): string {
-  return /[,()"\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : value;
+  return value === '' || /[,()"\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : value;
 }
 
 const escapeParameter = (text: string) => text.replace(/[%&+#]/g, encodeURIComponent);

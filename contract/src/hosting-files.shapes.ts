@@ -114,7 +114,7 @@ function createRules() {
       if (!success) return void refuse(at, error.issues.map(issueMessage).join('; '));
       applied.add(at);
       const last = headers.at(-1);
-      if (last?.path === data.path) last.headers = joined(last.headers, data.headers);
+      if (last?.path === data.path) last.headers = joinHeaders(last.headers, data.headers);
       else headers.push(data);
     },
     result: (): HostingRules => ({
@@ -140,7 +140,7 @@ function issueMessage(issue: {
 }
 
 /** A header that is named twice has both values. */
-function joined(one: Record<string, string>, more: Record<string, string>): Record<string, string> {
+function joinHeaders(one: Record<string, string>, more: Record<string, string>): Record<string, string> {
   const all = { ...one };
   for (const [name, value] of Object.entries(more)) {
     const known = Object.keys(all).find((each) => each.toLowerCase() === name.toLowerCase());

@@ -7,6 +7,6 @@ export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-
 export const bodyBytesMaxDefault = 1024 * 1024;
 export const urlBytesMax = 8 * 1024;
 export const idempotencyKeyCharsMax = 255;
-export const idempotencyKeptHours = 24;
+export const idempotencyRetentionHours = 24;
 export const resourceTiers = ['XS', 'S', 'M', 'L', 'XL'] as const;
 export type ResourceTier = (typeof resourceTiers)[number];

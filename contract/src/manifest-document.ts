@@ -31,7 +31,7 @@ export function parseManifestDocument(
     unknown: unknownPolicy = 'reject',
   }: ManifestForm = {},
 ): ManifestDocument {
-  if (new TextEncoder().encode(text).length > bytesMax) throw manifestTooLarge(bytesMax);
+  if (new TextEncoder().encode(text).length > bytesMax) throw manifestTooLargeError(bytesMax);
   const lines = new yaml.LineCounter();
   const faultAtOffset = (offset: number, keys: readonly PropertyKey[], code: string, detail: string) => {
     const { line, col } = lines.linePos(offset);
@@ -65,7 +65,7 @@ export function parseManifestDocument(
   };
 }
 
-export function manifestTooLarge(bytesMax = manifestBytesMax): ManifestFaults {
+export function manifestTooLargeError(bytesMax = manifestBytesMax): ManifestFaults {
   const detail = `is larger than ${bytesMax / 1024} KiB`;
   return new ManifestFaults([{ line: 1, col: 1, field: '', code: 'too_big', detail }]);
 }
@@ -97,11 +97,11 @@ function unknownKeys(
 }
 
 /** Excessive and dangling aliases are detected only here. */
-function toData(document: Document, refused: (detail: string) => Error): Record<string, unknown> {
+function toData(document: Document, toError: (detail: string) => Error): Record<string, unknown> {
   try {
     return (document.toJS() ?? {}) as Record<string, unknown>;
   } catch (cause) {
-    throw refused(yamlFault(cause));
+    throw toError(yamlFault(cause));
   }
 }
 

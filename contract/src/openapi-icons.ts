@@ -9,7 +9,7 @@ import {
   jsonContent,
   problemResponses,
   requestIdHeader,
-  required,
+  requiredParameter,
   schemaOf,
 } from './openapi-parts.ts';
 
@@ -37,7 +37,7 @@ const images = Object.fromEntries(
 /** Icons are public by name, and the signed URL authorizes an upload, so neither has an authorization row. */
 export const iconPaths: Record<string, Json> = {
   '/icons/{iconID}': {
-    parameters: [required('path', 'iconID', { type: 'string', format: 'uuid' })],
+    parameters: [requiredParameter('path', 'iconID', { type: 'string', format: 'uuid' })],
     get: {
       operationId: 'icons.read',
       tags: ['icons'],
@@ -54,7 +54,7 @@ export const iconPaths: Record<string, Json> = {
       tags: ['icons'],
       summary: 'Upload an icon to its `put_url`; valid once, needs no login',
       security: [],
-      parameters: [required('query', 'token'), ifPlanParameter],
+      parameters: [requiredParameter('query', 'token'), ifPlanParameter],
       requestBody: { required: true, content: images },
       responses: {
         201: {

@@ -6,7 +6,7 @@ import {
   jsonContent,
   problemResponses,
   requestIdHeader,
-  required,
+  requiredParameter,
   schemaOf,
   securityOf,
 } from './openapi-parts.ts';
@@ -16,7 +16,7 @@ import { objectSumHeader, objectsPrefix } from './storage.ts';
 const shared = {
   tags: ['storage'],
   security: [],
-  parameters: [required('path', 'token'), required('path', 'name')] as Json[],
+  parameters: [requiredParameter('path', 'token'), requiredParameter('path', 'name')] as Json[],
 };
 const bytes = { schema: binary };
 const StoredObject = StorageObject.pick({ key: true, size: true, sha256: true, content_type: true });
@@ -35,7 +35,7 @@ export const objectPaths: Record<string, Json> = {
       summary: 'Download the file of a row: for those who may read the value',
       security: securityOf({ credential: 'login_or_pat' }),
       parameters: [
-        ...['tenant', 'app', 'table', 'id', 'column'].map((name) => required('path', name)),
+        ...['tenant', 'app', 'table', 'id', 'column'].map((name) => requiredParameter('path', name)),
         header('Range', 'One range, `bytes=0-99`.'),
         header('If-None-Match', 'The ETag of what one has.'),
       ],

@@ -141,7 +141,11 @@ export const idempotencyKeyParameter = header('Idempotency-Key', undefined, {
 export const ifMatchParameter = header('If-Match', 'The `ETag` of the version that was read.');
 
 /** A required parameter. */
-export const required = (location: 'path' | 'query', name: string, schema: Json = { type: 'string' }) => ({
+export const requiredParameter = (
+  location: 'path' | 'query',
+  name: string,
+  schema: Json = { type: 'string' },
+) => ({
   name,
   in: location,
   required: true,

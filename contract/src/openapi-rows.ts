@@ -17,7 +17,7 @@ import {
 import {
   batchLinesMax,
   batchRequestsPerMinuteMax,
-  changesKeptHours,
+  changesRetentionHours,
   csvMediaType,
   eventStreamMediaType,
   type FilterOp,
@@ -361,7 +361,7 @@ const ifNoneMatch = header('If-None-Match', 'An earlier `ETag`; returns 304 whil
 
 const lastEventId = header(
   'Last-Event-ID',
-  `The id of the last event that was received: continues after it for ${changesKeptHours} hours, otherwise the stream begins with \`reset\`.`,
+  `The id of the last event that was received: continues after it for ${changesRetentionHours} hours, otherwise the stream begins with \`reset\`.`,
 );
 
 const eventsDescription =

@@ -1,9 +1,9 @@
-import { type Json, required } from './openapi-parts.ts';
+import { type Json, requiredParameter } from './openapi-parts.ts';
 
 const media = 'application/scim+json';
 const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const content = (name: string) => ({ [media]: { schema: schema(name) } });
-const id = required('path', 'id');
+const id = requiredParameter('path', 'id');
 const text = { type: 'string' };
 const query = (name: string, description: string): Json => ({ name, in: 'query', description, schema: text });
 const listQuery = [
@@ -67,7 +67,7 @@ function operation(
   };
 }
 
-const fixed = (name: string, summary: string): Json => ({
+const listPath = (name: string, summary: string): Json => ({
   get: operation(`scim.${name}`, { summary, success: [200, 'ScimList'] }),
 });
 
@@ -137,7 +137,7 @@ export const scimPaths: Record<string, Json> = {
       success: [200, 'ScimServiceProviderConfig'],
     }),
   },
-  '/scim/v2/ResourceTypes': fixed('resourceTypes', 'List the types of resources'),
+  '/scim/v2/ResourceTypes': listPath('resourceTypes', 'List the types of resources'),
   '/scim/v2/ResourceTypes/{id}': {
     get: operation('scim.resourceType', {
       summary: 'Get a type of resources',
@@ -145,7 +145,7 @@ export const scimPaths: Record<string, Json> = {
       success: [200, 'ScimResource'],
     }),
   },
-  '/scim/v2/Schemas': fixed('schemas', 'List the schemas of resources'),
+  '/scim/v2/Schemas': listPath('schemas', 'List the schemas of resources'),
   '/scim/v2/Schemas/{id}': {
     get: operation('scim.schema', {
       summary: 'Get the schema of a resource',

@@ -1,5 +1,5 @@
 import { siteAuthPath } from './identity.ts';
-import { type Json, jsonContent, plain, requestIdHeader, required } from './openapi-parts.ts';
+import { type Json, jsonContent, plain, requestIdHeader, requiredParameter } from './openapi-parts.ts';
 
 const tags = ['sign-in'];
 const form = (required: readonly string[]) => ({
@@ -14,19 +14,19 @@ const form = (required: readonly string[]) => ({
     },
   },
 });
-const query = (names: readonly string[]) => names.map((name) => required('query', name));
+const query = (names: readonly string[]) => names.map((name) => requiredParameter('query', name));
 const json = jsonContent({ type: 'object' });
 const page = { 'text/html': { schema: { type: 'string' } } };
 
 /** OAuth errors have their own format: `{error, error_description}`, or a page in browsers. */
-const refused = (statuses: readonly number[], content: Json) =>
+const errorResponses = (statuses: readonly number[], content: Json) =>
   Object.fromEntries(
     statuses.map((status) => [
       status,
       { description: 'Refused: `error` says why.', headers: requestIdHeader, content },
     ]),
   );
-const answered = (description: string, content: Json) => ({
+const successResponse = (description: string, content: Json) => ({
   description,
   headers: requestIdHeader,
   content,
@@ -37,7 +37,7 @@ const userInfo = (method: string): Json => ({
   tags,
   summary: 'Get the signed-in user (OpenID Connect Core 5.3), for tokens with the scope `openid`',
   security: [{ login: [] }],
-  responses: { 200: answered('Their claims.', json), ...refused([400, 401, 403], json) },
+  responses: { 200: successResponse('Their claims.', json), ...errorResponses([400, 401, 403], json) },
 });
 
 export const signInPaths: Record<string, Json> = {
@@ -55,7 +55,7 @@ export const signInPaths: Record<string, Json> = {
       parameters: query(['client_id', 'response_type', 'redirect_uri', 'scope', 'code_challenge']),
       responses: {
         303: { description: 'Redirect to the sign-in, or back with a code.', headers: requestIdHeader },
-        ...refused([400], page),
+        ...errorResponses([400], page),
       },
     },
   },
@@ -66,7 +66,7 @@ export const signInPaths: Record<string, Json> = {
       summary: 'Exchange a code, device code or refresh token for tokens (RFC 6749 3.2, RFC 8628 3.4)',
       security: [],
       requestBody: form(['grant_type', 'client_id']),
-      responses: { 200: answered('The tokens.', json), ...refused([400, 401], json) },
+      responses: { 200: successResponse('The tokens.', json), ...errorResponses([400, 401], json) },
     },
   },
   '/oauth/device/auth': {
@@ -76,7 +76,10 @@ export const signInPaths: Record<string, Json> = {
       summary: 'Start a sign-in on another device (RFC 8628 3.1)',
       security: [],
       requestBody: form(['client_id']),
-      responses: { 200: answered('The codes, and where to enter one.', json), ...refused([400, 401], json) },
+      responses: {
+        200: successResponse('The codes, and where to enter one.', json),
+        ...errorResponses([400, 401], json),
+      },
     },
   },
   '/oauth/device': plain('oauth.device: Where people enter the code that a device shows', 'text/html'),
@@ -89,7 +92,7 @@ export const signInPaths: Record<string, Json> = {
       requestBody: form(['token', 'client_id']),
       responses: {
         200: { description: 'The token is revoked.', headers: requestIdHeader },
-        ...refused([400, 401], json),
+        ...errorResponses([400, 401], json),
       },
     },
   },
@@ -101,8 +104,8 @@ export const signInPaths: Record<string, Json> = {
       security: [],
       requestBody: form(['token', 'client_id']),
       responses: {
-        200: answered('`active`, and for a valid token its claims.', json),
-        ...refused([400, 401], json),
+        200: successResponse('`active`, and for a valid token its claims.', json),
+        ...errorResponses([400, 401], json),
       },
     },
   },
@@ -118,7 +121,7 @@ export const signInPaths: Record<string, Json> = {
       parameters: query(['state']),
       responses: {
         303: { description: 'Redirect to the page that asked for the sign-in.', headers: requestIdHeader },
-        ...refused([403], page),
+        ...errorResponses([403], page),
       },
     },
   },
@@ -141,7 +144,7 @@ export const signInPaths: Record<string, Json> = {
       parameters: query(['target', 'state']),
       responses: {
         303: { description: 'Redirect to the sign-in, or to the site.', headers: requestIdHeader },
-        ...refused([403, 404], page),
+        ...errorResponses([403, 404], page),
       },
     },
   },

@@ -6,13 +6,13 @@ import {
   jsonContent,
   problemResponses,
   requestIdHeader,
-  required,
+  requiredParameter,
 } from './openapi-parts.ts';
 import { uploadsPrefix } from './static-sites.ts';
 import { objectSumHeader } from './storage.ts';
 
 const sum = { type: 'string', pattern: '^[0-9a-f]{64}$' };
-const token = required('path', 'token');
+const token = requiredParameter('path', 'token');
 const refusals = [
   'forbidden',
   'url_expired',
@@ -38,7 +38,7 @@ export const uploadPaths: Record<string, Json> = {
       operationId: 'uploads.put',
       summary: 'Upload a file of a draft release, named by its SHA-256',
       security: [],
-      parameters: [token, required('path', 'sha256', sum)],
+      parameters: [token, requiredParameter('path', 'sha256', sum)],
       requestBody: { required: true, content: { '*/*': { schema: binary } } },
       responses: {
         200: answer('Already stored.', { sha256: sum, size: { type: 'integer' } }),

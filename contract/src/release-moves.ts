@@ -37,18 +37,24 @@ export type ReleaseMoved = 'moves' | 'same' | ErrorCode;
 const byState: Readonly<
   Record<Exclude<ReleaseState, 'finalized'>, Readonly<Record<ReleaseMove, ReleaseMoved>>>
 > = {
-  draft: { ...all('release_not_finalized'), ...unasked(), ...noTarget(), finalize: 'moves', revoke: 'moves' },
-  revoked: { ...all('release_revoked'), ...unasked(), revoke: 'same' },
+  draft: {
+    ...all('release_not_finalized'),
+    ...noPromotionRequest(),
+    ...noTarget(),
+    finalize: 'moves',
+    revoke: 'moves',
+  },
+  revoked: { ...all('release_revoked'), ...noPromotionRequest(), revoke: 'same' },
   abandoned: {
     ...all('release_not_finalized'),
-    ...unasked(),
+    ...noPromotionRequest(),
     ...noTarget(),
     finalize: 'release_not_draft',
     revoke: 'same',
   },
   expired: {
     ...all('release_not_finalized'),
-    ...unasked(),
+    ...noPromotionRequest(),
     ...noTarget(),
     finalize: 'release_not_draft',
   },
@@ -114,7 +120,7 @@ function all(code: ErrorCode): Record<ReleaseMove, ReleaseMoved> {
   >;
 }
 
-function unasked() {
+function noPromotionRequest() {
   return { rejectPromotion: 'not_pending' } as const;
 }
 

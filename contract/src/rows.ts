@@ -67,7 +67,7 @@ export const batchStatementMsMax = 30_000;
 export const connectorStatementMsMax = 10_000;
 
 /** How long a change feed can be resumed after its last event. */
-export const changesKeptHours = 24;
+export const changesRetentionHours = 24;
 export const changesHeartbeatSeconds = 15;
 /** Limit for the history of rows and for deleted rows. */
 export const historyDaysMax = 3650;

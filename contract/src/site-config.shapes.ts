@@ -69,7 +69,7 @@ export const redirectRule = z
     ),
     to: addressText
       .regex(/^(?:\/(?![/\\])|https?:\/\/[^/:?#\\*]+(?::\d+)?(?:[/?#]|$))[^\\]*$/, {
-        error: 'must be a path, or an address whose host stands there in full',
+        error: 'must be a path, or a URL with a complete host name',
       })
       .meta(says('A path or a URL; `:name` and `:splat` are replaced by what matched in `from`.')),
     status: z
@@ -84,12 +84,12 @@ export const redirectRule = z
     const known = [...namesIn(from), ...(from.endsWith('/*') ? ['splat'] : [])];
     const unknown = namesIn(to.replace(/^https?:\/\/[^/]*/, '')).find((name) => !known.includes(name));
     if (unknown !== undefined)
-      ctx.addIssue({ code: 'custom', path: ['to'], message: `:${unknown} does not stand in from` });
+      ctx.addIssue({ code: 'custom', path: ['to'], message: `uses :${unknown}, which is not in from` });
     if (status !== rewriteStatus && leadsToItself(from, to))
       ctx.addIssue({
         code: 'custom',
         path: ['to'],
-        message: 'leads to what from stands for, round and round',
+        message: 'matches from, so the redirect would loop',
       });
   });
 

@@ -69,11 +69,11 @@ export const presetRules: Readonly<Record<AccessPreset, TableRules>> = {
 };
 
 export function presetOf(rules: TableRules): AccessPreset | null {
-  const text = JSON.stringify(sorted(rules));
-  return accessPresets.find((preset) => JSON.stringify(sorted(presetRules[preset])) === text) ?? null;
+  const text = JSON.stringify(inOrder(rules));
+  return accessPresets.find((preset) => JSON.stringify(inOrder(presetRules[preset])) === text) ?? null;
 }
 
-const sorted = ({ read, insert, update, delete: remove, columns }: TableRules) => [
+const inOrder = ({ read, insert, update, delete: remove, columns }: TableRules) => [
   read,
   insert,
   update,

@@ -1,3 +1,4 @@
+import { batchBytesMax, batchLinesMax } from '@svc/contract/rows.ts';
 import { toJson } from './encode.ts';
 import { SvcBatchError, SvcError } from './errors.ts';
 import type { CallOptions, TableTarget } from './query.ts';
@@ -25,8 +26,8 @@ export interface BatchResult {
 }
 
 const batchSizeDefault = 1_000;
-const batchSizeMax = 10_000;
-const batchBytesMax = 8 * 1024 * 1024;
+/** Half of the server's limit: less to send again. */
+const bytesMax = batchBytesMax / 2;
 
 export async function insertBatches(
   target: TableTarget,
@@ -54,14 +55,14 @@ export async function insertBatches(
 }
 
 async function* cutBatches(rows: Iterable<object> | AsyncIterable<object>, batchSize: number) {
-  if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > batchSizeMax)
-    throw new RangeError(`batchSize is a whole number from 1 to ${batchSizeMax}.`);
+  if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > batchLinesMax)
+    throw new RangeError(`batchSize is a whole number from 1 to ${batchLinesMax}.`);
   const encoder = new TextEncoder();
   let lines: Uint8Array[] = [];
   let bytes = 0;
   for await (const row of rows) {
     const line = encoder.encode(`${toJson(row)}\n`);
-    if (lines.length === batchSize || (lines.length > 0 && bytes + line.length > batchBytesMax)) {
+    if (lines.length === batchSize || (lines.length > 0 && bytes + line.length > bytesMax)) {
       yield { lines: lines.length, body: concatBytes(lines, bytes) };
       lines = [];
       bytes = 0;

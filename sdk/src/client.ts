@@ -119,16 +119,16 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
 ): Client<DB> {
   const { fetch: ask = (url, init) => fetch(url, init) } = options;
   const env = environment();
-  const baseUrl = required('baseUrl', options.baseUrl ?? env.SVC_API_URL ?? env.SVC_BASE_URL).replace(
+  const baseUrl = requireOption('baseUrl', options.baseUrl ?? env.SVC_API_URL ?? env.SVC_BASE_URL).replace(
     /\/+$/,
     '',
   );
-  const tenant = toPathStep(required('tenant', options.tenant ?? env.SVC_TENANT));
-  const app = toPathStep(required('app', options.app ?? env.SVC_APP));
+  const tenant = toPathStep(requireOption('tenant', options.tenant ?? env.SVC_TENANT));
+  const app = toPathStep(requireOption('app', options.app ?? env.SVC_APP));
   const auth = options.auth ?? createAppToken({ fetch: ask }) ?? undefined;
   const transport = createTransport({
     baseUrl,
-    credential: credentialOf(required('auth', auth)),
+    credential: credentialOf(requireOption('auth', auth)),
     fetch: ask,
     timeoutMs: options.timeoutMs ?? 60_000,
     retriesMax: options.retriesMax ?? 3,
@@ -161,7 +161,7 @@ function tableSteps(path: string): string {
   return `${toPathStep(schema)}/${toPathStep(table.join('/'))}`;
 }
 
-function required<T>(name: keyof ClientOptions, value: T | undefined): T {
+function requireOption<T>(name: keyof ClientOptions, value: T | undefined): T {
   if (value !== undefined) return value;
   throw new TypeError(
     `createClient needs ${name}: only on a server of the platform does it come from the environment.`,

@@ -60,7 +60,7 @@ export async function userOf(request: RequestLike, options: UserOptions = {}): P
   if (!baseUrl || !appId) throw new Error('userOf needs baseUrl and appId, or SVC_BASE_URL and SVC_APP_ID.');
   const [head, body, signature, ...more] = token.split('.');
   if (!head || !body || !signature || more.length > 0) return null;
-  const { alg, kid } = parsed<{ alg?: unknown; kid?: unknown }>(head) ?? {};
+  const { alg, kid } = decodeJson<{ alg?: unknown; kid?: unknown }>(head) ?? {};
   if (alg !== 'ES256' || typeof kid !== 'string') return null;
   const keysUrl = options.keysUrl ?? env.SVC_USER_KEYS_URL ?? `${baseUrl}${keysPath}`;
   const key = await keyOf(keysUrl, kid, options);
@@ -69,7 +69,7 @@ export async function userOf(request: RequestLike, options: UserOptions = {}): P
   const algorithm = { name: 'ECDSA', hash: 'SHA-256' };
   const text = new TextEncoder().encode(`${head}.${body}`);
   if (!(await crypto.subtle.verify(algorithm, key, bytes, text))) return null;
-  const claims = parsed<Claims>(body);
+  const claims = decodeJson<Claims>(body);
   const seconds = (options.now ?? Date.now)() / 1000;
   if (!claims || claims.iss !== baseUrl || claims.aud !== appId) return null;
   if (typeof claims.exp !== 'number' || claims.exp + leewaySeconds < seconds) return null;
@@ -152,7 +152,7 @@ async function readKeys(url: string, options: UserOptions): Promise<Map<string, 
   return new Map(read);
 }
 
-function parsed<T>(part: string): T | null {
+function decodeJson<T>(part: string): T | null {
   const bytes = bytesOf(part);
   if (!bytes) return null;
   try {

@@ -68,7 +68,7 @@ export function createSignIn(options: SignInOptions): SignIn {
   const listeners = new Set<(user: User | null) => void>();
   let handling: Promise<SignedIn | null> | null = null;
 
-  const readStored = () => parsed<StoredSignIn>(storage.getItem(key));
+  const readStored = () => parseOrNull<StoredSignIn>(storage.getItem(key));
   const getUser = () => readStored()?.user ?? null;
   let notifiedUserId = getUser()?.id;
   const notify = (user: User | null) => {
@@ -87,7 +87,7 @@ export function createSignIn(options: SignInOptions): SignIn {
 
   async function redeem(url: URL): Promise<SignedIn> {
     const answer = Object.fromEntries(url.searchParams);
-    const pending = parsed<Pending>(pendingStorage.getItem(pendingKey));
+    const pending = parseOrNull<Pending>(pendingStorage.getItem(pendingKey));
     pendingStorage.removeItem(pendingKey);
     if (!pending || pending.state !== answer.state)
       throw new SignInError(
@@ -116,7 +116,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     return { user, returnTo };
   }
 
-  async function renewed(stale: string, mayUseOld: boolean): Promise<string> {
+  async function renewToken(stale: string, mayUseOld: boolean): Promise<string> {
     return exclusive(async () => {
       const now = readStored();
       if (!now) throw notSignedInError();
@@ -175,7 +175,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (!now) throw notSignedInError();
       const isFresh = now.expiresAt - Date.now() > renewedBeforeMs;
       if (now.accessToken !== insteadOf && isFresh) return now.accessToken;
-      return renewed(now.accessToken, now.accessToken !== insteadOf);
+      return renewToken(now.accessToken, now.accessToken !== insteadOf);
     },
 
     async signOut() {
@@ -204,7 +204,7 @@ function forgetAnswer(url: URL): void {
   history.replaceState(history.state, '', clean);
 }
 
-function parsed<T>(text: string | null): T | null {
+function parseOrNull<T>(text: string | null): T | null {
   try {
     return text === null ? null : JSON.parse(text);
   } catch {

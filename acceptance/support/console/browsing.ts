@@ -24,7 +24,7 @@ export async function browserOf(
 }
 
 /** Waits until the page has its heading and everything is loaded. */
-export async function settled(page: Page): Promise<void> {
+export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
   // A page that follows a log never becomes idle.
@@ -41,7 +41,7 @@ export function loadingOf(page: Page): () => boolean {
 }
 
 /** Waits until nothing is loaded and the page has shown what it loaded. */
-export async function idle(page: Page, isLoading: () => boolean): Promise<void> {
+export async function waitUntilIdle(page: Page, isLoading: () => boolean): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null);
   let isQuiet = false;
   // A page that follows a log never becomes idle.

@@ -62,9 +62,9 @@ async function withNames<T>(
   const { items = answer } = answer as { items?: unknown };
   if (format !== 'table' || wide || (Array.isArray(items) && items.length === 0)) return answer;
   const namesOf = await load();
-  const named = (record: Records) => ({ ...record, ...namesOf(record) });
-  if (!Array.isArray(items)) return named(answer as Records) as T;
-  return (Array.isArray(answer) ? items.map(named) : { ...answer, items: items.map(named) }) as T;
+  const addNames = (record: Records) => ({ ...record, ...namesOf(record) });
+  if (!Array.isArray(items)) return addNames(answer as Records) as T;
+  return (Array.isArray(answer) ? items.map(addNames) : { ...answer, items: items.map(addNames) }) as T;
 }
 
 async function myNames(ctx: Ctx): Promise<Map<string, string>> {

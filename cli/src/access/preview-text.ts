@@ -7,14 +7,14 @@ type Preview = z.output<typeof previewAccess.answer>;
 export function previewText(preview: Preview): string {
   const { text, columns, sample, sample_withheld, because } = preview;
   const parts = [`${sanitize(text)}\n`];
-  if (columns.length > 0) parts.push(aligned(columns.map(({ name, type, text }) => [name, type, text])));
+  if (columns.length > 0) parts.push(alignColumns(columns.map(({ name, type, text }) => [name, type, text])));
   if (because.length > 0)
     parts.push(
       `Because of:\n${because.map((source) => `  ${sourceText(source)}  ${sanitize(source.id)}\n`).join('')}`,
     );
   const names = Object.keys(sample[0] ?? {});
   if (names.length > 0)
-    parts.push(aligned([names, ...sample.map((row) => names.map((name) => cell(row[name])))]));
+    parts.push(alignColumns([names, ...sample.map((row) => names.map((name) => cell(row[name])))]));
   if (sample_withheld !== null) parts.push(`${sanitize(sample_withheld)}\n`);
   return parts.join('\n');
 }
@@ -24,7 +24,7 @@ const sourceText = ({ kind, name }: Preview['because'][number]) =>
 
 const cell = (value: unknown) => (value === null || value === undefined ? 'null' : cellText(value));
 
-function aligned(rows: readonly (readonly string[])[]): string {
+function alignColumns(rows: readonly (readonly string[])[]): string {
   const clean = rows.map((row) => row.map(sanitize));
   const widths = clean[0]?.map((_, at) => Math.max(...clean.map((row) => row[at]?.length ?? 0))) ?? [];
   return clean

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { BootstrapRun } from '@svc/contract/bootstrap.shapes.ts';
 import { bootstrapSteps } from '@svc/contract/bootstrap.ts';
 import { answerOf, problem, type Seen } from '../../testing/answers.ts';
-import { type FakeGitHost, issueCodes, issuedCode, secretCode } from '../../testing/fake-git-host.ts';
+import { type FakeGitHost, issueCode, issueCodes, secretCode } from '../../testing/fake-git-host.ts';
 import { useFakeServer } from '../../testing/fake-server.ts';
 import { interruptWhen, newFolder, type RunOptions } from '../../testing/run-svc.ts';
 import type { RunRecord } from './watch-run.ts';
@@ -26,7 +26,7 @@ beforeEach(() => {
     if (isStart(seen)) {
       const waits = needsApproval && !host.isLinked;
       const started = runAt(waits ? 'awaiting_approval' : 'running', waits ? 0 : 2);
-      return Response.json({ ...started, approval: waits ? issuedCode(host) : null }, { status: 201 });
+      return Response.json({ ...started, approval: waits ? issueCode(host) : null }, { status: 201 });
     }
     if (!seen.path.includes('/bootstraps/')) return undefined;
     const next = looks.length > 1 ? looks.shift() : looks[0];

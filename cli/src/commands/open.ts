@@ -30,8 +30,8 @@ export const openCommand = defineCommand({
     const page = flags.logs ? 'logs' : flags.metrics ? 'metrics' : undefined;
     const target = parseTarget({ what: positionals.what, app: flags.app, page });
     const url = requireWebUrl(await resolveUrl(ctx, target));
-    const isWanted = !flags['no-browser'] && (await ctx.io.isTerminal('stdout'));
-    const opened = isWanted && (await ctx.io.openBrowser(url));
+    const canOpen = !flags['no-browser'] && (await ctx.io.isTerminal('stdout'));
+    const opened = canOpen && (await ctx.io.openBrowser(url));
     if (opened) ctx.say('The page opens in your browser.');
     return { value: { url, opened }, text: () => `${url}\n` };
   },

@@ -53,8 +53,8 @@ export const previewsOpen = defineCommand({
     ]);
     const params = { tenantID: await resolveTenant(ctx), app: flags.app, preview: positionals.preview };
     const url = requireWebUrl((await (await ctx.client()).call(getPreview, { params })).url);
-    const isWanted = !flags['no-browser'] && (await ctx.io.isTerminal('stdout'));
-    const opened = isWanted && (await ctx.io.openBrowser(url));
+    const canOpen = !flags['no-browser'] && (await ctx.io.isTerminal('stdout'));
+    const opened = canOpen && (await ctx.io.openBrowser(url));
     if (opened) ctx.say('The page opens in your browser.');
     return { value: { url, opened }, text: () => `${url}\n` };
   },

@@ -155,7 +155,7 @@ export const rowsUpdate = defineCommand({
     const body = await readRowData(ctx, flags);
     const rows = await openRows(ctx, { ...flags, table: positionals.table });
     const etag = flags['if-match'];
-    const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': quoted(etag) };
+    const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': quoteEtag(etag) };
     const call = { method: 'PATCH', of: { id: positionals.id }, body, headers } as const;
     return changeRow(ctx, rows, call, (answer) => rowsResult(ctx, answer.body, []));
   },
@@ -167,7 +167,7 @@ export const rowsUpdate = defineCommand({
 });
 
 /** Shells remove the quotes of an ETag. */
-function quoted(etag: string): string {
+function quoteEtag(etag: string): string {
   return etag === '*' || etag.includes('"') ? etag : `"${etag}"`;
 }
 

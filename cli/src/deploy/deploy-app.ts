@@ -111,7 +111,7 @@ type Until = 'started' | 'ended';
 
 export async function restart(ctx: Ctx, { app, until }: { app: string; until: Until }): Promise<Result> {
   const params = { tenantID: await resolveTenant(ctx), app };
-  return followed(ctx, await mutate(ctx, restartApp, { params }, { view: deploymentView }), {
+  return followUntil(ctx, await mutate(ctx, restartApp, { params }, { view: deploymentView }), {
     ...params,
     until,
   });
@@ -124,10 +124,10 @@ export async function rollBack(
   const tenantID = await resolveTenant(ctx);
   const params = { tenantID, app, deployment: await findDeploymentId(ctx, { tenantID, app, deployment }) };
   const result = await mutate(ctx, rollbackDeployment, { params }, { view: deploymentView });
-  return followed(ctx, result, { ...params, until });
+  return followUntil(ctx, result, { ...params, until });
 }
 
-async function followed(
+async function followUntil(
   ctx: Ctx,
   result: Result,
   { tenantID, app, until }: { tenantID: string; app: string; until: Until },

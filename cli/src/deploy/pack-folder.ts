@@ -11,7 +11,7 @@ import { fileUnreadableError } from '../inputs/files.ts';
 import { findManifestIn } from '../manifest/defaults.ts';
 import { formatBytes } from '../output/progress.ts';
 import { rejectionError } from '../session/problems.ts';
-import { fileIdentity, noteExcluded } from '../static/site-files.ts';
+import { fileIdentity, printExcluded } from '../static/site-files.ts';
 import { type SourceEntry, walkSource } from './walk-source.ts';
 
 export interface PackedFolder {
@@ -28,7 +28,7 @@ export async function packFolder(ctx: Ctx, folder: string): Promise<PackedFolder
   if (!entry.isDirectory())
     throw usageError(`${folder} is not a folder.`, 'Pass the folder with the source.');
   const { entries, leftOut } = walkSource(absolutePath, { named: await buildFileNames(absolutePath) });
-  noteExcluded(ctx, leftOut);
+  printExcluded(ctx, leftOut);
   if (entries.length === 0)
     throw rejectionError('validation_failed', {
       detail: `${folder} contains no source.`,

@@ -83,15 +83,15 @@ export function mustBeTyped(flag: Flag): boolean {
 }
 
 export function flagText(flag: Flag): string {
-  const dashed = (names: readonly string[]) => names.map((name) => `--${name}`).join(', ');
+  const flagList = (names: readonly string[]) => names.map((name) => `--${name}`).join(', ');
   const rules = [
     flag.retired === undefined ? '' : `retired and ignored: ${flag.retired}`,
     mustBeTyped(flag) ? 'required' : '',
     flag.manifest === undefined ? '' : 'default from svc.yaml',
-    flag.requiredUnless ? `required unless ${dashed(flag.requiredUnless)}` : '',
-    flag.requires ? `with ${dashed(flag.requires)}` : '',
-    flag.excludes ? `not with ${dashed(flag.excludes)}` : '',
-    flag.winsOver ? `overrides ${dashed(flag.winsOver)}` : '',
+    flag.requiredUnless ? `required unless ${flagList(flag.requiredUnless)}` : '',
+    flag.requires ? `with ${flagList(flag.requires)}` : '',
+    flag.excludes ? `not with ${flagList(flag.excludes)}` : '',
+    flag.winsOver ? `overrides ${flagList(flag.winsOver)}` : '',
     bounds(flag),
     flag.default === undefined ? '' : `default ${flag.default}`,
     flag.env === undefined ? '' : `env ${flag.env}`,

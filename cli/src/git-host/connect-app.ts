@@ -20,7 +20,7 @@ import {
   waitForApproval,
 } from './approval.ts';
 import type { ResumeOptions } from './flags.ts';
-import { isWebUrl, noteUnchanged, pendingResult, redactDeviceCode } from './show-code.ts';
+import { isWebUrl, pendingResult, printUnchangedNote, redactDeviceCode } from './show-code.ts';
 
 export interface AppConnection {
   app: string;
@@ -59,7 +59,7 @@ async function tryConnect(ctx: Ctx, request: AppConnection): Promise<Result> {
   const body = { repo, branch, create, installation_id: installationId };
   const limited = withTimeout(redactDeviceCode(ctx), requestMs);
   const result = await mutate(limited, connectGit, { params, body }, { view: connectionView });
-  return noteUnchanged(ctx, result);
+  return printUnchangedNote(ctx, result);
 }
 
 /** Without a linked account the repository is unknown, so the preview covers the linking. */

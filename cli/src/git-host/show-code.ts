@@ -66,7 +66,7 @@ export function redactDeviceCode(ctx: Ctx): Ctx {
 }
 
 /** The table output does not show `changed`. */
-export function noteUnchanged(ctx: Ctx, result: Result): Result {
+export function printUnchangedNote(ctx: Ctx, result: Result): Result {
   const isSame = Reflect.get(Object(result.value), 'changed') === false;
   if (isSame && ctx.globals.format === 'table')
     ctx.note('The repository was already connected like this. Nothing has changed.');

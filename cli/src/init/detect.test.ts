@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Manifest } from '@svc/contract/manifest.shapes.ts';
 import fc from 'fast-check';
 import { detect, type Folder } from './detect.ts';
-import type { GivenNames } from './names.ts';
+import type { RequestedNames } from './names.ts';
 
 interface Shape {
   /** Empty files. */
@@ -38,7 +38,7 @@ async function serving(shape: Shape): Promise<Manifest> {
   return rest;
 }
 
-const names = async (shape: Shape, given: GivenNames = {}) => {
+const names = async (shape: Shape, given: RequestedNames = {}) => {
   const { manifest } = await detect(folderWith(shape), given);
   return [manifest.name, manifest.app?.slug];
 };

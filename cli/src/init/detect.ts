@@ -7,7 +7,7 @@ import {
 import type { SourceFiles } from '@svc/contract/detect/source-files.ts';
 import type { Manifest } from '@svc/contract/manifest.shapes.ts';
 import { manifestUrlPathPattern } from '@svc/contract/manifest.ts';
-import { chooseName, chooseSlug, type GivenNames, type NameSources } from './names.ts';
+import { chooseName, chooseSlug, type NameSources, type RequestedNames } from './names.ts';
 
 export interface Evidence {
   key: string;
@@ -28,7 +28,7 @@ export interface Folder {
   origin: string | null;
 }
 
-export async function detect(folder: Folder, names: GivenNames): Promise<Detected> {
+export async function detect(folder: Folder, names: RequestedNames): Promise<Detected> {
   const { files, origin } = folder;
   const sources: NameSources = { packageName: await packageName(files), origin, folder: folder.name };
   const name = chooseName(sources, names);

@@ -9,12 +9,12 @@ import { manifestFileNames } from '@svc/contract/manifest.ts';
 import { CliError, usageError } from '../framework/errors.ts';
 import { findManifestIn } from '../manifest/defaults.ts';
 import { detect, type Evidence, type Folder } from './detect.ts';
-import { type GivenNames, isName } from './names.ts';
+import { isName, type RequestedNames } from './names.ts';
 import { renderManifest } from './render.ts';
 
 export interface InitInput {
   folder: string;
-  names: GivenNames;
+  names: RequestedNames;
   baseUrl: string;
   to: 'new' | 'new_or_existing' | 'nowhere';
 }
@@ -40,7 +40,7 @@ export async function initFolder({ folder, names, baseUrl, to }: InitInput): Pro
   return { path, created: to !== 'nowhere', ...detected, text };
 }
 
-function checkInput({ name, slug, tenant }: GivenNames): void {
+function checkInput({ name, slug, tenant }: RequestedNames): void {
   if (name !== undefined && !isName(name)) {
     throw usageError('The name must be 1 to 100 characters on one line, and not blank.');
   }

@@ -9,13 +9,13 @@ export interface NameSources {
   folder: string;
 }
 
-export interface GivenNames {
+export interface RequestedNames {
   name?: string | undefined;
   slug?: string | undefined;
   tenant?: string | undefined;
 }
 
-export function chooseName(sources: NameSources, names: GivenNames): Reasoned {
+export function chooseName(sources: NameSources, names: RequestedNames): Reasoned {
   const candidates: [string | null | undefined, string][] = [
     [names.name, 'as given'],
     [sources.packageName?.replace(/^@[^/]*\//, ''), 'name in package.json'],
@@ -34,7 +34,7 @@ export function isName(text: string): boolean {
   return !isBlank(text) && count <= appNameCharsMax && text.isWellFormed() && isSafeName(text);
 }
 
-export function chooseSlug(sources: NameSources, name: string, names: GivenNames): Reasoned | null {
+export function chooseSlug(sources: NameSources, name: string, names: RequestedNames): Reasoned | null {
   if (names.slug !== undefined) return { value: names.slug, because: 'as given' };
   const candidates: [string | null, string][] = [
     [name, 'made from the name'],

@@ -41,12 +41,12 @@ async function parse(text: string, path: string, digits: ReadonlySet<string>): P
 
 async function parseYaml(text: string, path: string, digits: ReadonlySet<string>): Promise<unknown> {
   const { parseDocument, visit } = await import('yaml');
-  const refused = (cause: unknown) =>
+  const parseError = (cause: unknown) =>
     usageError(`${inputName(path)} is neither valid JSON nor valid YAML: ${yamlFault(cause)}.`);
   // Other keys than strings would be serialized, and may be nested without limit.
   const document = parseDocument(text, { stringKeys: true });
   const [error] = document.errors;
-  if (error !== undefined) throw refused(error);
+  if (error !== undefined) throw parseError(error);
   try {
     visit(document, {
       Scalar: (_key, node, ancestors) => {
@@ -62,7 +62,7 @@ async function parseYaml(text: string, path: string, digits: ReadonlySet<string>
     JSON.stringify(data);
     return data;
   } catch (cause) {
-    throw refused(cause);
+    throw parseError(cause);
   }
 }
 

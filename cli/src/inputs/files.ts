@@ -26,13 +26,13 @@ export async function readInputText(
 interface FileTextOptions {
   bytesMax: number;
   shown?: string;
-  tooLarge?: (shown: string) => Error;
+  tooLargeError?: (shown: string) => Error;
 }
 
 /** The text of a regular file or a link to one; reading a pipe or a device might block. The size is checked while reading. */
 export async function readFileText(
   path: string,
-  { bytesMax, shown = path, tooLarge = (name) => fileTooLargeError(name, bytesMax) }: FileTextOptions,
+  { bytesMax, shown = path, tooLargeError = (name) => fileTooLargeError(name, bytesMax) }: FileTextOptions,
 ): Promise<string> {
   const file = Bun.file(path);
   const entry = await file.stat().catch((cause) => {
@@ -48,7 +48,7 @@ export async function readFileText(
     .catch((cause) => {
       throw fileUnreadableError(shown, cause);
     });
-  if (bytes.byteLength > bytesMax) throw tooLarge(shown);
+  if (bytes.byteLength > bytesMax) throw tooLargeError(shown);
   return new TextDecoder().decode(bytes);
 }
 

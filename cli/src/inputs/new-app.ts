@@ -19,7 +19,7 @@ export async function newAppBody(
   const known = { ...(await fromFile(ctx, input.file)).app, ...withoutUndefined(input.fields) };
   const app =
     input.ask === 'all'
-      ? await (await import('./ask-new-app.ts')).askNewApp(ctx, known, input.tenant)
+      ? await (await import('./new-app-prompts.ts')).askNewApp(ctx, known, input.tenant)
       : known;
   if (input.ask === 'all') ctx.mutation.argv = nonInteractiveArgv(ctx.mutation.argv, known, app);
   const name = app.name ?? app.slug;

@@ -4,7 +4,7 @@ import { manifestBytesMax } from '@svc/contract/manifest.ts';
 import {
   type ManifestDocument,
   type ManifestForm,
-  manifestTooLarge,
+  manifestTooLargeError,
   parseManifestDocument as parse,
 } from '@svc/contract/manifest-document.ts';
 import {
@@ -20,8 +20,8 @@ import { readFileText } from '../inputs/files.ts';
 import { AdvisedProblemError } from '../session/problems.ts';
 
 export async function readManifestDocument(path: string, shown = path): Promise<ManifestDocument> {
-  const tooLarge = () => manifestError(shown, manifestTooLarge().faults);
-  const text = await readFileText(path, { bytesMax: manifestBytesMax, shown, tooLarge });
+  const tooLargeError = () => manifestError(shown, manifestTooLargeError().faults);
+  const text = await readFileText(path, { bytesMax: manifestBytesMax, shown, tooLargeError });
   return parseManifestDocument(text, shown);
 }
 

@@ -126,14 +126,18 @@ const positionalGrammars: Readonly<Record<string, Grammar>> = {
 export function flagGrammar(words: string, name: string, flag: Flag): Grammar | undefined {
   if (flag.type === 'duration' || flag.type === 'time') return flag.type;
   if (flag.type !== 'string' && flag.type !== 'list') return undefined;
-  return named(flagGrammars, words, name);
+  return findGrammar(flagGrammars, words, name);
 }
 
 export function positionalGrammar(words: string, { name, values }: Positional): Grammar | undefined {
-  return values === undefined ? named(positionalGrammars, words, name) : undefined;
+  return values === undefined ? findGrammar(positionalGrammars, words, name) : undefined;
 }
 
-function named(all: Readonly<Record<string, Grammar>>, words: string, name: string): Grammar | undefined {
+function findGrammar(
+  all: Readonly<Record<string, Grammar>>,
+  words: string,
+  name: string,
+): Grammar | undefined {
   const parts = words.split(' ');
   for (let length = parts.length; length >= 0; length -= 1) {
     const found = all[[...parts.slice(0, length), name].join(' ')];

@@ -337,14 +337,14 @@ function notFoundStep(asked: FailedCall): string | undefined {
 }
 
 function fillPlaceholders(step: string, { words, app, table, connector, profile }: FailedCall): string {
-  const filled = (value: string | undefined) => (place: string) =>
-    value === undefined ? place : quote(sanitize(value));
+  const replacementFor = (value: string | undefined) => (placeholder: string) =>
+    value === undefined ? placeholder : quote(sanitize(value));
   return step
     .replaceAll('<command>', words)
     .replaceAll('svc login', loginCommand(profile))
-    .replaceAll('<app>', filled(app))
-    .replaceAll('<table>', filled(table))
-    .replaceAll('<connector>', filled(connector));
+    .replaceAll('<app>', replacementFor(app))
+    .replaceAll('<table>', replacementFor(table))
+    .replaceAll('<connector>', replacementFor(connector));
 }
 
 function stepForWords(words: string, code: ErrorCode): string | undefined {

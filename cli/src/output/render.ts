@@ -29,12 +29,12 @@ function renderText(ctx: Ctx, { value, view, text }: Result, style: Style): stri
   const rows = listItems(value);
   if (rows === null && columns === undefined)
     return renderRecord(value, view?.fields, style, ctx.globals.wide || view?.exact ? null : ctx.io.now());
-  if (rows !== null) notePaging(ctx, { value, view }, rows.length);
+  if (rows !== null) printPagingNote(ctx, { value, view }, rows.length);
   if (rows?.length === 0) return '';
   return import('./table.ts').then(({ renderTable }) => renderTable(ctx, { value, view }, style));
 }
 
-function notePaging(ctx: Ctx, { value, view }: Pick<Result, 'value' | 'view'>, shown: number): void {
+function printPagingNote(ctx: Ctx, { value, view }: Pick<Result, 'value' | 'view'>, shown: number): void {
   if (shown === 0) ctx.note(view?.empty?.(Object(value)) ?? 'Nothing found.');
   const page = value as { total?: number; next_cursor?: string | null };
   if (page.total !== undefined && page.total > shown) {

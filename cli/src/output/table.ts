@@ -45,7 +45,9 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
     { ...style, width: limit },
   );
   if (lines === null)
-    return (await Promise.all(rows.map((row) => renderRecord(row, shown.map(named), style, now)))).join('\n');
+    return (
+      await Promise.all(rows.map((row) => renderRecord(row, shown.map(toFieldColumn), style, now)))
+    ).join('\n');
   const hidden = shown.filter((_, index) => !fitted.includes(index)).map(({ name }) => name);
   if (hidden.length > 0) ctx.note(`Not shown for lack of room: ${hidden.join(', ')}. Use -o wide.`);
   const [head = '', ...body] = lines;
@@ -130,7 +132,7 @@ function cell({ name, read }: RenderedColumn, row: unknown, now: Date | null): s
   return now !== null && isTime(name, value) ? relativeTime(value, now) : cellText(value);
 }
 
-function named({ name, read }: RenderedColumn): Column {
+function toFieldColumn({ name, read }: RenderedColumn): Column {
   return { title: name, value: read };
 }
 

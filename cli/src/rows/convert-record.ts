@@ -90,26 +90,26 @@ interface CsvColumn extends KnownColumn {
 
 function headerColumns(line: number, header: string, known: KnownColumns): CsvColumn[] {
   const names = parseCsvRecord(header);
-  const wrong = (detail: string, column?: string) =>
+  const headerError = (detail: string, column?: string) =>
     rejectedLinesError(
       [{ line, ...(column !== undefined && { column }), code: 'invalid_csv', detail }],
       'The first line of a CSV file must contain the column names.',
     );
-  if (typeof names === 'string') throw wrong(names);
+  if (typeof names === 'string') throw headerError(names);
   const other = names.length === 1 ? /[;\t|]/.exec(header)?.[0] : undefined;
   if (other !== undefined) {
-    throw wrong(
+    throw headerError(
       `has ${other === '\t' ? 'tabs' : `\`${other}\``} between its names; separate fields with commas`,
     );
   }
   const seen = new Set<string>();
   return names.map((name) => {
-    if (name === null) throw wrong('a column has no name');
-    if (seen.has(name)) throw wrong('is a duplicate', name);
+    if (name === null) throw headerError('a column has no name');
+    if (seen.has(name)) throw headerError('is a duplicate', name);
     seen.add(name);
     const column = known.get(name);
     if (column === undefined)
-      throw wrong(`is not a known column; known columns are ${[...known.keys()].join(', ')}`, name);
+      throw headerError(`is not a known column; known columns are ${[...known.keys()].join(', ')}`, name);
     return { name, key: JSON.stringify(name), ...column };
   });
 }

@@ -1,5 +1,5 @@
 import type { FileRecord } from '@svc/contract/csv.ts';
-import { idempotencyKeptHours } from '@svc/contract/limits.ts';
+import { idempotencyRetentionHours } from '@svc/contract/limits.ts';
 import { CliError } from '../framework/errors.ts';
 import { formatCount } from '../output/progress.ts';
 import { addRecord } from './batches.ts';
@@ -14,7 +14,7 @@ export interface ResumePoint {
 }
 
 /** Idempotency keys expire after a day; minus an hour for clock differences. */
-const keyMsMax = (idempotencyKeptHours - 1) * 3_600_000;
+const keyMsMax = (idempotencyRetentionHours - 1) * 3_600_000;
 
 export async function resumePoint(
   { records, header }: Pick<OpenSource, 'records' | 'header'>,

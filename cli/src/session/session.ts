@@ -113,7 +113,7 @@ type Headers = Record<string, string>;
 function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
   const { env } = ctx.io;
   if (env.SVC_TOKEN) return { authorization: `Bearer ${env.SVC_TOKEN}` };
-  if (holder.account !== undefined) return exchanged(ctx, holder, holder.account);
+  if (holder.account !== undefined) return serviceAccountHeaders(ctx, holder, holder.account);
   const { login } = holder;
   if (login === null) throw notLoggedInError(ctx, holder);
   // Never send a login to another server, also if SVC_BASE_URL names it.
@@ -129,7 +129,7 @@ function bearer(ctx: Ctx, holder: LoginHolder): Headers | Promise<Headers> {
 }
 
 /** The token of a service account is held in memory only, and replaced before it expires. */
-async function exchanged(ctx: Ctx, holder: LoginHolder, account: string): Promise<Headers> {
+async function serviceAccountHeaders(ctx: Ctx, holder: LoginHolder, account: string): Promise<Headers> {
   const leftMs = holder.login === null ? 0 : Date.parse(holder.login.expires_at) - ctx.io.now().getTime();
   if (leftMs < renewBeforeExpiryMs) {
     const { exchangeToken } = await import('./service-account.ts');

@@ -52,7 +52,7 @@ export async function setConfig(
   { app, ...flags }: BodyFlagValues & { app: string },
 ): Promise<Result> {
   const params = { tenantID: await resolveTenant(ctx), app };
-  if (flags['body-json'] === undefined && flags['from-file'] === undefined) return unchanged(ctx, params);
+  if (flags['body-json'] === undefined && flags['from-file'] === undefined) return skipUpdate(ctx, params);
   const body = await siteBody(ctx, flags);
   return mutate(
     ctx,
@@ -69,7 +69,7 @@ export async function setConfig(
 }
 
 /** Sends nothing, because the configuration may have changed since it was read. */
-async function unchanged(ctx: Ctx, params: { tenantID: string; app: string }): Promise<Result> {
+async function skipUpdate(ctx: Ctx, params: { tenantID: string; app: string }): Promise<Result> {
   const site = await (await ctx.client()).call(getSite, { params });
   if (ctx.mutation.mode === 'preview') return mutate(ctx, setSite, { params, body: site.config });
   ctx.note('Nothing has changed: no configuration was provided.');

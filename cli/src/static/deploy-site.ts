@@ -54,7 +54,7 @@ async function deploy(
   const input = { params, body: { version, files: announced, config, on_finalize: 'deploy' as const } };
   const client = await ctx.client();
   const result = await carryOut(ctx, {
-    preview: () => client.preview(createRelease, input, { signal: bounded(ctx) }),
+    preview: () => client.preview(createRelease, input, { signal: requestSignal(ctx) }),
     execute: async (plan) => {
       stage.doing = 'announcing';
       const options = { ...once(ctx), ifPlan: plan };
@@ -96,12 +96,12 @@ async function complete(
   }
 }
 
-function bounded(ctx: Ctx): AbortSignal {
+function requestSignal(ctx: Ctx): AbortSignal {
   return withTimeout(ctx, requestMsMax).signal;
 }
 
 function once(ctx: Ctx) {
-  return { signal: bounded(ctx), idempotencyKey: crypto.randomUUID() };
+  return { signal: requestSignal(ctx), idempotencyKey: crypto.randomUUID() };
 }
 
 function isIncomplete(cause: unknown): boolean {

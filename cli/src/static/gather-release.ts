@@ -22,7 +22,7 @@ import { readFileText } from '../inputs/files.ts';
 import { formatBytes, startSiteProgress } from '../output/progress.ts';
 import { countText, rejectionError } from '../session/problems.ts';
 import { configFileNames, isPlainFile, releaseConfig, resolveSiteFolder } from './site-config.ts';
-import { noteExcluded, readSiteFile, type SiteFile, walkSite } from './site-files.ts';
+import { printExcluded, readSiteFile, type SiteFile, walkSite } from './site-files.ts';
 
 interface LocalRelease {
   files: HashedFile[];
@@ -39,7 +39,7 @@ export async function readRelease(
   for (const text of rules.unsupported) ctx.note(`Not applied: ${sanitize(text)}.`);
   const config = withHostingRules(own, rules);
   const { files, leftOut } = walkSite(folder.absolutePath, notServed);
-  noteExcluded(ctx, leftOut);
+  printExcluded(ctx, leftOut);
   checkSiteFiles(folder.shown, files);
   return { files: await hashSite(ctx, files), config };
 }

@@ -36,7 +36,7 @@ interface PromotionInput {
   body?: { digest?: string | undefined } | undefined;
 }
 
-export async function notePromotionRequested(
+export async function printPromotionNextStep(
   ctx: Ctx,
   result: Result,
   { params }: Pick<PromotionInput, 'params'>,
@@ -53,7 +53,7 @@ export async function notePromotionRequested(
   return result;
 }
 
-export async function notePromotionReview(
+export async function printPromotionDetails(
   ctx: Ctx,
   result: Result,
   { params, body }: PromotionInput,

@@ -55,7 +55,7 @@ export function walkSite(folder: string, own: ReadonlySet<string> = new Set()): 
 
 const leftOutShownMax = 10;
 
-export function noteExcluded(ctx: Ctx, leftOut: readonly string[]): void {
+export function printExcluded(ctx: Ctx, leftOut: readonly string[]): void {
   if (leftOut.length === 0) return;
   const more = leftOut.length - leftOutShownMax;
   const shown = leftOut.slice(0, leftOutShownMax).map(sanitize).join(', ');

@@ -116,7 +116,11 @@ export function releaseMovedText({ number, version, state, pointer, url, changed
 
 type Site = Pick<Answer<typeof unpublishSite>, 'published' | 'active_release' | 'changed'>;
 
-export function noteUnpublished(ctx: Ctx, { published, active_release, changed }: Site, app: string): void {
+export function printUnpublishedNote(
+  ctx: Ctx,
+  { published, active_release, changed }: Site,
+  app: string,
+): void {
   if (published || active_release === null || ctx.globals.format !== 'table') return;
   const line = `svc apps static releases activate --release-id ${active_release.number} --app ${sanitize(app)}`;
   const before = changed === false ? 'The site was already unpublished. ' : '';

@@ -132,7 +132,8 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
   const program = programOptions(source, { manager, common, result: match?.result ?? { runs: null } });
   const packageManager = manager.name;
   if (match) {
-    if ('runs' in match.result) return { options: orUnstarted(program, common), packageManager, evidence };
+    if ('runs' in match.result)
+      return { options: programOrCommon(program, common), packageManager, evidence };
     const site: BuildSettings = { ...common, deploy_method: 'static', output_dir: match.result.serves };
     // A start script of a site generator is a development server, or serves the same files.
     return { options: [site, ...program], packageManager, evidence };
@@ -142,7 +143,7 @@ export async function detectJavaScript(files: SourceFiles): Promise<Detected | n
   const isBuilt = found.scripts.build !== undefined;
   const pages = startsServer(found) ? null : findPages(files, isBuilt ? 'below_the_root' : 'anywhere');
   if (!pages) {
-    return { options: orUnstarted(program, common), packageManager, evidence };
+    return { options: programOrCommon(program, common), packageManager, evidence };
   }
   const site: BuildSettings = { ...common, deploy_method: 'static', output_dir: pages.folder };
   return { options: [site, ...program], packageManager, evidence: [pages.evidence, ...evidence] };
@@ -156,7 +157,7 @@ function buildScript(scripts: Package['scripts']): { name: string; text: string 
   return docs !== undefined && /\bvitepress build\b/.test(docs) ? { name: 'docs:build', text: docs } : null;
 }
 
-function orUnstarted(program: BuildSettings[], common: BuildSettings): BuildSettings[] {
+function programOrCommon(program: BuildSettings[], common: BuildSettings): BuildSettings[] {
   return program.length > 0 ? program : [common];
 }
 

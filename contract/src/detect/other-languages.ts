@@ -9,7 +9,7 @@ export async function detectOther(files: SourceFiles): Promise<Detected | null> 
   return null;
 }
 
-function detected(
+function singleOption(
   settings: Partial<BuildSettings>,
   evidence: Evidence,
   packageManager: string | null = null,
@@ -36,7 +36,7 @@ export function detectGenerator({ paths }: SourceFiles): Detected | null {
     build_command: build,
     output_dir: folder,
   } as const;
-  return detected(settings, { file, says: `configures ${name}` });
+  return singleOption(settings, { file, says: `configures ${name}` });
 }
 
 const pythonFiles = ['requirements.txt', 'pyproject.toml', 'Pipfile', 'setup.cfg', 'setup.py'] as const;
@@ -60,7 +60,7 @@ async function python(files: SourceFiles): Promise<Detected | null> {
     start_command: isMigrated && !hasDatabaseServer ? `${djangoMigrate} && ${start}` : start,
   } as const;
   const says = framework ? `names ${framework}` : 'declares a Python project';
-  return detected(settings, { file, says }, file === 'Pipfile' ? 'pipenv' : 'pip');
+  return singleOption(settings, { file, says }, file === 'Pipfile' ? 'pipenv' : 'pip');
 }
 
 const djangoMigrate = 'python manage.py migrate --noinput';
@@ -155,7 +155,7 @@ const factoryPattern = /^def ((?:create|make)_app)\(/m;
 async function go(files: SourceFiles): Promise<Detected | null> {
   if (!files.paths.has('go.mod')) return null;
   const settings = { language: 'go', build_command: 'go build -o app .', start_command: './app' } as const;
-  return detected(settings, { file: 'go.mod', says: 'declares a Go module' }, 'go');
+  return singleOption(settings, { file: 'go.mod', says: 'declares a Go module' }, 'go');
 }
 
 async function ruby(files: SourceFiles): Promise<Detected | null> {
@@ -172,7 +172,7 @@ async function ruby(files: SourceFiles): Promise<Detected | null> {
         ? 'bundle exec rackup -o 0.0.0.0 -p $PORT'
         : null,
   } as const;
-  return detected(
+  return singleOption(
     settings,
     { file: 'Gemfile', says: isRails ? 'names rails' : 'declares a Ruby project' },
     'bundler',
@@ -188,7 +188,7 @@ async function php(files: SourceFiles): Promise<Detected | null> {
     install_command: file === 'composer.json' ? 'composer install --no-dev' : null,
     start_command: `php -S 0.0.0.0:$PORT -t ${root}`,
   } as const;
-  return detected(
+  return singleOption(
     settings,
     { file, says: 'belongs to a PHP project' },
     file === 'composer.json' ? 'composer' : null,
@@ -204,7 +204,7 @@ async function rust(files: SourceFiles): Promise<Detected | null> {
     build_command: 'cargo build --release',
     start_command: name ? `./target/release/${name}` : null,
   } as const;
-  return detected(settings, { file: 'Cargo.toml', says: 'declares a Rust crate' }, 'cargo');
+  return singleOption(settings, { file: 'Cargo.toml', says: 'declares a Rust crate' }, 'cargo');
 }
 
 async function java(files: SourceFiles): Promise<Detected | null> {
@@ -213,7 +213,7 @@ async function java(files: SourceFiles): Promise<Detected | null> {
   const maven = file === 'pom.xml';
   const build = maven ? 'mvn -q package -DskipTests' : 'gradle build -x test';
   const settings = { language: 'java', build_command: build } as const;
-  return detected(settings, { file, says: 'declares a Java project' }, maven ? 'maven' : 'gradle');
+  return singleOption(settings, { file, says: 'declares a Java project' }, maven ? 'maven' : 'gradle');
 }
 
 const pageFolders = ['dist', 'build', 'out', '_site', 'public', 'site', 'www'] as const;
@@ -233,5 +233,8 @@ const indexPath = (folder: string) => (folder === '.' ? 'index.html' : `${folder
 function plainSite(files: SourceFiles): Detected | null {
   const pages = findPages(files);
   if (!pages) return null;
-  return detected({ deploy_method: 'static', language: 'html', output_dir: pages.folder }, pages.evidence);
+  return singleOption(
+    { deploy_method: 'static', language: 'html', output_dir: pages.folder },
+    pages.evidence,
+  );
 }

@@ -38,7 +38,7 @@ export declare const rowStatementMsMax = 5000;
 export declare const batchStatementMsMax = 30000;
 export declare const connectorStatementMsMax = 10000;
 /** How long a change feed can be resumed after its last event. */
-export declare const changesKeptHours = 24;
+export declare const changesRetentionHours = 24;
 export declare const changesHeartbeatSeconds = 15;
 /** Limit for the history of rows and for deleted rows. */
 export declare const historyDaysMax = 3650;

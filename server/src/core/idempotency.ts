@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { idempotencyKeptHours } from '@svc/contract/limits.ts';
+import { idempotencyRetentionHours } from '@svc/contract/limits.ts';
 import { sql } from 'kysely';
 import { decrypt, encrypt } from './cipher.ts';
 import type { Db, Tx } from './db.ts';
@@ -46,7 +46,7 @@ export async function findStoredResponse(db: Db, request: IdempotentRequest): Pr
     .select(['request_hash', 'answer'])
     .where('caller_id', '=', request.callerId)
     .where('key_hash', '=', idempotencyKeyHash(request))
-    .where('created_at', '>', sql<Date>`now() - make_interval(hours => ${idempotencyKeptHours})`)
+    .where('created_at', '>', sql<Date>`now() - make_interval(hours => ${idempotencyRetentionHours})`)
     .executeTakeFirst();
   if (!row) return null;
   if (row.request_hash !== request.requestHash) throw fail('idempotency_mismatch');
@@ -71,7 +71,7 @@ export async function deleteExpiredKeys(db: Db): Promise<void> {
   await db
     .withTables<Tables>()
     .deleteFrom('idempotency_keys')
-    .where('created_at', '<', sql<Date>`now() - make_interval(hours => ${idempotencyKeptHours})`)
+    .where('created_at', '<', sql<Date>`now() - make_interval(hours => ${idempotencyRetentionHours})`)
     .execute();
 }
 

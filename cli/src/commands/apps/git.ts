@@ -187,6 +187,7 @@ export const appsGitUpdate = defineCommand({
   endpoint: updateGit,
   input: ({ flags }) => ({ body: { branch: flags.branch } }),
   view: connectionView,
-  finish: async (ctx, result) => (await import('../../git-host/show-code.ts')).noteUnchanged(ctx, result),
+  finish: async (ctx, result) =>
+    (await import('../../git-host/show-code.ts')).printUnchangedNote(ctx, result),
   examples: { '--app pet-shop --branch release --execute': 'Deploy pushes to release' },
 });

@@ -208,8 +208,8 @@ export const appsStaticReleasesPromoteRequest = defineCommand({
   }),
   view: promotionView,
   finish: async (ctx, result, input) => {
-    const { notePromotionRequested } = await import('../../static/releases.ts');
-    return notePromotionRequested(ctx, result, input);
+    const { printPromotionNextStep } = await import('../../static/releases.ts');
+    return printPromotionNextStep(ctx, result, input);
   },
   examples: {
     "--release-id 0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --app pet-shop --note 'new prices' --execute":
@@ -241,8 +241,8 @@ export const appsStaticReleasesPromoteApprove = defineCommand({
   }),
   text: releaseMovedText,
   finish: async (ctx, result, input) => {
-    const { notePromotionReview } = await import('../../static/releases.ts');
-    return notePromotionReview(ctx, result, input);
+    const { printPromotionDetails } = await import('../../static/releases.ts');
+    return printPromotionDetails(ctx, result, input);
   },
   examples: {
     "--release-id 0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b3c --app pet-shop --note 'looks right' --execute":

@@ -14,7 +14,7 @@ import { defineCommand, deployCredential, describeCall } from '../../command.ts'
 import { sanitize } from '../../framework/text.ts';
 import { appFlag } from '../../inputs/common.ts';
 import { bodyFlags, serviceWorkersRetired, visibilityRetired } from '../../static/flags.ts';
-import { noteUnpublished, siteView } from '../../static/views.ts';
+import { printUnpublishedNote, siteView } from '../../static/views.ts';
 
 export const appsStaticDeploy = defineCommand({
   words: 'apps static deploy',
@@ -89,7 +89,7 @@ export const appsStaticSiteGet = defineCommand({
   flags: appFlag,
   endpoint: getSite,
   present: (ctx, site, { flags }) => {
-    noteUnpublished(ctx, site, flags.app);
+    printUnpublishedNote(ctx, site, flags.app);
     return site;
   },
   view: siteView,
@@ -143,7 +143,7 @@ export const appsStaticSiteUnpublish = defineCommand({
   flags: appFlag,
   endpoint: unpublishSite,
   present: (ctx, site, { flags }) => {
-    noteUnpublished(ctx, site, flags.app);
+    printUnpublishedNote(ctx, site, flags.app);
     return site;
   },
   view: siteView,

@@ -31,13 +31,13 @@ function RequestForm({ options: { connectors, presets } }: { options: Options })
   const tenant = useTenant();
   const [search] = useSearchParams();
   const [, go] = useLocation();
-  const linked = (name: string) => search.get(name) ?? '';
+  const parameter = (name: string) => search.get(name) ?? '';
   const record = {
-    connector: connectors.find(({ id, slug }) => [id, slug].includes(linked('connector')))?.id ?? '',
-    preset: presets.find(({ id, name }) => [id, name].includes(linked('preset')))?.id ?? 'reader',
-    scope: linked('scope').split(',').filter(Boolean),
+    connector: connectors.find(({ id, slug }) => [id, slug].includes(parameter('connector')))?.id ?? '',
+    preset: presets.find(({ id, name }) => [id, name].includes(parameter('preset')))?.id ?? 'reader',
+    scope: parameter('scope').split(',').filter(Boolean),
     hours: hoursDefault,
-    reason: linked('reason'),
+    reason: parameter('reason'),
   };
   const form = useForm(requestGrant, record, {
     title: 'Request access',

@@ -52,7 +52,7 @@ export default function GrantRequestsPage() {
             >
               {view === 'to_decide'
                 ? 'Requests that you can decide appear here, and you are notified.'
-                : 'Request access to a connector for a limited time; the grant ends by itself.'}
+                : 'Request access to a connector for a limited time; the grant expires automatically.'}
             </EmptyState>
           }
         >

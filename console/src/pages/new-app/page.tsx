@@ -19,7 +19,7 @@ export default function NewAppPage() {
   const [run] = useUrlValue('run');
   const [code, setCode] = useState<GitCode | null>(null);
   const here = consolePaths.newApp(tenant.slug);
-  const started = ({ id, approval }: StartedRun) => {
+  const onStarted = ({ id, approval }: StartedRun) => {
     setCode(approval);
     go(`${here}?run=${id}`);
   };
@@ -31,9 +31,9 @@ export default function NewAppPage() {
         {isChosen && <BackLink to={here} label="All options" />}
         {run !== '' && <RunProgress id={run} code={code} setCode={setCode} />}
         {run === '' && way === 'choose' && <WayCards />}
-        {run === '' && way === 'template' && <TemplateForm started={started} />}
+        {run === '' && way === 'template' && <TemplateForm onStarted={onStarted} />}
         {run === '' && way === 'empty' && <EmptyForm />}
-        {run === '' && way === 'fork' && <ForkForm started={started} />}
+        {run === '' && way === 'fork' && <ForkForm onStarted={onStarted} />}
       </Stack>
     </>
   );

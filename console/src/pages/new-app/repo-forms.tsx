@@ -31,7 +31,7 @@ function appBody({ name, git_host_owner, repo_private, ...names }: RepoApp) {
   };
 }
 
-export function TemplateForm({ started }: { started: (run: StartedRun) => void }) {
+export function TemplateForm({ onStarted }: { onStarted: (run: StartedRun) => void }) {
   const params = { tenantID: useTenant().id };
   const templates = useEndpoint(listTemplates, { params, query: {} });
   const [chosen, setChosen] = useUrlValue('template');
@@ -41,7 +41,7 @@ export function TemplateForm({ started }: { started: (run: StartedRun) => void }
     title: 'Create an app from a template',
     verb: 'Create app',
     done: 'The app is being created.',
-    onDone: started,
+    onDone: onStarted,
     input: (app) => ({ params, body: { template, ...appBody(app) } }),
   });
   return (
@@ -67,14 +67,14 @@ export function TemplateForm({ started }: { started: (run: StartedRun) => void }
   );
 }
 
-export function ForkForm({ started }: { started: (run: StartedRun) => void }) {
+export function ForkForm({ onStarted }: { onStarted: (run: StartedRun) => void }) {
   const params = { tenantID: useTenant().id };
   const [source, setSource] = useUrlValue('source');
   const form = useForm(forkApp, emptyApp, {
     title: 'Fork an app',
     verb: 'Create fork',
     done: 'The fork is being created.',
-    onDone: started,
+    onDone: onStarted,
     input: (app) => ({ params, body: { source, ...appBody(app) } }),
   });
   return (

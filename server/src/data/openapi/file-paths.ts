@@ -6,7 +6,7 @@ import {
   type Json,
   jsonContent,
   problemResponses,
-  required,
+  requiredParameter,
   schemaOf,
   securityOf,
 } from '@svc/contract/openapi-parts.ts';
@@ -75,7 +75,7 @@ function downloadOperation(table: string, columns: readonly CatalogueColumn[], i
     tags: [table],
     parameters: [
       idParameter,
-      required('path', 'column', { type: 'string', enum: names(columns) }),
+      requiredParameter('path', 'column', { type: 'string', enum: names(columns) }),
       ...headers,
     ],
   };

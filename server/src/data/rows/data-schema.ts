@@ -1,4 +1,4 @@
-import { idempotencyKeptHours } from '@svc/contract/limits.ts';
+import { idempotencyRetentionHours } from '@svc/contract/limits.ts';
 import { batchRequestsPerMinuteMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import { escapeIdentifier as ident } from 'pg';
@@ -20,7 +20,7 @@ import type { RowTable } from './row-table.ts';
 
 export async function deleteExpiredRowKeys(rowsDb: Db): Promise<void> {
   await sql`delete from svc_data.idempotency_keys
-    where created_at < now() - make_interval(hours => ${idempotencyKeptHours})`.execute(rowsDb);
+    where created_at < now() - make_interval(hours => ${idempotencyRetentionHours})`.execute(rowsDb);
 }
 
 /** Keys are in the data database, so that rows and key are committed together. */
@@ -37,7 +37,7 @@ export async function runOnce(
   if (lock.rows[0]?.[0] !== 'true') throw fail('idempotency_in_progress');
   const stored = await tx.query(
     `select request_hash, encode(answer, 'base64') from svc_data.idempotency_keys
-      where caller_id = $1 and key_hash = $2 and created_at > now() - make_interval(hours => ${idempotencyKeptHours})`,
+      where caller_id = $1 and key_hash = $2 and created_at > now() - make_interval(hours => ${idempotencyRetentionHours})`,
     [request.callerId, keyHash],
   );
   const [requestHash, response] = stored.rows[0] ?? [];

@@ -1,4 +1,4 @@
-import { changesKeptHours } from '@svc/contract/rows.ts';
+import { changesRetentionHours } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { decrypt, encrypt } from '../../core/cipher.ts';
 import type { LiveKey } from '../../core/keys.ts';
@@ -42,7 +42,7 @@ export function createFeedPositions(key: LiveKey<string>) {
             ' ',
           );
           const position = { from, to, seq: seq || null, takenAt: Number.parseInt(takenAt, 36) };
-          return now - position.takenAt <= changesKeptHours * 3600 ? position : null;
+          return now - position.takenAt <= changesRetentionHours * 3600 ? position : null;
         } catch {}
       }
       return null;

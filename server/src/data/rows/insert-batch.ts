@@ -40,8 +40,8 @@ interface BatchRows {
 }
 
 /**
- * Smaller batches are parsed in one turn. A larger one is parsed before it takes a connection. So are rows whose numbers the database gives: a batch that
- * waits for a second connection could wait for itself.
+ * Smaller batches are parsed in one turn. A larger one is parsed before it takes a connection, and so are rows whose
+ * numbers the database gives: a batch that waits for a second connection could wait for itself.
  */
 const parsedMeanwhileBytesMax = 4 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import { changesKeptHours } from '@svc/contract/rows.ts';
+import { changesRetentionHours } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type Db, refusalState } from '../../core/db.ts';
@@ -133,7 +133,7 @@ export async function deleteOldChanges({ db, rowsDb }: { db: Db; rowsDb: Db }): 
     select n.nspname as schema, c.relname as name
     from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${sql.raw(isLog)}`.execute(rowsDb);
   for (const { schema, name } of logs.rows) {
-    const hours = Math.max(hoursOf.get(name) ?? 0, changesKeptHours) + 1;
+    const hours = Math.max(hoursOf.get(name) ?? 0, changesRetentionHours) + 1;
     // A table that was dropped meanwhile.
     await sql`delete from ${sql.id(schema, name)} where at < now() - make_interval(hours => ${hours})`
       .execute(rowsDb)

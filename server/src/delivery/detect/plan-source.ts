@@ -19,7 +19,7 @@ import {
   manifestFileNames,
   processesMax,
 } from '@svc/contract/manifest.ts';
-import { manifestTooLarge, parseManifestDocument } from '@svc/contract/manifest-document.ts';
+import { manifestTooLargeError, parseManifestDocument } from '@svc/contract/manifest-document.ts';
 import { faultText, ManifestFaults } from '@svc/contract/manifest-faults.ts';
 import { runTimeoutSecondsDefault } from '@svc/contract/runs.ts';
 import type { SiteConfig } from '@svc/contract/site-config.ts';
@@ -263,7 +263,7 @@ async function readManifest(files: SourceFiles): Promise<Manifest> {
   if (name === undefined) return {};
   try {
     const text = await files.read(name);
-    if (text === null) throw manifestTooLarge();
+    if (text === null) throw manifestTooLargeError();
     return manifestOf(parseManifestDocument(yaml, text));
   } catch (error) {
     if (!(error instanceof ManifestFaults)) throw error;

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { consolePrefix } from '@svc/contract/console-paths.ts';
+import { mediaType } from '@svc/contract/media-types.ts';
 import { fail } from '../../core/problem.ts';
 import { projectRoot } from '../../core/project-root.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
@@ -107,20 +108,6 @@ async function removeOldBundles(cached: string): Promise<void> {
   }
 }
 const cachedMs = 24 * 3_600_000;
-
-const types: Record<string, string> = {
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
-};
-
-function mediaType(name: string): string {
-  const ending = name.slice(name.lastIndexOf('.') + 1);
-  const type = types[ending];
-  if (!type) throw new Error(`No media type for the console file ${name}.`);
-  return type;
-}
 
 async function hashSources(sources: string): Promise<string> {
   const root = join(sources, '..');

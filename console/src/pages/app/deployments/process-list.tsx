@@ -24,7 +24,7 @@ export function ProcessList() {
   const answer = useEndpoint(
     listInstances,
     { params, query: { per_page: 200 } },
-    { refetchMs: (last) => (last && isSettled(last) ? 10_000 : 2_000) },
+    { refetchMs: (last) => (last && isStable(last) ? 10_000 : 2_000) },
   );
   if (answer.data && answer.data.processes.length === 0) return null;
   return (
@@ -47,7 +47,7 @@ export function ProcessList() {
   );
 }
 
-function isSettled({ processes, items }: Instances): boolean {
+function isStable({ processes, items }: Instances): boolean {
   const requested = processes.reduce((sum, { instances }) => sum + instances, 0);
   return items.length === requested && items.every(({ state }) => state === 'ready' || state === 'asleep');
 }

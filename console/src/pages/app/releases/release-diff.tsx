@@ -114,7 +114,7 @@ function kindLabel(kind: (typeof shownKinds)[number], counts: Counts | undefined
 }
 
 function ConfigDiff({ before, after }: { before: Release; after: Release }) {
-  const [old, now] = [before.config, after.config].map((config) => JSON.stringify(sorted(config), null, 2));
+  const [old, now] = [before.config, after.config].map((config) => JSON.stringify(sortKeys(config), null, 2));
   if (old === now) return null;
   return (
     <Alert color="blue" title="The configuration differs">
@@ -123,7 +123,7 @@ function ConfigDiff({ before, after }: { before: Release; after: Release }) {
   );
 }
 
-function sorted(config: Record<string, unknown>): Record<string, unknown> {
+function sortKeys(config: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(config).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 

@@ -58,8 +58,8 @@ export function draftType({
   return parseColumnType(hasArgs(type) ? `${type}(${args})` : type);
 }
 
-/** The type for whatever can be shown before the arguments are right. */
-export function shownType(draft: Pick<ColumnDraft, 'type' | 'args'>): ColumnType {
+/** The type for inputs that depend on it: text while the arguments are invalid. */
+export function typeOrText(draft: Pick<ColumnDraft, 'type' | 'args'>): ColumnType {
   const type = draftType(draft);
   return typeof type === 'string' ? type : 'text';
 }
@@ -101,7 +101,7 @@ export const newDraft = (type: ColumnDraft['type'] = 'text'): ColumnDraft => ({
 
 export function columnSpec(draft: ColumnDraft) {
   const { name, nullable, hasDefault, default: text, on_delete } = draft;
-  const type = shownType(draft);
+  const type = typeOrText(draft);
   if (isReference(draft.type)) return { name, type, nullable, default: null, on_delete };
   const parsed = parseChecks(type, draftChecks(type, draft));
   const hasChecks = parsed.ok && Object.keys(parsed.checks).length > 0;

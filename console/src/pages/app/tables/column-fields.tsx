@@ -6,7 +6,7 @@ import { useEndpoint } from '../../../api/use-endpoint.ts';
 import type { Fields } from '../../../components/use-form.ts';
 import { useApp } from '../use-app.tsx';
 import { CheckFields } from './check-fields.tsx';
-import { type ColumnDraft, hasArgs, isReference, shownType, typeChoices } from './column-draft.ts';
+import { type ColumnDraft, hasArgs, isReference, typeChoices, typeOrText } from './column-draft.ts';
 
 export function ColumnFields({
   column,
@@ -18,7 +18,7 @@ export function ColumnFields({
   end?: ReactNode;
 }) {
   const { values, set, field, checkbox } = column;
-  const type = shownType(values);
+  const type = typeOrText(values);
   const defaultFunction = describeColumnType(type).defaultFunction;
   return (
     <Group gap="sm" align="flex-start" role="group" aria-label={label}>

@@ -164,7 +164,7 @@ function AddIndexDialog({ onClose }: { onClose: () => void }) {
     whyNot: ({ columns }) => (columns.length === 0 ? 'Choose a column first.' : null),
     input: ({ columns, unique, isSearch, language }) => ({
       params,
-      body: isSearch ? { search: weighted(columns), language } : { columns, unique },
+      body: isSearch ? { search: assignWeights(columns), language } : { columns, unique },
     }),
   });
   const { isSearch } = form.values;
@@ -197,7 +197,7 @@ function AddIndexDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-const weighted = (columns: readonly string[]) =>
+const assignWeights = (columns: readonly string[]) =>
   Object.fromEntries(columns.map((name, at) => [name, searchWeights[Math.min(at, 3)] ?? 'D']));
 
 function DropTablePart() {

@@ -11,7 +11,7 @@ type TableRecord = Answer<NonNullable<typeof getTable.shape>>;
 /** `ref`: the table that the column refers to, where `type` is that of its values. */
 export type ColumnView = TableRecord['columns'][number] & { ref?: string };
 /** `mask` is the mask that applies to the reader. */
-export type SeenColumn = ColumnView & { mask?: string | null };
+export type VisibleColumn = ColumnView & { mask?: string | null };
 type TableView = Omit<TableRecord, 'columns'> & { columns: ColumnView[] };
 
 const withValues = new WeakMap<TableView, TableView>();
@@ -49,7 +49,7 @@ export function useTable() {
 
 export function isChangeable(
   { owner_column }: Pick<TableView, 'owner_column'>,
-  { name, generated, mask }: SeenColumn,
+  { name, generated, mask }: VisibleColumn,
 ) {
   return !generated && !mask && name !== 'id' && name !== owner_column;
 }

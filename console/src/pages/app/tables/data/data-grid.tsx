@@ -4,7 +4,7 @@ import type { RawRow } from '@svc/contract/json.ts';
 import { snippetKey } from '@svc/contract/search.ts';
 import { IconArrowDown, IconArrowUp, IconEyeOff } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
-import { isChangeable, type SeenColumn, useTable } from '../use-table.ts';
+import { isChangeable, useTable, type VisibleColumn } from '../use-table.ts';
 import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
 import { formatCell, sqlNull } from './cell-value.ts';
 import { displayValue, type Edits, type RowEdit } from './edits.ts';
@@ -16,7 +16,7 @@ import { Snippet } from './snippet.tsx';
 
 interface DataGridProps {
   label: string;
-  columns: readonly SeenColumn[];
+  columns: readonly VisibleColumn[];
   rows: readonly RawRow[];
   /** Names of the people in the owner column, by user id. */
   names: ReadonlyMap<string, string>;
@@ -171,7 +171,7 @@ function GridHeader({
   onSort,
   onSelectAll,
 }: {
-  columns: readonly SeenColumn[];
+  columns: readonly VisibleColumn[];
   sort: readonly SortKey[];
   activeAt: number;
   isAllSelected: boolean;
@@ -242,7 +242,7 @@ export function ColumnType({ type, mask }: { type: string; mask: string | null }
 interface GridRowProps {
   row: RawRow;
   id: string;
-  columns: readonly SeenColumn[];
+  columns: readonly VisibleColumn[];
   names: ReadonlyMap<string, string>;
   labels: ReferenceLabels;
   edit: RowEdit | undefined;
@@ -312,7 +312,7 @@ function OpenCell({
   value,
   onApply,
   onClose,
-}: GridRowProps & { column: SeenColumn; value: string }) {
+}: GridRowProps & { column: VisibleColumn; value: string }) {
   const { table, whyNotWrite } = useTable();
   const why = isChangeable(table, column) ? whyNotWrite : readOnlyReason(column, table.owner_column);
   return (
@@ -351,7 +351,7 @@ function OpenCell({
   );
 }
 
-function readOnlyReason({ name, mask }: SeenColumn, ownerColumn: string | null): string {
+function readOnlyReason({ name, mask }: VisibleColumn, ownerColumn: string | null): string {
   if (name === 'id') return 'The id of a row cannot be changed.';
   if (name === ownerColumn) return 'The owner of a row cannot be changed.';
   if (mask) return 'A policy masks this value, so it cannot be changed.';

@@ -58,12 +58,12 @@ export function GroupView({
 }) {
   const { table } = useTable();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const searched = (params: URLSearchParams) => {
+  const withSearch = (params: URLSearchParams) => {
     if (search !== '') params.set('_search', search);
     return params;
   };
-  const groups = useGroups(searched(groupSearch(grouping, { filters, columns: table.columns, zone })));
-  const total = useGroups(searched(totalSearch(grouping, filters)));
+  const groups = useGroups(withSearch(groupSearch(grouping, { filters, columns: table.columns, zone })));
+  const total = useGroups(withSearch(totalSearch(grouping, filters)));
   if (groups.isError) return <ProblemAlert error={groups.error} retry={() => void groups.refetch()} />;
   if (!groups.data) return <Loading lines={6} />;
   const { rows, nextCursor } = groups.data;

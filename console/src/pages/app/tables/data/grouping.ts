@@ -83,10 +83,10 @@ export function useGrouping(
   columns: readonly GridColumn[],
 ): [Grouping | null, (change: Partial<Grouping>) => void] {
   const [search, setSearch] = useSearchParams();
-  const known = (choices: readonly Choice[], value: string | null) =>
+  const findChoice = (choices: readonly Choice[], value: string | null) =>
     choices.find((choice) => choice.value === value)?.value;
-  const group = known(groupChoices(columns), search.get('group'));
-  const value = known(valueChoices(columns), search.get('value')) ?? 'count()';
+  const group = findChoice(groupChoices(columns), search.get('group'));
+  const value = findChoice(valueChoices(columns), search.get('value')) ?? 'count()';
   const change = (next: Partial<Grouping>) =>
     setSearch((now) => {
       const params = new URLSearchParams(now);

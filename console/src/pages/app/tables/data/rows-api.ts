@@ -74,7 +74,7 @@ export async function fetchNames(
 }
 
 /** The table as the caller sees it: hidden columns are absent. */
-export async function fetchSeenColumns(
+export async function fetchVisibleColumns(
   path: string,
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, { mask: string | null }>> {

@@ -9,7 +9,7 @@ import { EmptyState } from '../../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { Loading } from '../../../../components/query-view.tsx';
 import { Hint } from '../../../../components/text.tsx';
-import { type ColumnView, type SeenColumn, useTable } from '../use-table.ts';
+import { type ColumnView, useTable, type VisibleColumn } from '../use-table.ts';
 import { formatCell, parseCell, sqlNull } from './cell-value.ts';
 import { DataGrid } from './data-grid.tsx';
 import { DataTools, FilterBar } from './data-tools.tsx';
@@ -19,12 +19,12 @@ import { GroupTools, GroupView } from './group-view.tsx';
 import { useGrouping } from './grouping.ts';
 import { useReferenceLabels } from './references.tsx';
 import { ChangeBar } from './review-dialog.tsx';
-import { fetchNames, fetchPage, fetchRow, fetchSeenColumns, type VersionedRow } from './rows-api.ts';
+import { fetchNames, fetchPage, fetchRow, fetchVisibleColumns, type VersionedRow } from './rows-api.ts';
 
 export function RowsView() {
   const { table, path } = useTable();
   const queries = useQueryClient();
-  const columns = useSeenColumns();
+  const columns = useVisibleColumns();
   const [query, setQuery] = useGridQuery(columns);
   const visible = visibleColumns(columns, query);
   const answer = useRows(query, visible);
@@ -142,11 +142,11 @@ export function RowsView() {
 const listNames = (columns: readonly { name: string }[]) => columns.map(({ name }) => name).join(', ');
 
 /** Policies hide and mask columns for owners too. */
-function useSeenColumns(): readonly SeenColumn[] {
+function useVisibleColumns(): readonly VisibleColumn[] {
   const { table, path } = useTable();
   const answer = useQuery({
     queryKey: ['rows.access', path],
-    queryFn: ({ signal }) => fetchSeenColumns(path, signal),
+    queryFn: ({ signal }) => fetchVisibleColumns(path, signal),
     staleTime: 10_000,
   });
   const seen = answer.data;
