@@ -43,11 +43,11 @@ export interface RowIntents {
   /** Throws `UnsettledTables` while a change of the app's tables is not finished in the second database. */
   requireSettled(tx: Tx, appId: string): Promise<void>;
   /** Finishes or undoes such changes. */
-  settle(appId: string): Promise<void>;
+  completeForApp(appId: string): Promise<void>;
 }
 
 /** The transaction is rolled back and tried again when the earlier change is finished. */
-export class UnsettledTables extends Error {
+export class UnfinishedTables extends Error {
   constructor(readonly appId: string) {
     super(`An earlier change of the tables of app ${appId} is not finished.`);
   }
@@ -85,10 +85,10 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
       return result;
     } catch (error) {
       for (const each of [second.tx, tx]) await rollBack(each).catch(() => {});
-      const isUnsettled = error instanceof UnsettledTables;
-      if (isUnsettled) await base.rows?.intents?.settle(error.appId);
-      if ((isUnsettled || isRetryable(error)) && attempt < attemptsMax) continue;
-      throw isUnsettled ? fail('table_busy', {}, { cause: error }) : error;
+      const isUnfinished = error instanceof UnfinishedTables;
+      if (isUnfinished) await base.rows?.intents?.completeForApp(error.appId);
+      if ((isUnfinished || isRetryable(error)) && attempt < attemptsMax) continue;
+      throw isUnfinished ? fail('table_busy', {}, { cause: error }) : error;
     }
   }
 }

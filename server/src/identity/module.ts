@@ -31,7 +31,7 @@ import { oauthCookieKey, oauthSigningKey } from './provider/provider-config.ts';
 import { createResetPages } from './provider/reset-pages.ts';
 import { accountRoutes, factorRoutes, patRoutes, serviceAccountRoutes, sessionRoutes } from './routes.ts';
 import { deleteExpiredModels } from './sessions/models-store.ts';
-import { endSignIns, endSignInsToApp, endSignInsToAppsOf } from './sessions/sessions.ts';
+import { endAppSignIns, endSignIns, endSignInsToApp } from './sessions/sessions.ts';
 
 export interface IdentityServices {
   authenticate: ReturnType<typeof createAuthenticate>;
@@ -140,7 +140,7 @@ export const identity: Module = {
       leftTenant: (ctx, { tenantId, user }) => revokePatsOfMember(ctx, { tenantId, userId: user.id }),
       deactivated: async (ctx, { tenantId, user: { id: userId }, isElsewhere }) => {
         await revokePatsOfMember(ctx, { tenantId, userId });
-        if (isElsewhere) await endSignInsToAppsOf(ctx, { tenantId, userId });
+        if (isElsewhere) await endAppSignIns(ctx, { tenantId, userId });
         else await endSignIns(ctx, { userId });
       },
       secondFactorRequired: askForSecondFactor,

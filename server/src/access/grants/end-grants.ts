@@ -43,20 +43,20 @@ async function saveRevocation(ctx: MutationCtx, { id, tenant_id }: GrantRow) {
 }
 
 /** Called when the subject is gone: a member who returns, for example, starts without grants. */
-export async function revokeGrantsOf(ctx: MutationCtx, input: RevocationOfSubject): Promise<void> {
-  for (const change of await saveRevocationsOf(ctx, input)) ctx.audit(change);
+export async function revokeGrants(ctx: MutationCtx, input: SubjectRevocation): Promise<void> {
+  for (const change of await saveRevocations(ctx, input)) ctx.audit(change);
 }
 
-interface RevocationOfSubject {
+interface SubjectRevocation {
   tenantId: string;
   subject: Subject;
   reason: string;
 }
 
 /** Returns the changes for the publisher of an event, who audits them after its own. */
-export async function saveRevocationsOf(
+export async function saveRevocations(
   ctx: MutationCtx,
-  { tenantId, subject, reason }: RevocationOfSubject,
+  { tenantId, subject, reason }: SubjectRevocation,
 ): Promise<AuditedChange[]> {
   const changes: AuditedChange[] = [];
   for (const row of await lockActiveGrantRows(ctx.db, tenantId, subject)) {

@@ -82,7 +82,7 @@ export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promis
 }
 
 /** For subjects other than users, who also have the grants of their groups. */
-export function listActiveGrantRowsOf(db: Db, tenantId: string, subject: Subject): Promise<GrantRow[]> {
+export function listSubjectGrantRows(db: Db, tenantId: string, subject: Subject): Promise<GrantRow[]> {
   return newestFirst(selectActive(db, tenantId, subject)).execute();
 }
 

@@ -28,8 +28,8 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
   const person = { isSelf: true, email: caller.email, userId: caller.userId };
   const resolved = await resolveTarget(deps, target, { tenant, caller, person });
   if (isClosed(resolved, target)) {
-    await requireSeenApp(deps.db, { tenant, caller, target });
-    return closed(target);
+    await requireVisibleApp(deps.db, { tenant, caller, target });
+    return describeClosed(target);
   }
   if (!resolved.value && !resolved.reason) throw fail('not_found');
   return describeOwn(resolved, target, person);
@@ -40,13 +40,13 @@ export const isClosed = ({ value, isUnresolvable = false }: Resolved, { kind }: 
   kind === 'app' && !value && !isUnresolvable;
 
 /** An app that is not visible looks like one that does not exist. */
-export async function requireSeenApp(
+export async function requireVisibleApp(
   db: Db,
   { tenant, caller, target }: { tenant: { id: string }; caller: Caller; target: Target },
 ): Promise<void> {
   if (target.kind !== 'app') return;
-  const seen = await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller });
-  if (!seen) throw fail('not_found');
+  const app = await findApp(db, { id: tenant.id, role: 'tenant_member' }, { ref: target.app.id, caller });
+  if (!app) throw fail('not_found');
 }
 
 /** Tokens for other purposes learn nothing about tables. */
@@ -72,7 +72,7 @@ async function findTarget(deps: PreviewDeps, { tenant, caller, path }: Asking): 
   return { kind: 'connector', connector, schema, table };
 }
 
-const closed = (target: Target): Answer => ({
+const describeClosed = (target: Target): Answer => ({
   actions: [],
   columns: [],
   filter: 'no rows',

@@ -29,7 +29,7 @@ const whoseFirst = ({ isSelf, email }: Person) => (isSelf ? 'Your' : `${email}'s
 type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
 
 /** The operator suspends accounts; the directory of the tenant deactivates memberships. */
-export const suspended = (person: Person, status: string): Reason => ({
+export const suspendedReason = (person: Person, status: string): Reason => ({
   reason: `${whoseFirst(person)} ${status === 'suspended' ? 'account' : 'membership'} is ${status}, so no grant or rule gives them access.`,
   next:
     status === 'suspended'

@@ -196,7 +196,7 @@ export function narrow(
   { columns }: Pick<TableCatalogue, 'columns'>,
 ): Alternative {
   const because = [...alternative.because];
-  const applied = (...actions: RowAction[]) => {
+  const applyPolicies = (...actions: RowAction[]) => {
     const those = policies.filter((policy) => actions.some((action) => policy.actions.includes(action)));
     for (const { source } of those) if (!because.includes(source)) because.push(source);
     return those;
@@ -204,13 +204,13 @@ export function narrow(
   const reads: Alternative['reads'] = {};
   for (const action of ['read', 'export'] as const) {
     const part = alternative.reads[action];
-    if (part) reads[action] = narrowRead(part, applied('read', action), columns);
+    if (part) reads[action] = narrowRead(part, applyPolicies('read', action), columns);
   }
   const changes: Alternative['changes'] = {};
   for (const action of ['insert', 'update', 'delete'] as const) {
     const part = alternative.changes[action];
     // Rows and columns that the policies hide cannot be changed either.
-    if (part) changes[action] = narrowChange(part, applied('read', action), columns);
+    if (part) changes[action] = narrowChange(part, applyPolicies('read', action), columns);
   }
   return { ...alternative, because, reads, changes };
 }

@@ -190,7 +190,7 @@ function encode(value: string | null, type: ColumnType): string | null {
 const timestampPattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-])(\d\d):?(\d\d)?)?$/;
 
 const bullets = "'•••'";
-const redacted = (value: string) =>
+const redactSql = (value: string) =>
   `regexp_replace(regexp_replace(${value}, '[0-9]', '0'), '[^\\x01-@\\[-\`{-~]|[A-Za-z]', 'x')`;
 
 function mysqlMaskSql(mask: Mask, value: string, { type, keys, bind }: MaskContext): string {
@@ -201,20 +201,20 @@ function mysqlMaskSql(mask: Mask, value: string, { type, keys, bind }: MaskConte
     case 'constant':
       return typed(bind(encode(constantText(mask), type) ?? '', 'text'), sqlTypes[type] ?? 'text');
     case 'redact':
-      return redacted(text);
+      return redactSql(text);
     case 'hash': {
       const inner = `unhex(sha2(concat(${bind(keys.inner, 'bytea')}, cast(${hashedText(value, type)} as binary)), 256))`;
       return `sha2(concat(${bind(keys.outer, 'bytea')}, ${inner}), 256)`;
     }
     case 'partial': {
       const [first, last] = [countArg(mask.args.first), countArg(mask.args.last)];
-      const kept = `concat(left(${text}, ${first}), ${bullets}, right(${text}, ${last}))`;
-      return `case when char_length(${text}) > ${first + last} then ${kept} when ${value} is null then null else ${redacted(text)} end`;
+      const ends = `concat(left(${text}, ${first}), ${bullets}, right(${text}, ${last}))`;
+      return `case when char_length(${text}) > ${first + last} then ${ends} when ${value} is null then null else ${redactSql(text)} end`;
     }
     case 'email':
       return (
         `case when ${text} regexp '${addressPattern}' then concat(left(${text}, 1), ${bullets}, substr(${text}, instr(${text}, '@'))) ` +
-        `when ${value} is null then null else ${redacted(text)} end`
+        `when ${value} is null then null else ${redactSql(text)} end`
       );
     case 'round': {
       if (type === 'float') return roundFloatSql(value, mask.args, (text) => bind(text, 'float8'));

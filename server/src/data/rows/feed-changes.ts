@@ -111,8 +111,8 @@ export function changesSql(plan: ChangesPlan, { from, to, seq }: FeedPosition): 
   ];
   const text =
     `select ${items.join(', ')} from (${page}) l` +
-    ` left join lateral (${judgedSql(plan, 'old', values)}) o on true` +
-    ` left join lateral (${judgedSql(plan, 'new', values)}) n on true` +
+    ` left join lateral (${visibleChangeSql(plan, 'old', values)}) o on true` +
+    ` left join lateral (${visibleChangeSql(plan, 'new', values)}) n on true` +
     ` where l.bytes - coalesce(pg_column_size(l.new), 0) <= ${changesBytesMax} order by l.seq`;
   return { text, values };
 }
@@ -124,7 +124,7 @@ export const loggedRow = ({ from }: Pick<RowTable, 'from'>, value: string) =>
   `json_populate_record(null::${from}, ${value}::json)`;
 
 /** The logged row as a row of the table, as far as the caller sees it and it matches. */
-export function judgedSql(
+export function visibleChangeSql(
   { table, where, output }: ChangesPlan,
   column: 'old' | 'new',
   values: Values,

@@ -71,7 +71,7 @@ export function fillDefaults<N extends string | { sql: string }>(
       columnProblem(column, value, options) ??
       (value !== undefined && !isWritable(access, 'insert', column.name) ? columnProblems.notYours : null);
     if (problem) {
-      if (!table.positions.has(column.name)) throw incompleteRow();
+      if (!table.positions.has(column.name)) throw noValueError();
       errors ??= [];
       errors.push({ column: column.name, ...problem });
     } else filled[at] = value === undefined ? defaultValue(column, options) : value;
@@ -94,7 +94,7 @@ function columnProblem(
   return null;
 }
 
-export const incompleteRow = () =>
+export const noValueError = () =>
   fail('forbidden', { detail: 'The row needs a value for a column that you cannot set.' });
 
 export const columnProblems = {

@@ -15,10 +15,10 @@ import {
   valueReferences,
 } from './batch-operations.ts';
 import { changeRowIn, planDelete, planUpdate } from './change-row.ts';
-import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordShown } from './context.ts';
+import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordRows } from './context.ts';
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
-import { rowError, withSeenNames } from './row-errors.ts';
+import { rowError, withVisibleNames } from './row-errors.ts';
 import { createOutput } from './row-table.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { lockSql } from './write-sql.ts';
@@ -52,14 +52,14 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
   if (!first) throw new Error('A batch has at least one operation.');
   const { isMinimal } = parsePreferences(ctx.request);
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => body.sha256() };
-  let isShown: boolean[] | null = null;
+  let hasRow: boolean[] | null = null;
   const response = await runWrite(
     { ...ctx, rowDb: first.rowDb, openRelated: first.openRelated, tables: tables.map(({ table }) => table) },
     options,
     async (tx, mode) => {
       const cascades = createCascades(tx);
       const written = await runOperations(tx, mode, { operations, tables, cascades });
-      isShown = written.map(({ response, previewed }, at) =>
+      hasRow = written.map(({ response, previewed }, at) =>
         mode === 'preview'
           ? operations[at]?.id !== null && hasValues(previewed)
           : response.body !== null && !isMinimal,
@@ -69,23 +69,23 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
         : respond(ctx, tables, operations, written);
     },
   );
-  recordResults(tables, isShown ?? shownAgain(response));
+  recordResults(tables, hasRow ?? parseHasRow(response));
   return response;
 }
 
 const hasValues = (previewed: RowWritten['previewed']) =>
   Object.keys({ ...previewed?.before, ...previewed?.after }).length > 0;
 
-/** Of a repeated request, whose answer was stored. */
-function shownAgain(response: FastPathResponse): boolean[] {
+/** For a repeated request, whose answer was stored. */
+function parseHasRow(response: FastPathResponse): boolean[] {
   const text = bodyText(response);
   const results: { row?: unknown }[] = text === '' ? [] : JSON.parse(text).results;
   return results.map(({ row }) => row !== undefined);
 }
 
-function recordResults(tables: readonly RowsCtx[], isShown: readonly boolean[]): void {
+function recordResults(tables: readonly RowsCtx[], hasRow: readonly boolean[]): void {
   for (const table of new Set(tables))
-    recordShown(table, isShown.filter((shown, at) => shown && tables[at] === table).length);
+    recordRows(table, hasRow.filter((has, at) => has && tables[at] === table).length);
 }
 
 const actions: Readonly<Record<Operation['op'], ChangeAction>> = {
@@ -129,7 +129,7 @@ async function runOperations(
   for (const [at, operation] of batch.operations.entries()) {
     const table = batch.tables[at];
     if (!table) continue;
-    const headers = new Headers(operation.ifMatch === null ? {} : { 'if-match': quoted(operation.ifMatch) });
+    const headers = new Headers(operation.ifMatch === null ? {} : { 'if-match': quote(operation.ifMatch) });
     const request = new Request(table.request.url, { method: 'POST', headers });
     const ctx: RowsCtx = { ...table, request, rowDb, search: '' };
     try {
@@ -174,7 +174,7 @@ async function lockRows(
 }
 
 const noColumns = createOutput([]);
-const quoted = (etag: string) => (etag === '*' || etag.includes('"') ? etag : `"${etag}"`);
+const quote = (etag: string) => (etag === '*' || etag.includes('"') ? etag : `"${etag}"`);
 
 async function runOperation(
   ctx: RowsCtx,
@@ -235,7 +235,7 @@ function locatedId({ table }: RowsCtx, { headers }: FastPathResponse): string | 
 /** Names the operation in the error. */
 async function atOperation(at: number, error: unknown, ctx: RowsCtx | null): Promise<unknown> {
   const raised = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
-  const failure = raised && ctx ? await withSeenNames(raised, ctx.table, ctx.openRelated) : raised;
+  const failure = raised && ctx ? await withVisibleNames(raised, ctx.table, ctx.openRelated) : raised;
   if (!failure) return error;
   const detail = failure.detail ?? errorCodes[failure.code].means;
   if (failure.errors?.some(({ operation }) => operation !== undefined)) return failure;

@@ -28,7 +28,7 @@ export async function searchedTable(
       `needs a search index, which the table does not have. An owner can add one: svc tables indexes add ${table.catalogue.name} --search <column>:A --execute`,
       'no_search_index',
     );
-  const alternatives = await normalized(ctx, language, parseSearch(query.search));
+  const alternatives = await normalizeTerms(ctx, language, parseSearch(query.search));
   if (alternatives.length === 0)
     query.notes.push('search: it has no word that is searched for, such as one that is not too common.');
   const search: PlannedSearch = {
@@ -48,7 +48,7 @@ const known = new Map<string, string>();
 const knownMax = 2_000;
 
 /** The terms as PostgreSQL looks for them, in the forms of the language; without words that are too common to be indexed. */
-async function normalized(
+async function normalizeTerms(
   { rowDb }: Pick<RowsCtx, 'rowDb'>,
   language: string,
   alternatives: readonly (readonly SearchTerm[])[],

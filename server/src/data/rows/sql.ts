@@ -141,11 +141,11 @@ export function existsSql(table: RowTable, planned: Where): Statement {
   return { text: `select '1' from ${table.from} t${whereClause(whereSql(planned, values))} limit 1`, values };
 }
 
-/** Which of the values occur in a column of rows that the caller sees. */
-export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: readonly string[]): Statement {
+/** Selects the items that occur in the column in visible rows. */
+export function occurringSql(table: RowTable, column: CatalogueColumn, items: readonly string[]): Statement {
   const values = valuesFor(table);
   const { from, conditions } = readFrom(table, [], values);
-  const list = bindArray(values, wanted, column);
+  const list = bindArray(values, items, column);
   const occurs = `select 1 from ${from}${whereClause([...conditions, `${columnRef(column)} = w.value`])}`;
   return { text: `select w.value::text from unnest(${list}) w(value) where exists (${occurs})`, values };
 }

@@ -141,9 +141,9 @@ function tokenRefusal(actions: readonly string[]) {
 export function callerTables(catalogue: TableCatalogue, access: Access, maskKey: string) {
   const keys = tenantHashKeys(maskKey, catalogue.tenantId);
   const view = viewOf(access, 'read', catalogue, keys);
-  const isSeen = (column: CatalogueColumn) => view.columns?.some(({ source }) => source === column) ?? true;
+  const canRead = (column: CatalogueColumn) => view.columns?.some(({ source }) => source === column) ?? true;
   const isNamed = (column: CatalogueColumn) =>
-    isSeen(column) || isWritable(access, 'insert', column.name) || isWritable(access, 'update', column.name);
+    canRead(column) || isWritable(access, 'insert', column.name) || isWritable(access, 'update', column.name);
   return {
     table: rowTable(catalogue, view, isNamed),
     exportTable: rowTable(catalogue, viewOf(access, 'export', catalogue, keys)),

@@ -213,10 +213,10 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   const { columns, idColumn, owner } = ctx.table.catalogue;
   const { values, items, from } = sliceFrom(ctx, rows);
   values.push(newVersion());
-  const given = columns
+  const assigned = columns
     .map((column, at) => ({ column, item: items[at] }))
     .filter(({ column }) => isGiven(column));
-  const names = given.map(({ column }) => ident(column.physical));
+  const names = assigned.map(({ column }) => ident(column.physical));
   const target = upsert.on.map(({ physical }) => ident(physical)).join(', ');
   const fixed = [idColumn, owner, ...upsert.on];
   const changed = columns.filter((column, at) => present[at] === '1' && !fixed.includes(column));
@@ -244,7 +244,7 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   }
   const text =
     `insert into ${ctx.table.from} as t (${names.join(', ')}, ${versionColumn}) ` +
-    `select ${given.map(({ item }) => item).join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
+    `select ${assigned.map(({ item }) => item).join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
     `on conflict (${target}) ${action} returning t.${ident(idColumn.physical)}::text, (t.xmax = 0)::text`;
   return { text, values };
 }

@@ -7,7 +7,7 @@ import { type AppMutationCtx, type AppRef, appRef, type MutationCtx } from '../.
 import { type Db, sqlState } from '../../core/db.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { renameInRules } from './access.ts';
-import { alignTable, buildIndex, unlinked } from './align-table.ts';
+import { alignTable, buildIndex, withoutReference } from './align-table.ts';
 import { addColumn } from './columns.ts';
 import { createTableSql } from './ddl.ts';
 import { insertTableGrantRow, listTableGrantRows } from './grants.ts';
@@ -55,7 +55,7 @@ export async function copyTables(
       attributes_made: countAttributes(original),
       created_at: ctx.now,
       updated_at: ctx.now,
-      columns: original.columns.map(unlinked),
+      columns: original.columns.map(withoutReference),
       indexes: [],
     };
     await insertTableRow(ctx.db, table);

@@ -197,16 +197,16 @@ function changedDefault(before: ColumnRow, after: ColumnRow, value: ColumnChange
 /** A rule that compares the column must neither break nor mean something else. */
 function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type']): void {
   if (!isNamedByRules(row.rules, column.name)) return;
-  const inUse = (detail: string) => fail('column_in_use', { detail });
+  const inUseError = (detail: string) => fail('column_in_use', { detail });
   if ((type === 'text' || type === 'text[]') && isRebuiltFor(column, { ...column, type }))
-    throw inUse(`The access rules of the table compare ${column.name}, and texts compare in another way.`);
+    throw inUseError(`The access rules of the table compare ${column.name}, and texts compare differently.`);
   const columns = row.columns.map((each) => (each === column ? { ...each, type } : each));
   const owner = columns.find(({ number }) => number === row.owner_column);
   try {
     checkRules(row.rules, columns, owner);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    throw inUse(
+    throw inUseError(
       `The access rules of the table do not fit the type ${type}: ${error.detail ?? error.message}`,
     );
   }

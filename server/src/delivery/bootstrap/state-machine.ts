@@ -159,7 +159,7 @@ function changeRun(
   claim: Claim,
   useCase: (ctx: Parameters<typeof endRun>[0], run: Run) => Promise<Pause>,
 ): Promise<Pause> {
-  const named = { name: 'bootstraps.goOn', auditTenantId: claim.tenantId, requestId: claim.runId };
+  const named = { name: 'bootstraps.work', auditTenantId: claim.tenantId, requestId: claim.runId };
   return runAsOperator(deps, named, async (ctx) => {
     const run = await lockClaimedRun(ctx.db, claim);
     if (!run) throw new ClaimLost();
@@ -179,7 +179,7 @@ const steps: Readonly<Record<StepName, Step>> = {
 /** Fails runs whose device code was denied or has expired, so that their slugs are free again. */
 async function failUnapprovedRuns(deps: BootstrapDeps): Promise<void> {
   for (const { id, tenant_id } of await listUnapprovedRuns(deps.db)) {
-    await runAsOperator(deps, { name: 'bootstraps.giveUp', auditTenantId: tenant_id }, async (ctx) => {
+    await runAsOperator(deps, { name: 'bootstraps.expire', auditTenantId: tenant_id }, async (ctx) => {
       const run = await lockRun(ctx.db, tenant_id, id);
       // The code was approved meanwhile.
       if (run?.state !== 'awaiting_approval') return;

@@ -33,8 +33,8 @@ const protocolPattern = /^[\w=:.-]{1,100}$/;
 export async function callHttpBackend(git: GitProcesses, request: Request, call: BackendCall) {
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(), callMsMax);
-  const gone = () => ending.abort();
-  request.signal.addEventListener('abort', gone, { once: true });
+  const abort = () => ending.abort();
+  request.signal.addEventListener('abort', abort, { once: true });
   const child = git.open(repositoryFolder(call), ['http-backend'], {
     env: cgiEnvironment(request, call),
     signal: ending.signal,
@@ -46,7 +46,7 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   const ended = once(child, 'close').then(
     async ([code]) => {
       clearTimeout(timer);
-      request.signal.removeEventListener('abort', gone);
+      request.signal.removeEventListener('abort', abort);
       if (code !== 0 && !ending.signal.aborted)
         call.log.warn({ code, stderr: stderr.slice(0, stderrCharsMax) }, 'git http-backend failed');
       return call.onEnd(ending.signal);
@@ -59,13 +59,13 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   ended.catch(() => {});
   try {
     const feeding = sendBody(child, call.body);
-    feeding.catch(gone);
-    const answer = readResponse(child, ended, { ...call, abort: gone });
+    feeding.catch(abort);
+    const answer = readResponse(child, ended, { ...call, abort });
     answer.catch(() => {});
     await feeding;
     return await answer;
   } catch (error) {
-    gone();
+    abort();
     await ended.catch(() => {});
     throw error;
   }

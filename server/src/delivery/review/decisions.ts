@@ -29,7 +29,7 @@ import {
   type PublicationRow,
   publicationRecord,
 } from './publications.ts';
-import { endDeploymentOf, endOverdueRequest, endRequest, findDeployed } from './requests.ts';
+import { endOverdueRequest, endRequest, endWaitingDeployment, findDeployed } from './requests.ts';
 import {
   canSeeRequest,
   currentStatus,
@@ -254,7 +254,7 @@ export async function rejectPublication(
   // The app stays published as it was approved.
   if (request.pinned === 'built') await resetReviewStatus(ctx, ref);
   else await markReviewed(ctx, ref, 'rejected');
-  await endDeploymentOf(ctx, request, 'canceled');
+  await endWaitingDeployment(ctx, request, 'canceled');
   const { visibility } = app;
   ctx.audit({
     ...entry,

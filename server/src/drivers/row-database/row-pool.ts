@@ -163,7 +163,7 @@ export function createTenantLimit(now: () => number = () => performance.now()): 
       if (inFlight === 0 && at - usedAt >= recentMs) tenants.delete(id);
   }
 
-  const placesOfEach = () =>
+  const perTenantMax = () =>
     tenants.size <= 1
       ? Number.POSITIVE_INFINITY
       : Math.max(perTenantMin, Math.floor(inFlightMax / tenants.size));
@@ -182,7 +182,7 @@ export function createTenantLimit(now: () => number = () => performance.now()): 
       count(at);
       const tenant = find(id, at);
       tenant.usedAt = at;
-      if (tenant.inFlight >= placesOfEach() || tenant.waiting.length > 0)
+      if (tenant.inFlight >= perTenantMax() || tenant.waiting.length > 0)
         await new Promise<void>((resolve) => tenant.waiting.push(resolve));
       else tenant.inFlight++;
       try {
@@ -190,7 +190,7 @@ export function createTenantLimit(now: () => number = () => performance.now()): 
       } finally {
         // The place is handed to the next in line, and more are opened when other tenants have left.
         tenant.inFlight--;
-        while (tenant.waiting.length > 0 && tenant.inFlight < placesOfEach()) {
+        while (tenant.waiting.length > 0 && tenant.inFlight < perTenantMax()) {
           tenant.inFlight++;
           tenant.waiting.shift()?.();
         }

@@ -30,8 +30,8 @@ interface Statement {
   receive?: (() => OnRow) | undefined;
 }
 
-interface Places {
-  /** Runs the work when the caller has a place on the shared connections. */
+interface RunOptions {
+  /** Runs the work when the caller may use the shared connections. */
   share?: <T>(work: () => Promise<T>) => Promise<T>;
   runAlone: (work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>) => Promise<QueryResult>;
 }
@@ -83,7 +83,7 @@ export function createSharedStatements(options: {
   }
 
   return {
-    async run(statement: Statement, { share, runAlone }: Places): Promise<QueryResult> {
+    async run(statement: Statement, { share, runAlone }: RunOptions): Promise<QueryResult> {
       const { kind, text, values, receive } = statement;
       if (isSmall(values) && durations.isFast(text, kind)) {
         const result = await (share ? share(() => runShared(statement)) : runShared(statement));

@@ -38,7 +38,7 @@ const soonRounds = 100;
 const laterMs = 1_000;
 const afterFailureMs = 5_000;
 /** An app may open another port before PORT. */
-const settleMs = 1_000;
+const stableMs = 1_000;
 /** An app may open thousands. */
 const targetsMax = 10;
 
@@ -93,7 +93,7 @@ export function lookForPort(options: PortLook): PortFinder {
     if (text !== seen.targets) seen = { targets: text, since: now };
     const numbers = targets.map((target) => target.port).join(', ');
     unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;
-    if (now - seen.since < settleMs) return soon();
+    if (now - seen.since < stableMs) return soon();
     for (const target of targets) {
       const opened = await options.open(target);
       if (opened && !isClosed && (targets.length === 1 || (await answersHttp(opened.address)))) {

@@ -12,7 +12,7 @@ import {
   trustRulesPerAccountMax,
 } from '@svc/contract/service-accounts.ts';
 import type { z } from 'zod';
-import { revokeGrantsOf, saveRevocationsOf } from '../../access/grants/end-grants.ts';
+import { revokeGrants, saveRevocations } from '../../access/grants/end-grants.ts';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import {
   type AppCtx,
@@ -90,7 +90,7 @@ export async function createServiceAccount(ctx: AppMutationCtx, input: z.output<
   audit(ctx, row, {
     action: 'serviceAccounts.create',
     before: null,
-    after: { name: row.name, actions: row.actions, ...allowed(row) },
+    after: { name: row.name, actions: row.actions, ...describeAllowed(row) },
   });
   return serviceAccountRecord(row, []);
 }
@@ -111,8 +111,8 @@ export async function updateServiceAccount(
   if (next.name !== row.name) await requireFreeName(ctx, next.name);
   audit(ctx, row, {
     action: 'serviceAccounts.update',
-    before: { name: row.name, actions: row.actions, ...allowed(row) },
-    after: { name: next.name, actions: next.actions, ...allowed(next) },
+    before: { name: row.name, actions: row.actions, ...describeAllowed(row) },
+    after: { name: next.name, actions: next.actions, ...describeAllowed(next) },
   });
   const rules = await listTrustRules(ctx.db, [row.id]);
   if (next.name === row.name && isDeepEqual(next.actions, row.actions))
@@ -138,7 +138,7 @@ export async function deleteServiceAccount(ctx: AppMutationCtx, { account }: { a
   });
   const subject = { kind: 'service_account', id: row.id } as const;
   const reason = 'The service account was deleted.';
-  await revokeGrantsOf(ctx, { tenantId: ctx.tenant.id, subject, reason });
+  await revokeGrants(ctx, { tenantId: ctx.tenant.id, subject, reason });
   ctx.invalidate(userTag(row.id));
   return undefined;
 }
@@ -151,7 +151,7 @@ export async function revokeGrantsOfAccounts(ctx: MutationCtx, app: AppRef): Pro
   for (const { id } of rows) {
     const subject = { kind: 'service_account', id } as const;
     const reason = 'The app of the service account was deleted permanently.';
-    changes.push(...(await saveRevocationsOf(ctx, { tenantId: app.tenantId, subject, reason })));
+    changes.push(...(await saveRevocations(ctx, { tenantId: app.tenantId, subject, reason })));
   }
   return changes;
 }
@@ -202,7 +202,7 @@ export async function createServiceToken(
       service_account: owner.name,
       actions: owner.actions,
       expires_in_days: days,
-      ...allowed(owner),
+      ...describeAllowed(owner),
     },
   });
   return { ...serviceTokenRecord(row, ctx.now), secret };
@@ -260,7 +260,7 @@ export async function addTrustRule(
     action: 'trustRules.add',
     target,
     before: null,
-    after: { ...ruleAudit(row), service_account: owner.name, ...allowed(owner) },
+    after: { ...ruleAudit(row), service_account: owner.name, ...describeAllowed(owner) },
   });
   return serviceAccountRecord(owner, [...rules, row]);
 }
@@ -300,7 +300,7 @@ const ruleAudit = ({ issuer, audience, claims }: Pick<TrustRuleRow, 'issuer' | '
   claims,
 });
 
-const allowed = ({ actions }: Pick<ServiceAccountRow, 'actions'>) =>
+const describeAllowed = ({ actions }: Pick<ServiceAccountRow, 'actions'>) =>
   Object.fromEntries(actions.map((action) => [`allows.${action}`, describeServiceAccountAction(action)]));
 
 async function lockActiveApp(ctx: AppMutationCtx): Promise<void> {

@@ -141,8 +141,8 @@ export async function endBrowserSessions(
   return ended;
 }
 
-/** Sign-ins to the platform go on: what they give access to depends on memberships. */
-export async function endSignInsToAppsOf(
+/** Sign-ins to the platform remain: their access depends on memberships. */
+export async function endAppSignIns(
   ctx: MutationCtx,
   { tenantId, userId }: { tenantId: string; userId: string },
 ): Promise<void> {

@@ -59,8 +59,8 @@ async function choosePort({ command }: StartJob): Promise<number> {
 
 /** Of a Dockerfile without a command of its own the image says what runs, and where. */
 function runSettings({ run }: ImageArtifact, { command = run?.command }: StartJob) {
-  const place = run && { dir: run.dir, user: run.user };
-  return { command: command === undefined ? null : shellWords(command), place };
+  const defaults = run && { dir: run.dir, user: run.user };
+  return { command: command === undefined ? null : shellWords(command), defaults };
 }
 
 /** Programs of installed packages are found by name, as in the build and in the process runtime. */
@@ -83,7 +83,7 @@ async function containerSpec(
   job: StartJob,
   { artifact, port, forward }: { artifact: ImageArtifact; port: number; forward: number },
 ) {
-  const { command, place } = runSettings(artifact, job);
+  const { command, defaults } = runSettings(artifact, job);
   const published = port > 0 ? [[artifact.port, port] as const, [forward, forward] as const] : [];
   const ports = <T>(value: (outer: number) => T) =>
     Object.fromEntries(published.map(([inner, outer]) => [`${inner}/tcp`, value(outer)]));
@@ -96,7 +96,7 @@ async function containerSpec(
     },
     ...(port > 0 ? { ExposedPorts: ports(() => ({})) } : {}),
     ...(command ? { Cmd: command, Entrypoint: [] } : {}),
-    ...(place ? { WorkingDir: place.dir, User: place.user } : {}),
+    ...(defaults ? { WorkingDir: defaults.dir, User: defaults.user } : {}),
     HostConfig: {
       ...(await hostConfig(deps, job)),
       RestartPolicy: { Name: 'on-failure', MaximumRetryCount: containerRestartsMax },
@@ -198,7 +198,7 @@ function serviceSpec(
     constraints,
   }: { artifact: ImageArtifact; port: number; network: string; constraints: string[] },
 ) {
-  const { command, place } = runSettings(artifact, job);
+  const { command, defaults } = runSettings(artifact, job);
   const labels = instanceLabels(deps, job, { service: 'app', port });
   return {
     Name: instanceName(job.instanceId),
@@ -209,7 +209,7 @@ function serviceSpec(
         Env: containerVariables(job.env, artifact.port),
         Labels: labels,
         ...(command ? { Command: command } : {}),
-        ...(place ? { Dir: place.dir, User: place.user } : {}),
+        ...(defaults ? { Dir: defaults.dir, User: defaults.user } : {}),
         Init: true,
         CapabilityDrop: ['ALL'],
         Privileges: { NoNewPrivileges: true },

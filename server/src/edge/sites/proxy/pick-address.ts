@@ -102,8 +102,8 @@ async function firstReachable(
 }
 
 export interface Slot {
-  /** Keeps the slot beyond the response head; returns the function that releases it. */
-  keep(): () => void;
+  /** Pins the slot beyond the response head; returns the function that releases it. */
+  pin(): () => void;
   release(): void;
 }
 
@@ -128,7 +128,7 @@ export function createSlots(limits: Pick<ProxyLimits, 'concurrentMax' | 'concurr
         else byApp.delete(appId);
       };
       return {
-        keep() {
+        pin() {
           isRetained = true;
           return leave;
         },
