@@ -174,7 +174,7 @@ export function readRuntime(
   };
 }
 
-/** Where apps cannot be isolated they are refused, except on a developer's own machine. */
+/** Apps that cannot be isolated are refused, except on a developer's own machine. */
 function readIsolationUse(env: Environment, baseUrl: string): IsolationUse {
   if (readChoice(env, 'SVC_RUNTIME_ISOLATION', ['auto', 'none'], 'auto') === 'none') return 'none';
   return isLoopbackUrl(baseUrl) ? 'preferred' : 'required';

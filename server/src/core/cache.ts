@@ -94,7 +94,7 @@ export function createLastKnown<T extends Tagged>(
   { onChange }: Pick<Invalidation, 'onChange'>,
   options: {
     entriesMax: number;
-    /** Such a value does not replace the last one while the outage settles. */
+    /** Such a value does not replace the last one while the other servers recover. */
     isIncomplete?: (loaded: T, last: T) => boolean;
     now?: () => number;
   },
@@ -138,7 +138,7 @@ export function createLastKnown<T extends Tagged>(
     } catch (error) {
       if (!last || !(error instanceof TooLong || databaseError(error)?.code === 'unavailable')) throw error;
       failedAt = now();
-      // It may have been dropped during the load, because it changed.
+      // The entry may have been dropped during the load, because the value changed.
       if (entries.get(key)?.loaded !== last) throw error;
       return last;
     }

@@ -40,7 +40,7 @@ export interface RowDatabase {
 export interface RowIntents {
   /** Commits both transactions, or neither. */
   commit(tx: Tx, rowsTx: RowTx): Promise<void>;
-  /** Throws `UnsettledTables` while a change of the app's tables is not finished in the second database. */
+  /** Throws `UnfinishedTables` while a change of the app's tables is not finished in the second database. */
   requireSettled(tx: Tx, appId: string): Promise<void>;
   /** Finishes or undoes such changes. */
   completeForApp(appId: string): Promise<void>;

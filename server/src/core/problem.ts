@@ -26,12 +26,12 @@ interface FailureDetails {
   detail?: string;
   errors?: ProblemItem[];
   headers?: Record<string, string>;
-  /** Where the caller can request what is missing. */
+  /** The page on which the caller can request access. */
   requestUrl?: string;
 }
 
 /**
- * Without a stack trace: a failure is an answer, and its code says what it is. When one that is kept has a trace, the garbage collection
+ * Without a stack trace: a failure is an answer, and its code says what it is. If a stored failure has a trace, the garbage collection
  * reads the source map of the whole server to resolve it, which stops every request for a third of a second.
  */
 export function fail(code: ErrorCode, details: FailureDetails = {}, options?: ErrorOptions): Failure {

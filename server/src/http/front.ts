@@ -14,7 +14,7 @@ export interface PathHandler {
   matches(path: string): boolean;
   route?: string;
   /**
-   * Whose limit a request counts for: by default that of its address. `own`: the handler counts it, or it costs no more than
+   * The rate limit of a request: by default that of its address. `own`: the handler counts it, or it costs no more than
    * a file.
    */
   limit?: 'own' | ((path: string) => CountedCaller | null);

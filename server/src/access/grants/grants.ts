@@ -248,7 +248,7 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
   return { ...decision, group_ids: groupIdsOf(deciding) };
 }
 
-/** Whoever cannot act has no access, whatever was granted. Null if there is no such subject. */
+/** Inactive subjects have no access, whatever was granted. Null if there is no such subject. */
 async function findSubject(
   { db, tenant }: TenantCtx,
   { subject_id, subject_kind: kind }: z.output<typeof checkAccessShape.body>,

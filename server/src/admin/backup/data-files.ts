@@ -147,7 +147,7 @@ function isTemporary(path: string): boolean {
   return /^runtime\/(?:run|work)\//.test(path) || /^git\/[^/]+\.git\/.*\.lock$/.test(path);
 }
 
-/** Its files change while they are read. A restored server builds it from the start. */
+/** Files of a running build change while they are read; a restored server builds again. */
 async function isBeingBuilt(build: string): Promise<boolean> {
   const note = await readText(`${build.replace(/\.json$/, '')}.json`, 'utf8').catch(ifGone(() => '{}'));
   return JSON.parse(note).state === 'building';

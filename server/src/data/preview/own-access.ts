@@ -35,7 +35,7 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
   return describeOwn(resolved, target, person);
 }
 
-/** Whoever is nobody to a table of an app learns as little as from its rows. */
+/** Callers without access to a table learn no more here than from its rows. */
 export const isClosed = ({ value, isUnresolvable = false }: Resolved, { kind }: Target) =>
   kind === 'app' && !value && !isUnresolvable;
 

@@ -239,7 +239,7 @@ function withholdLarge(error: unknown): Sample {
   return withhold(`Rows are not shown. ${error.detail}`);
 }
 
-/** Only rows and values that the asker may see as well, by their own access and without the policy that is tried. */
+/** Only rows and values that the caller may see too, by their own access and without the tried policy. */
 async function sampleFor(
   ctx: TenantCtx,
   { input, target, person, resolved: { value, rowDb } }: Omit<Described, 'isPrivileged'>,

@@ -59,8 +59,8 @@ interface SharedTable {
 }
 
 /**
- * The table as the person sees it, within what the asker sees: rows that both see, and values that the asker sees in the
- * clear or under the same mask. Null if the person's conditions compare what the asker cannot see: which rows meet them
+ * The table as the person sees it, within what the caller sees: rows that both see, and values that the caller sees in the
+ * clear or under the same mask. Null if the person's conditions compare what the caller cannot see: which rows meet them
  * would then reveal it.
  */
 export function shareTable(person: RowTable, caller: RowTable): SharedTable | null {

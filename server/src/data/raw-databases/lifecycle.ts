@@ -92,7 +92,7 @@ export async function startRawDatabaseReview(
   await updateRawDbRow(db, tenantId, appId, { review_of: deploymentId });
 }
 
-/** Its connections are closed. */
+/** Ends the review and closes the connections to the database. */
 export function endRawDatabaseReview(ctx: MutationCtx, app: AppRef): Promise<void> {
   return changeRawDatabase(ctx, app, (row) => row.review_of !== null && { review_of: null });
 }

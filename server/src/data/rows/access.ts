@@ -17,7 +17,7 @@ export type ChangeAction = 'insert' | 'update' | 'delete';
 export type RowAction = ReadAction | ChangeAction;
 export const rowActions = ['read', 'insert', 'update', 'delete', 'export'] as const satisfies RowAction[];
 
-/** What gives or narrows access, for explanations. */
+/** A rule, grant or policy that gives or narrows access, for explanations. */
 export interface Source {
   kind: 'owner' | 'rule' | 'table_grant' | 'grant' | 'policy';
   id: string;
@@ -37,7 +37,7 @@ export interface ReadPart {
   where: PlannedCondition;
   /** Null: all columns in the clear. A column that is absent is hidden. */
   columns: ReadonlyMap<string, ColumnPart> | null;
-  /** Those that narrowed this part, for explanations. */
+  /** The policies that narrowed this part, for explanations. */
   policies?: readonly FittingPolicy[];
   /** Policies leave no row: the action is allowed and finds nothing. */
   isEmptied?: boolean;
@@ -49,7 +49,7 @@ export interface ColumnPart {
 }
 
 export interface ChangePart {
-  /** Judged on the row before and after; of an insert on the new values. */
+  /** Tested on the row before and after an update, and on the new values of an insert. */
   where: PlannedCondition;
   /** Null: all columns. */
   writable: ReadonlyMap<string, PlannedCondition> | null;
@@ -171,7 +171,7 @@ function orderingColumn(idColumn: CatalogueColumn, physical = idColumn.physical)
   return { column, source: idColumn, cases: [{ when: always, mask: { kind: 'hash', args: {} } }] };
 }
 
-/** Who may change but not read rows addresses them by the ids that they know. */
+/** Callers who may change but not read rows address them by known ids. */
 function unreadKey(idColumn: CatalogueColumn): ViewColumn {
   return { column: { ...idColumn, name: '' }, source: idColumn, cases: [] };
 }

@@ -17,9 +17,9 @@ import { exportSql } from './sql.ts';
 import { idJson } from './upsert-rows.ts';
 
 export type FeedPlan = Pick<ListPlan, 'table' | 'output' | 'where'> & {
-  /** Under which the id is shown. */
+  /** The key of the id in the output. */
   idKey: string;
-  /** Of what the caller sees and asked for. */
+  /** A hash of the access and the parameters of the caller. */
   binding: string;
 };
 

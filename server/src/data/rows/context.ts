@@ -14,7 +14,7 @@ import type { TableAccess } from './table-access.ts';
 export interface RowsCtx extends Omit<TableAccess, 'until'> {
   caller: Caller;
   rowDb: AppRows;
-  /** Of the platform, also where the rows are in another database. */
+  /** The database of the platform, also if the rows are in another one. */
   ownDb: AppRows;
   cursors: Cursors;
   body: RequestBody;

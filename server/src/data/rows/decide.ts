@@ -45,7 +45,7 @@ export interface AccessFacts {
   /** The app itself, with its own identity. */
   isApp: boolean;
   scope: TokenScope | null;
-  /** Whose token an app or a service account uses. */
+  /** The app of the token, if the caller is an app or a service account. */
   ownApp: OwnApp | null;
   app: Pick<AppOfTenant, 'id' | 'relation' | 'record' | 'runtime'>;
   catalogue: TableCatalogue;

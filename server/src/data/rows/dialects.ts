@@ -14,7 +14,7 @@ import {
 
 type OrderOperator = '=' | '<>' | '>' | '>=' | '<' | '<=';
 
-/** What differs between the databases that rows are in. Names are quoted alike, and values are `$1`, `$2` … in all of them. */
+/** Differences between databases. In all of them, names are quoted alike and values are `$1`, `$2` …. */
 export interface Dialect {
   /** The text of a value, as it is sent. */
   encode(value: string | null, type: ColumnType): string | null;
@@ -43,7 +43,7 @@ export interface Dialect {
   /** Weeks start on Monday. Without a zone in UTC. */
   startOf(part: DatePart, name: string, options: { isDate: boolean; zone: string | null }): string;
   offset(placeholder: string): string;
-  /** What an insert answers with; empty where it cannot. */
+  /** The clause for the result of an insert; empty if the database has none. */
   returning(names: readonly string[]): string;
   /** An insert of defaults only. */
   noValues: string;

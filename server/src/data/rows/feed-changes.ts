@@ -51,7 +51,7 @@ export function createFeedPositions(key: LiveKey<string>) {
   };
 }
 
-/** Of two snapshots `xmin:xmax:running,…` of one database: the later one contains all that the other one does. */
+/** Compares snapshots `xmin:xmax:running,…` of one database: the later one contains the other. */
 export function isLater(one: string, other: string): boolean {
   const [a, b] = [extent(one), extent(other)];
   return a.end === b.end ? a.running < b.running : a.end > b.end;
@@ -79,13 +79,13 @@ export function newChangesSql(log: string, since: string): Statement {
 
 /** Each page looks at all changes between the snapshots again, since an index of the numbers would cost every writer. */
 export const changesPerPage = 5_000;
-/** Of a page of changes, as they are stored. */
+/** The stored size of a page of changes. */
 export const changesBytesMax = 4 * 1024 * 1024;
 
 type ChangesPlan = Pick<ListPlan, 'table' | 'where'> & { output: Output };
 
 /**
- * The changes between two snapshots in the order of their numbers, each judged like a row of the table, as it was and as it became.
+ * The changes between two snapshots in the order of their numbers, each filtered like a table row, before and after.
  * Returns the columns of the row after the change, then: number, bytes so far, whether the caller saw the row before and after,
  * the id before, and whether anything that they see has changed.
  */

@@ -44,7 +44,7 @@ const reconnectMs = 1_000;
  */
 export function createFeedHub(options: {
   rowDb: RowPool;
-  /** Of the database with the rows. */
+  /** The URL of the row database. */
   url: string;
   invalidation: Pick<Invalidation, 'onChange'>;
   log: Logger;

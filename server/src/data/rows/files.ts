@@ -113,7 +113,7 @@ function parseObject(text: string): Record<string, unknown> {
 
 const columnNumber = ({ physical }: CatalogueColumn) => Number(physical.slice(1));
 
-/** Who may read the value may read the file. */
+/** The right to read the value includes the file. */
 export async function sendFile(
   ctx: RowsCtx,
   deps: FilesDeps,
@@ -245,7 +245,7 @@ export async function removeUnusedFiles(deps: UnusedFilesDeps, { now }: { now: D
   }
 }
 
-/** Those that a row has again when it is restored, or had in a state that its history shows. They are looked at each day. */
+/** Files that a restored row has again, or that its history shows. They are checked every day. */
 async function filesInHistory(
   { db, rowsDb }: Pick<UnusedFilesDeps, 'db' | 'rowsDb'>,
   files: readonly RowFile[],

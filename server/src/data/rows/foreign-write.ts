@@ -142,7 +142,7 @@ function runForeign(
   return isPreviewed(ctx, { dryRun }) ? limitConflicts(ctx, execute) : execute();
 }
 
-/** What the data source does not accept. Its texts and names may be of what the caller does not see. */
+/** Errors of the data source. Its own texts could reveal names and values that the caller must not see. */
 const refusals: Readonly<Record<string, { code: string; detail: string }>> = {
   23503: { code: 'reference_violation', detail: 'refers to a row that does not exist' },
   23514: { code: 'check_violation', detail: 'does not meet a check of the data source' },

@@ -11,7 +11,7 @@ import type { TableAccess } from './table-access.ts';
 export interface GovernedTable {
   tenantId: string;
   connectorId: string;
-  /** Of a connector of kind `tables`: the app whose table it is. */
+  /** The app of the table, for a connector of kind `tables`. */
   appId: string | null;
   path: string;
 }

@@ -49,7 +49,7 @@ export interface RowsDeps {
   findCredential: (request: FastPathRequest) => Promise<Credential | null>;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
   listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
-  /** Of `_access`. */
+  /** Answers `_access`. */
   ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
   cursors: Cursors;
   files: FilesDeps;
@@ -279,7 +279,7 @@ const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.row
 
 function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
   requireMethod(method, path);
-  // Whoever may write the column may upload a file for it.
+  // The right to write the column is checked with the upload.
   if (path.rest.kind === 'files') return;
   requireAction(
     access,

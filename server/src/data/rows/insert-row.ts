@@ -123,7 +123,7 @@ function insertResponse(ctx: RowsCtx, row: ReturnedRow, isMinimal: boolean) {
   const headers: Record<string, string> = {};
   if (isAddressable(ctx)) headers.location = `${ctx.path}/${rowSegment(id)}`;
   if (isVisible !== 'true') return emptyResponse(201, headers);
-  // Of a minimal answer the representation is not known, of which the ETag may be made.
+  // A minimal answer has no representation from which to compute the ETag of a view.
   if (!isMinimal || ctx.table.view.columns === null) headers.etag = rowEtag(ctx.table, row, version);
   return isMinimal ? emptyResponse(201, headers) : jsonResponse(201, row.json, headers);
 }

@@ -33,7 +33,7 @@ export async function listHistory(ctx: RowsCtx, id: string): Promise<FastPathRes
   return entries.response;
 }
 
-/** Deleted rows that the caller saw before, last deleted first. Rows that were restored are not among them. */
+/** Deleted rows that the caller saw before, last deleted first. Without restored rows. */
 export async function listTrash(ctx: RowsCtx): Promise<FastPathResponse> {
   const { softDeleteDays, idColumn } = ctx.table.catalogue;
   if (softDeleteDays == null) throw historyOffError(ctx, 'trash', '--soft-delete 30d');
@@ -48,7 +48,7 @@ const historyOffError = ({ app, table }: RowsCtx, what: string, flag: string) =>
       `svc tables update ${table.catalogue.name} --app ${app.slug} ${flag} --execute`,
   });
 
-/** Who else works with the rows is for owners to know. */
+/** Only owners see who else changed the rows. */
 const isOwnerOfApp = ({ access }: Pick<RowsCtx, 'access'>) =>
   access.alternatives.some(({ because }) => because.some(({ kind }) => kind === 'owner'));
 

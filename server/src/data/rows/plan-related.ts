@@ -55,7 +55,7 @@ interface Embed {
   scope: Scope;
 }
 
-/** What a query asks of related rows, each table with the access that the caller has to it. */
+/** The related rows of a query, each table with the access that the caller has to it. */
 export interface RelatedFrame {
   table: RowTable;
   opened: ReadonlyMap<string, RelatedTable | null>;

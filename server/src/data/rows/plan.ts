@@ -14,7 +14,7 @@ export interface ListPlan {
   table: RowTable;
   output: Output;
   where: readonly PlannedCondition[];
-  /** Of the rows that are equal in these columns, only the first is listed. */
+  /** Only the first of the rows that are equal in these columns is listed. */
   distinct: readonly CatalogueColumn[];
   sort: readonly PlannedSort[];
   after: readonly AfterKey[] | null;

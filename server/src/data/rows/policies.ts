@@ -35,7 +35,7 @@ export function appliesTo(
   return enabled && isOfConnector && (resource_path === '' || covers(resource_path, path));
 }
 
-/** Those that apply to a table, at one of its connectors. */
+/** Returns the policies that apply to the table at one of its connectors. */
 export function fitPolicies(
   policies: readonly PolicyRow[],
   { connectorIds, path, catalogue, me }: PolicyTarget,
@@ -118,7 +118,7 @@ interface Governed {
 
 type Governance = ReturnType<typeof governanceOf>;
 
-/** What connectors of an app's tables bring to the tables themselves: grants that open them, and enforced policies. */
+/** Loads grants and enforced policies of the connectors of an app's tables. */
 export async function loadGovernance(
   db: Db,
   { tenantId, app, caller, me }: Pick<Governed, 'tenantId' | 'app' | 'me'> & { caller: Caller },

@@ -26,9 +26,9 @@ export interface RelatedItem {
 export interface EmbedPlan {
   key: string;
   kind: 'one' | 'many';
-  /** Of the row. */
+  /** A column of the row. */
   from: CatalogueColumn;
-  /** Of the related rows. */
+  /** A column of the related rows. */
   to: CatalogueColumn;
   table: RowTable;
   where: readonly PlannedCondition[];
@@ -61,7 +61,7 @@ export function relatedListSql(plan: RelatedPlan): Statement {
   return { text: `select ${plan.selected.text}${keys} from (${page}) t order by ${order}`, values };
 }
 
-/** Of one row, with its version. */
+/** The related rows of one row, with its version. */
 export function relatedRowSql(
   { table, selected, where }: RelatedPlan,
   row: readonly PlannedCondition[],

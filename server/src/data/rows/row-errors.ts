@@ -172,7 +172,7 @@ function conflictColumns(error: unknown, { catalogue, positions }: RowTable): st
 }
 
 /**
- * Of an error on a worker, Citus passes on the message only, in which the number of the shard follows the names of tables,
+ * Citus passes on only the message of a worker's error, in which the number of the shard follows the names of tables,
  * indexes and constraints; of COPY not even the code. The table that an error is about comes last.
  */
 const shardNames = {

@@ -25,7 +25,7 @@ export interface RowTable {
   view: TableView;
   /** Only rows that this finds are read. */
   search?: PlannedSearch;
-  /** Of a change: the uploaded files that its rows may have, by id. */
+  /** For changes: the uploaded files that the rows may have, by id. */
   files?: ReadonlyMap<string, RowFile>;
   isPreview?: boolean;
   /** Rows that its rows refer to, for conditions and sort keys. */
@@ -35,7 +35,7 @@ export interface RowTable {
 export interface Join {
   alias: string;
   table: RowTable;
-  /** Of the table or of an earlier join. */
+  /** A column of the table or of an earlier join. */
   from: CatalogueColumn;
   to: CatalogueColumn;
 }

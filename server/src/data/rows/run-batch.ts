@@ -31,7 +31,6 @@ import {
   type WriteMode,
 } from './write-transaction.ts';
 
-/** Of the request, for each table that its operations name. */
 export type BatchCtx = Pick<
   RowsCtx,
   'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body' | 'requestId'
@@ -219,7 +218,7 @@ function returnedMembers(ctx: RowsCtx, { response }: RowWritten): Map<string, st
   const members = jsonMembers(bodyText(response));
   const { idColumn } = ctx.table.catalogue;
   const id = locatedId(ctx, response);
-  // Whoever may insert but not read rows knows the id.
+  // Callers who may insert but not read rows know the id.
   if (id !== null && !members.has(idColumn.name)) members.set(idColumn.name, JSON.stringify(id));
   return members;
 }

@@ -109,7 +109,7 @@ function scoreSql({ columns }: PlannedSearch, query: string): string {
   return `ts_rank(${vectors}, ${query})::float8`;
 }
 
-/** Of longer texts only the beginning: a snippet is read in full. */
+/** Only the beginning of longer texts: PostgreSQL reads the whole text for a snippet. */
 const snippetCharsMax = 10_000;
 const headline = `StartSel=\u0002, StopSel=\u0003, MaxFragments=2, MinWords=6, MaxWords=18, FragmentDelimiter=" … "`;
 

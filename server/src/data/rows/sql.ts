@@ -110,7 +110,7 @@ export function oneSql(table: RowTable, output: Output, planned: Where): Stateme
 
 interface KeyedStatement {
   text: string;
-  /** Those of the view, which come before the values of the key. */
+  /** Values of the view come before the values of the key. */
   viewValues: Values;
 }
 

@@ -31,10 +31,10 @@ export interface TableAccess {
   access: Access;
   /** When a grant ends that this access comes from. */
   until: number;
-  /** Of a connector: the rows of another database, and the same for changes. */
+  /** Connectors only: the other database, for reads and for changes. */
   rowDb?: AppRows | undefined;
   writeDb?: AppRows | undefined;
-  /** Of a connector: grants allow changes, but the connector does not. */
+  /** Connectors only: grants allow changes, but the connector does not. */
   isReadOnly?: boolean;
   /** Set where grants open the table. */
   governed?: GovernedTable;
@@ -196,7 +196,7 @@ export async function prepareAccessDecision(
       const decideWith = (enforced: AccessFacts['enforced']) =>
         decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants, enforced });
       const open = decideWith([]);
-      // Only who reaches the table learns that a policy does not fit it.
+      // Only callers with access to the table learn that a policy does not fit.
       const enforced = (open && governance?.enforcedOn(catalogue)) ?? [];
       return enforced.length === 0 ? open : decideWith(enforced);
     },

@@ -36,7 +36,7 @@ export function insertSql(
 
 export interface GuardedRow {
   where: Where;
-  /** What the row must meet before and after the change. */
+  /** Must be true of the row before and after the change. */
   allowed: PlannedCondition;
   /** Returns the stored id too, behind the other values. */
   returnsId?: boolean;

@@ -282,7 +282,7 @@ export function createCascades(tx: Pick<Transaction, 'query'>) {
 
 function cascadeWarnings({ table, actions, deleted, cleared }: Cascade, isCounted: boolean): string[] {
   const { name } = table.catalogue;
-  // A number, or none, would tell of rows that the caller does not see.
+  // A number, or none, would reveal rows that the caller does not see.
   if (!isCounted || !isWhole(table))
     return [
       ...(actions.has('cascade') ? [`Rows of ${name} that refer to deleted rows are deleted as well.`] : []),
@@ -354,7 +354,7 @@ export function presentColumns({ table }: RowsCtx, input: RowInput): string[] {
   return table.catalogue.columns.flatMap(({ name }, at) => (input[at] === undefined ? [] : [name]));
 }
 
-/** What a new row with these columns must meet, beyond what was checked already. */
+/** The conditions for a new row with these columns that are not checked yet. */
 export function insertCheck(
   { access, table, caller }: RowsCtx,
   columns: readonly string[],

@@ -88,7 +88,7 @@ export async function finishFileUpload(
   if (numAffectedRows !== 1n) throw fail('url_expired');
 }
 
-/** Those that rows of the table may have. */
+/** Returns the files that rows of the table may have. */
 export async function findUploadedFiles(
   db: Db,
   { tenantId, appId, tableId }: AppRef & { tableId: string },

@@ -67,7 +67,7 @@ function withRules(before: TableRules, { preset, write, columns, ...lists }: Rul
   return { ...start, ...changes, ...set, columns: columns ?? start.columns };
 }
 
-/** Where a rule names what the table does not have, it would apply to nobody. */
+/** A rule that names an unknown column would apply to nobody. */
 export function checkRules(
   rules: TableRules,
   columns: readonly ColumnRow[],

@@ -95,7 +95,7 @@ async function reload(ctx: MutationCtx, app: AppRef, table: TableRow): Promise<T
   return (await findTableRow(ctx.db, app, table.id)) ?? table;
 }
 
-/** Where rows of the copy do not fit, the column stays as it is. */
+/** A column stays unchanged if rows of the copy do not fit. */
 async function alignColumns(ctx: MutationCtx, original: TableRow, copy: TableRow): Promise<string[]> {
   const changed: string[] = [];
   let table = copy;

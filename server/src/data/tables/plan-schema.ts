@@ -199,7 +199,7 @@ function planTableIndexes(
 const referenceNames = (columns: readonly NewColumn[]) =>
   columns.filter(({ target }) => target).map(({ name }) => name);
 
-/** Where tables refer to each other, a column is added afterwards. */
+/** Tables that refer to each other get one of the columns afterwards. */
 function planCreation(created: readonly (readonly [string, DeclaredTable])[], idType: IdType): SchemaStep[] {
   const tables = created.map(([name, table]) => ({ name, table, columns: table.columns ?? [] }));
   return inReferenceOrder(tables).flatMap(({ table: { name, table, columns }, later }): SchemaStep[] => {

@@ -74,7 +74,7 @@ export async function updateColumn(
   return tableRecord({ ...row, ...saved, columns });
 }
 
-/** The number of rows would tell of those that an enforced policy hides from owners. */
+/** The number of rows would include those that an enforced policy hides from owners. */
 async function withoutHiddenCount(ctx: AppMutationCtx, row: TableRow, error: unknown): Promise<unknown> {
   if (!(error instanceof Failure) || error.code !== 'check_violation') return error;
   if (!(await hasEnforcedPolicy(ctx, row))) return error;

@@ -144,7 +144,7 @@ async function findBuildRules(db: Db, row: DeploymentRow, method: DeploymentRow[
   };
 }
 
-/** What goes live can be started on another machine. */
+/** Stores the build, so that another machine can start it. */
 async function storeBuild({ deps, claimed, signal }: ClaimedWork, { artifact }: Built): Promise<void> {
   try {
     await deps.builds?.save(claimed.appId, artifact, signal);

@@ -5,7 +5,7 @@ import { type DeploymentDeps, drainMsMax, drainMsMin, healthSettings } from './r
 import { findDeploymentRow } from './store.ts';
 
 interface HealthCheck {
-  /** Where it was started; its state may name another one. */
+  /** The address at the start of the instance; its state may name another one. */
   address: string;
   /** Null: any response below 500 is healthy. */
   path: string | null;

@@ -42,7 +42,7 @@ const sampleEveryMs = 10_000;
 const concurrentStartsMax = 4;
 /** A start that takes longer no longer counts towards the limit. */
 const startMsMax = 20_000;
-/** A round that is later than this was kept up by the database, and those of the other servers were too. */
+/** A round this late was delayed by the database, as were those of the other servers. */
 export const lateMs = 5_000;
 /** After a late round, no instance counts as lost until all servers have confirmed theirs. */
 const confirmMs = 10_000;

@@ -19,7 +19,7 @@ interface BackendCall {
   body: AsyncIterable<Uint8Array>;
   extendTimeout: () => void;
   log: Logger;
-  /** Returns messages for the person who pushed. The signal is aborted when the client is gone. */
+  /** Returns messages for the person who pushed. The signal is aborted when the client disconnects. */
   onEnd: (signal: AbortSignal) => Promise<AsyncIterable<PushMessage>>;
 }
 

@@ -173,7 +173,7 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
   return { database, close };
 }
 
-/** Whoever reads rows does not learn where the server is. */
+/** Readers of rows must not learn the address of the server. */
 function throwForRows(error: unknown): never {
   const known = unavailableError(error);
   if (known?.cause instanceof ConnectorError)

@@ -69,7 +69,7 @@ export function createSharedStatements(options: {
     } catch (error) {
       // Without effect, so it can run again, alone.
       if (error instanceof GroupAborted) return runShared(statement, { attempt, isAlone: true });
-      // It ended the connection for all: the next time it runs alone.
+      // The large row ended the connection for all: next time this statement runs alone.
       if (error instanceof RowTooLarge) durations.record(text, sharedMs);
       // A read can be repeated, and many lose a shared connection at once.
       if (error instanceof ConnectionLost && isRead)

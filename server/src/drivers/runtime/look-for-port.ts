@@ -20,7 +20,7 @@ export interface Forward {
 
 export interface PortLook {
   port: number;
-  /** Where requests to PORT go. */
+  /** The address of PORT. */
   own: string;
   /** Null if the app cannot be looked at yet. */
   listeners(): readonly Listener[] | null;
@@ -32,7 +32,7 @@ export interface PortLook {
   onChange(): void;
 }
 
-/** At first it looks often, because apps start within seconds. */
+/** Ports are checked often at first, because apps start within seconds. */
 const soonMs = 100;
 const soonRounds = 100;
 const laterMs = 1_000;

@@ -17,7 +17,7 @@ export interface Supervisor {
   reportMetrics(text: string): void;
 }
 
-/** The supervisor has told the operator about it. */
+/** The supervisor has logged the error. */
 export class ReportedError extends Error {}
 
 interface SupervisorEvents {

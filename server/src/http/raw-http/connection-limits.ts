@@ -6,7 +6,6 @@ import type { Routes } from './raw-request.ts';
 import type { Clock } from './response-heads.ts';
 import type { ResponseDeps } from './send-response.ts';
 
-/** What the connections of a listener share. */
 export interface ListenerState extends ResponseDeps, Routes {
   writeBuffer: WriteBuffer;
   /** Null: what is not answered here is refused. */

@@ -8,7 +8,7 @@ export const headTooLarge = malformedError(`The request head is longer than ${he
 export interface RequestHead {
   request: RawRequest;
   authority: Authority;
-  /** Where the path begins: behind the origin, where the target is an absolute URL. */
+  /** The start of the path: behind the origin if the target is an absolute URL. */
   pathAt: number;
   targetAt: number;
   end: number;

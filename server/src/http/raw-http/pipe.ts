@@ -9,7 +9,7 @@ interface Piece {
   isOwn: boolean;
 }
 
-/** Of smaller ones the garbage collection takes care. */
+/** Smaller buffers are left to the garbage collection. */
 const freedBytesMin = 16 * 1024;
 
 /** One direction between two sockets, with back pressure. */

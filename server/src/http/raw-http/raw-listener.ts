@@ -150,7 +150,7 @@ export function listenRaw(options: RawListenerOptions): RawListener {
     return listening;
   }
 
-  /** Its owner and its group can connect. */
+  /** The umask lets only the owner and the group of the socket connect. */
   function listenOnSocket(unix: string): UnixSocketListener<Connection> {
     const umask = process.umask(0o117);
     try {

@@ -25,7 +25,7 @@ export interface AttemptLimit {
   firstSeconds?: number;
 }
 
-/** Where a sign-in comes from; `browser` is the hash of the browser's cookie. */
+/** `browser` is the hash of the browser's cookie. */
 export interface Origin {
   address: string;
   browser: string | null;

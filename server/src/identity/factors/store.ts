@@ -34,7 +34,7 @@ export function listPasskeyRows(db: Db, userId: string): Promise<PasskeyRow[]> {
   return query.orderBy('created_at').orderBy('id').execute();
 }
 
-/** Of these users, those who sign in with a password alone. */
+/** Returns the users who sign in with a password alone. */
 export async function filterPasswordOnly(db: Db, userIds: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select u.id from svc.users u where u.id = any(${userIds}) and u.password_hash is not null

@@ -32,7 +32,7 @@ export function totpCode(secret: string, step: number): string {
   return String((hash.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** What the QR code contains. */
+/** The content of the QR code. */
 export function totpUri({ secret, email, host }: { secret: string; email: string; host: string }): string {
   const query = new URLSearchParams({ secret, issuer: host });
   return `otpauth://totp/${encodeURIComponent(host)}:${encodeURIComponent(email)}?${query}`;

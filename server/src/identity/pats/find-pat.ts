@@ -46,7 +46,7 @@ export function createUseRecorder(
 const recordIntervalMs = 60_000;
 const entriesMax = 10_000;
 
-/** Of a person, of a service account, of an instance of an app, and for the renewal of the latter. */
+/** Tokens of a person, a service account, an instance of an app, and for the renewal of the last. */
 export type TokenPrefix = 'svcpat_' | 'svcsat_' | 'svcapp_' | 'svcren_';
 
 /**

@@ -18,7 +18,7 @@ import {
 
 const yearMs = 365 * 24 * 3600_000;
 
-/** Of the current request; `browser` is the hash of the cookie that identifies it. */
+/** `browser` is the hash of the cookie that identifies the browser. */
 interface RequestOrigin {
   browser: string;
   address: string;

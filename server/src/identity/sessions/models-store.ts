@@ -20,7 +20,7 @@ interface ModelToStore extends Pick<StoredModel, 'idHash' | 'payload'> {
   kind: string;
   userCode?: string;
   secondsLeft?: number;
-  /** Of the client that it was made for; not changed later. */
+  /** Address and device of the client that the model was made for; not changed later. */
   address: string | null;
   device: string | null;
 }

@@ -131,7 +131,7 @@ export async function endSignInsToApp(ctx: MutationCtx, { appId }: { appId: stri
   ctx.invalidate(appTag(appId));
 }
 
-/** The people whose sessions ended. Visits to apps end with them; logins of the command line and tokens go on. */
+/** Returns the people whose sessions ended. Visits end too; logins of the command line and tokens remain. */
 export async function endBrowserSessions(
   ctx: MutationCtx,
   { userIds }: { userIds: readonly string[] },

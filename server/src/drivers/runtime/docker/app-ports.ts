@@ -8,11 +8,11 @@ import { type ContainerDetail, EngineError, ignoreMissing, readFrames } from './
 import { inspectContainer } from './instances.ts';
 
 /**
- * Where the apps in containers listen. PORT is published. For an app that does not listen there, a helper container in its
+ * The ports of apps in containers. PORT is published. For an app that does not listen there, a helper container in its
  * network looks for its port and carries connections to it from a second published port, wherever the engine is.
  */
 export interface AppPorts {
-  /** A helper that runs already goes on. */
+  /** A running helper continues. */
   watch(instanceId: string, log: LogSink): void;
   found(instanceId: string): { address?: string; unreachable?: string | undefined };
   remove(instanceId: string): Promise<void>;
@@ -256,7 +256,7 @@ async function followHelper(
   name: string,
   options: {
     signal: AbortSignal;
-    /** It has written lines that are in the log of the app. */
+    /** Lines of the helper are in the log of the app already. */
     isKnown: boolean;
     log: LogSink;
     onFound(found: Found): boolean;

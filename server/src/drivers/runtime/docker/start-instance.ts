@@ -57,7 +57,7 @@ async function choosePort({ command }: StartJob): Promise<number> {
   return command === undefined ? findFreePort(() => false) : 0;
 }
 
-/** Of a Dockerfile without a command of its own the image says what runs, and where. */
+/** The image decides what runs, and where, if a Dockerfile was built without a command. */
 function runSettings({ run }: ImageArtifact, { command = run?.command }: StartJob) {
   const defaults = run && { dir: run.dir, user: run.user };
   return { command: command === undefined ? null : shellWords(command), defaults };
@@ -149,7 +149,7 @@ export async function startService(
   return createService(deps, job, serviceSpec(deps, job, { artifact, port, network, constraints }), port);
 }
 
-/** One after the other: the place of one depends on those of the others. */
+/** One after the other: the node of one instance depends on those of the others. */
 async function startSpread(deps: DockerDeps, job: StartJob, artifact: ImageArtifact): Promise<number> {
   const before = placing.get(deps.engine) ?? Promise.resolve();
   const next = before
