@@ -24,11 +24,11 @@ export function valuesFor({ catalogue: { foreign } }: Pick<RowTable, 'catalogue'
  */
 export function constantValues(): Values {
   const values: Values = [];
-  const typed = (placeholder: string, sqlType: string) => {
+  const castBound = (placeholder: string, sqlType: string) => {
     const value = values[Number(placeholder.slice(1)) - 1] ?? null;
     return `${value === null ? 'null' : codedLiteral(value)}::${sqlType}`;
   };
-  return Object.assign(values, { dialect: { ...postgresDialect, typed } });
+  return Object.assign(values, { dialect: { ...postgresDialect, castBound } });
 }
 
 /** How conditions refer to values of a row, and of the row before and after a change. */
@@ -128,7 +128,7 @@ const bindText = (values: Values, value: string) => bindAs(values, value, 'text'
 
 export function bindAs(values: Values, value: string | null, sqlType: string): string {
   values.push(value);
-  return dialectOf(values).typed(`$${values.length}`, sqlType);
+  return dialectOf(values).castBound(`$${values.length}`, sqlType);
 }
 
 export function bindArray(

@@ -19,7 +19,7 @@ export interface Dialect {
   /** The text of a value, as it is sent. */
   encode(value: string | null, type: ColumnType): string | null;
   /** A sent value as one of the SQL type. */
-  typed(placeholder: string, sqlType: string): string;
+  castBound(placeholder: string, sqlType: string): string;
   compare(name: string, operator: OrderOperator, bound: string, column: CatalogueColumn): string;
   between(name: string, from: string, to: string, column: CatalogueColumn): string;
   /** Whether the array of values is one value, or each of its items. */
@@ -58,7 +58,7 @@ const isEquality = (operator: OrderOperator) => operator === '=' || operator ===
 
 export const postgresDialect: Dialect = {
   encode: (value) => value,
-  typed: (placeholder, sqlType) => `${placeholder}::${sqlType}`,
+  castBound: (placeholder, sqlType) => `${placeholder}::${sqlType}`,
   compare: (name, operator, bound, column) =>
     `${isEquality(operator) ? name : byBytes(name, column)} ${operator} ${bound}`,
   between: (name, from, to, column) => `${byBytes(name, column)} between ${from} and ${to}`,
@@ -101,7 +101,7 @@ const casts: Readonly<Record<string, string>> = {
   jsonb: 'char',
 };
 
-function typed(placeholder: string, sqlType: string): string {
+function castBound(placeholder: string, sqlType: string): string {
   if (sqlType === 'float8') return `(${placeholder} + 0e0)`;
   if (sqlType === 'bytea') return `unhex(substr(${placeholder}, 3))`;
   const cast = casts[sqlType];
@@ -116,7 +116,7 @@ const comparable = (name: string, column: CatalogueColumn) => (isText(column) ? 
 
 export const mysqlDialect: Dialect = {
   encode,
-  typed,
+  castBound,
   compare(name, operator, bound, column) {
     if (!isText(column)) return `${name} ${operator} ${bound}`;
     const exact = `${bytesOf(name)} ${operator} ${boundBytes(bound)}`;
@@ -199,7 +199,7 @@ function mysqlMaskSql(mask: Mask, value: string, { type, keys, bind }: MaskConte
     case 'null':
       return 'null';
     case 'constant':
-      return typed(bind(encode(constantText(mask), type) ?? '', 'text'), sqlTypes[type] ?? 'text');
+      return castBound(bind(encode(constantText(mask), type) ?? '', 'text'), sqlTypes[type] ?? 'text');
     case 'redact':
       return redactSql(text);
     case 'hash': {
