@@ -11,7 +11,7 @@ import { findSeededAdmin } from '../people/seed.ts';
 import { mailResetLink, resetMailTopic } from './account/password.ts';
 import { deleteKnownOrigins, deleteOldAccountRows, deleteOldLoginAttempts } from './account/store.ts';
 import { createAppTokenHandler, deleteExpiredAppTokens } from './app-identity/app-tokens.ts';
-import { revokeGrantsOfAccounts } from './app-identity/service-accounts.ts';
+import { revokeAccountGrants } from './app-identity/service-accounts.ts';
 import { countServiceAccounts } from './app-identity/store.ts';
 import {
   type CredentialDeps,
@@ -167,7 +167,7 @@ export const identity: Module = {
             tokens_narrowed: tokens.narrowed,
             service_accounts: await countServiceAccounts(ctx.db, app),
           },
-          changes: [...tokens.changes, ...(await revokeGrantsOfAccounts(ctx, app))],
+          changes: [...tokens.changes, ...(await revokeAccountGrants(ctx, app))],
         };
       },
     }),

@@ -25,8 +25,8 @@ import {
   type Evidence,
   evaluateCertificate,
   gatherEvidence,
-  pendingCheck,
   ownershipExpected,
+  pendingCheck,
   routingExpected,
 } from './evaluate-checks.ts';
 import { parseHost, refuseReserved } from './host-names.ts';

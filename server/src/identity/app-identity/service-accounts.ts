@@ -144,7 +144,7 @@ export async function deleteServiceAccount(ctx: AppMutationCtx, { account }: { a
 }
 
 /** Called when the app is purged, which deletes its accounts. */
-export async function revokeGrantsOfAccounts(ctx: MutationCtx, app: AppRef): Promise<AuditedChange[]> {
+export async function revokeAccountGrants(ctx: MutationCtx, app: AppRef): Promise<AuditedChange[]> {
   const window = { limit: serviceAccountsPerAppMax, offset: 0 };
   const { rows } = await listServiceAccountRows(ctx.db, app, window);
   const changes: AuditedChange[] = [];
