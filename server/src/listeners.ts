@@ -29,7 +29,7 @@ type Endpoint = Pick<
 const generalGraceMs = 100;
 
 /** The listeners check every request, answer sites and rows, and pass the rest on to the general server. */
-export function openFrontDoor(options: Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>) {
+export function openHttpServer(options: ServeOptions) {
   const clients = createPassThroughClients();
   const general = serve({ ...options, host: clients.fallback.hostname, port: 0, clients });
   clients.fallback.port = general.port;
@@ -84,11 +84,11 @@ export async function openListeners(
     metrics,
   };
   const edge = () => platform()?.edge ?? null;
-  const door = openFrontDoor({ ...config, ...handlers, hostHandler: () => platform()?.sites ?? null });
+  const server = openHttpServer({ ...config, ...handlers, hostHandler: () => platform()?.sites ?? null });
   // Apps in a sandbox use the platform here. They are not local clients, and no proxy speaks for them.
-  const gatewayDoor =
+  const gatewayServer =
     config.runtime.kind === 'process'
-      ? openFrontDoor({
+      ? openHttpServer({
           ...handlers,
           trustedProxies: { includes: () => false },
           inFlightPerCredentialMax: 500,
@@ -97,12 +97,12 @@ export async function openListeners(
   const opened: { main?: RawListener; gateway?: RawListener | undefined; metrics?: RawListener | null } = {};
 
   function listen(): void {
-    const listenOnMain = () => door.listen({ ...config, descriptor: shared?.main, edge });
+    const listenOnMain = () => server.listen({ ...config, descriptor: shared?.main, edge });
     opened.main =
       shared || config.socket
         ? listenOnMain()
         : explainPortInUse({ variable: 'SVC_PORT', port: config.port }, listenOnMain);
-    opened.gateway = gatewayDoor?.listen({
+    opened.gateway = gatewayServer?.listen({
       host: '127.0.0.1',
       port: config.supervised?.gatewayPort ?? 0,
       descriptor: shared?.gateway,
@@ -133,7 +133,7 @@ export async function openListeners(
   const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
     openHttpsServer(
       config.https,
-      { ...door.common, host: config.host, descriptor: shared?.https, edge },
+      { ...server.common, host: config.host, descriptor: shared?.https, edge },
       (host) => platform()?.edge.serves(host) ?? true,
     ),
   );
@@ -149,8 +149,8 @@ export async function openListeners(
     },
     async stop(graceMs, how) {
       await Promise.all([
-        door.stop([opened.main ?? null, https], { graceMs, how }),
-        gatewayDoor?.stop([opened.gateway ?? null], { graceMs, how }),
+        server.stop([opened.main ?? null, https], { graceMs, how }),
+        gatewayServer?.stop([opened.gateway ?? null], { graceMs, how }),
       ]);
       await opened.metrics?.stop(how === 'soon' ? 0 : metricsGraceMs, how);
     },

@@ -5,7 +5,7 @@ import { tableDefinitions } from './admin/doctor/app-databases.ts';
 import type { DatabaseFacts } from './admin/doctor/check.ts';
 import { openControlDatabase } from './core/db.ts';
 import { type CrashPoint, type CrashWorld, filledRows } from './data/tables/crash-testing.ts';
-import { startSettling } from './data/tables/table-intents.ts';
+import { pollIntents } from './data/tables/table-intents.ts';
 import { insertRow, newTestTables, openSecondDatabase, qualifiedTableName } from './data/tables/testing.ts';
 import { query, runBun, temporaryFolder } from './drivers/database/testing.ts';
 import { testDeps, useTestDatabase } from './testing.ts';
@@ -102,13 +102,13 @@ test('kill -9 while tables change in two databases: the next server finishes eac
     interrupted += (await unfinished()).length;
     const since = performance.now();
     // As the next server does when it starts.
-    const stopSettling = startSettling({ ...testDeps, ...second, db: database.db, rowsDb: second.db });
+    const stopPolling = pollIntents({ ...testDeps, ...second, db: database.db, rowsDb: second.db });
     let found = '';
     do {
       found = (await unfinished()).length > 0 ? 'unfinished changes' : (await compare(facts)).detail;
     } while (!found.endsWith('as defined.') && performance.now() - since < patientMs(settledMsMax));
     slowestMs = Math.max(slowestMs, performance.now() - since);
-    await stopSettling();
+    await stopPolling();
     expect(found).toEndWith('as defined.');
     for (const app of apps) {
       expect(await lostRows(app)).toEqual([]);

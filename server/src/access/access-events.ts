@@ -14,7 +14,7 @@ export interface PolicyRow extends Omit<PolicyRecord, 'connector_id' | 'created_
 
 interface AccessEvents {
   connectorDeleted(ctx: MutationCtx, connector: { tenantId: string; connectorId: string }): Promise<void>;
-  /** Before it is stored. Subscribers refuse what does not fit the tables, which belong to a later module. */
+  /** Called before the policy is stored. Subscribers refuse one that does not fit the tables. */
   policySaved(ctx: MutationCtx, saved: { policy: PolicyRow; before: PolicyRow | null }): Promise<void>;
   notice(ctx: MutationCtx, notice: AccessNotice): Promise<void>;
 }

@@ -27,7 +27,7 @@ import {
   listConnectors,
   updateConnector,
 } from './connectors/connectors.ts';
-import { expireDueGrants, revokeGrant, revokeGrantsOf } from './grants/end-grants.ts';
+import { expireDueGrants, revokeGrant, revokeGrants } from './grants/end-grants.ts';
 import {
   checkAccess,
   createGrant,
@@ -172,7 +172,7 @@ export const access: Module = {
       leftTenant: (ctx, member) => endAccessOf(ctx, member, 'The member was removed.'),
       deactivated: (ctx, member) => endAccessOf(ctx, member, 'The member was deactivated.'),
       groupDeleted: (ctx, { tenantId, group: { id } }) =>
-        revokeGrantsOf(ctx, { tenantId, subject: { kind: 'group', id }, reason: 'The group was deleted.' }),
+        revokeGrants(ctx, { tenantId, subject: { kind: 'group', id }, reason: 'The group was deleted.' }),
     }),
     onAccess({
       connectorDeleted: (ctx, { tenantId, connectorId }) =>
@@ -187,7 +187,7 @@ async function endAccessOf(
   reason: string,
 ): Promise<void> {
   const { tenantId, user } = member;
-  await revokeGrantsOf(ctx, { tenantId, subject: { kind: 'user', id: user.id }, reason });
+  await revokeGrants(ctx, { tenantId, subject: { kind: 'user', id: user.id }, reason });
   await cancelRequests(ctx, { tenantId, of: { requestedBy: user.id }, reason });
   await endConnectorOwnership(ctx, member);
 }

@@ -1,5 +1,5 @@
 import { onAccess } from '../access/access-events.ts';
-import { saveRevocationsOf } from '../access/grants/end-grants.ts';
+import { saveRevocations } from '../access/grants/end-grants.ts';
 import { createTaggedCache } from '../core/cache.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import type { MailConfig } from '../drivers/mail/mail.ts';
@@ -101,7 +101,7 @@ export const apps: Module = {
       purged: async (ctx, app) => {
         const subject = { kind: 'app', id: app.appId } as const;
         const reason = 'The app was deleted permanently.';
-        const changes = await saveRevocationsOf(ctx, { tenantId: app.tenantId, subject, reason });
+        const changes = await saveRevocations(ctx, { tenantId: app.tenantId, subject, reason });
         return { removed: await purgeIcons(ctx, app), changes };
       },
     }),

@@ -32,19 +32,19 @@ export function readMasterKeyFile(env: Environment, dataDir: string): string | u
 export function readObjectStore(env: Environment): ObjectStoreConfig {
   const text = env.SVC_OBJECT_STORE || 'file';
   if (text === 'file') return { kind: 'file' };
-  const error = (problem: string) => new ConfigError('SVC_OBJECT_STORE', problem);
+  const storeError = (problem: string) => new ConfigError('SVC_OBJECT_STORE', problem);
   const url = URL.parse(text);
   if (url?.protocol !== 's3:' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.host) || url.username)
-    throw error('must be file or s3://bucket?endpoint=https://s3.example.com&region=us-east-1.');
-  if (!/^\/?$/.test(url.pathname) || url.hash) throw error('must name a bucket without a path.');
+    throw storeError('must be file or s3://bucket?endpoint=https://s3.example.com&region=us-east-1.');
+  if (!/^\/?$/.test(url.pathname) || url.hash) throw storeError('must name a bucket without a path.');
   const unknown = [...url.searchParams.keys()].find((name) => !['endpoint', 'region'].includes(name));
   if (unknown !== undefined)
-    throw error(`has the unknown parameter ${unknown}; only endpoint and region are allowed.`);
+    throw storeError(`has the unknown parameter ${unknown}; only endpoint and region are allowed.`);
   const region = url.searchParams.get('region') || env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
-  if (!/^[a-z0-9-]+$/.test(region)) throw error('has an invalid region; use one such as eu-central-1.');
+  if (!/^[a-z0-9-]+$/.test(region)) throw storeError('has an invalid region; use one such as eu-central-1.');
   const endpoint = URL.parse(url.searchParams.get('endpoint') || `https://s3.${region}.amazonaws.com`);
   if (!endpoint || !isPlainHttpUrl(endpoint))
-    throw error('has an invalid endpoint; use an http(s) URL such as https://s3.example.com.');
+    throw storeError('has an invalid endpoint; use an http(s) URL such as https://s3.example.com.');
   const condition = 'when SVC_OBJECT_STORE names a bucket';
   return {
     kind: 's3',
@@ -173,7 +173,7 @@ export function readRuntime(
   };
 }
 
-/** Where apps cannot be isolated they are refused, except on a developer's own machine. */
+/** Apps that cannot be isolated are refused, except on a developer's own machine. */
 function readIsolationUse(env: Environment, baseUrl: string): IsolationUse {
   if (readChoice(env, 'SVC_RUNTIME_ISOLATION', ['auto', 'none'], 'auto') === 'none') return 'none';
   return isLoopbackUrl(baseUrl) ? 'preferred' : 'required';

@@ -81,7 +81,7 @@ const outageMsMax = 10 * 60_000;
 const loadMsMax = 2_000;
 const retryMs = 1_000;
 /** After an outage, what servers write all the time (which instances run) may be out of date for this long. */
-const settleMs = 15_000;
+const recoveryMs = 15_000;
 
 interface Tagged {
   tags: readonly string[];
@@ -109,7 +109,7 @@ export function createLastKnown<T extends Tagged>(
       else if (entry.loaded.tags.includes(tag)) entries.delete(key);
   });
 
-  function keep(key: string, loaded: T): void {
+  function store(key: string, loaded: T): void {
     entries.delete(key);
     const [oldest = ''] = entries.size >= entriesMax ? entries.keys() : [];
     entries.delete(oldest);
@@ -125,16 +125,16 @@ export function createLastKnown<T extends Tagged>(
       const loaded = await (last ? withTimeout(load(), loadMsMax, tooLongError) : load());
       if (failedAt > Number.NEGATIVE_INFINITY) endedAt = now();
       failedAt = Number.NEGATIVE_INFINITY;
-      if (loaded && last && now() - endedAt < settleMs && isIncomplete?.(loaded, last)) {
+      if (loaded && last && now() - endedAt < recoveryMs && isIncomplete?.(loaded, last)) {
         if (entries.get(key)?.loaded === last) return last;
       }
       if (loaded === null) entries.delete(key);
-      else if (startEpoch === epoch) keep(key, loaded);
+      else if (startEpoch === epoch) store(key, loaded);
       return loaded;
     } catch (error) {
       if (!last || !(error instanceof TooLong || databaseError(error)?.code === 'unavailable')) throw error;
       failedAt = now();
-      // It may have been dropped during the load, because it changed.
+      // The entry may have been dropped during the load, because the value changed.
       if (entries.get(key)?.loaded !== last) throw error;
       return last;
     }

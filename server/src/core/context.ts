@@ -43,7 +43,7 @@ export interface Foreseen {
 export interface RowTransaction {
   /** A second transaction where the tables are in another database; committed just after the main one. */
   tx(): Promise<RowTx>;
-  requireSettled(appId: string): Promise<void>;
+  requireFinished(appId: string): Promise<void>;
   /** The role that serves rows and needs access to new tables; null where the same role creates them. */
   role: string | null;
 }

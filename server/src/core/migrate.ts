@@ -160,7 +160,7 @@ async function transactionId(client: ClientBase): Promise<string | undefined> {
 
 export const migrationsDirectory = join(projectRoot, 'server', 'migrations');
 
-/** Tokens and signed URLs of one server are judged by the clocks of the others. */
+/** Tokens and signed URLs of one server are checked against the clocks of the others. */
 export const clockDifferenceMsMax = 30_000;
 
 export async function msAheadOfDatabase(db: Pick<pg.Pool, 'query'>, now: () => number = Date.now) {

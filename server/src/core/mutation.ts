@@ -38,13 +38,13 @@ export interface RowDatabase {
 
 export interface RowIntents {
   commit(tx: Tx, rowsTx: RowTx): Promise<void>;
-  /** Throws `UnsettledTables` while a change of the app's tables is not finished in the second database. */
-  requireSettled(tx: Tx, appId: string): Promise<void>;
-  settle(appId: string): Promise<void>;
+  /** Throws `UnfinishedTables` while a change of the app's tables is not finished in the second database. */
+  requireFinished(tx: Tx, appId: string): Promise<void>;
+  completeForApp(appId: string): Promise<void>;
 }
 
 /** The transaction is rolled back and tried again when the earlier change is finished. */
-export class UnsettledTables extends Error {
+export class UnfinishedTables extends Error {
   constructor(readonly appId: string) {
     super(`An earlier change of the tables of app ${appId} is not finished.`);
   }
@@ -69,7 +69,7 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
         });
         return second.tx;
       },
-      requireSettled: async (appId) => base.rows?.intents?.requireSettled(tx, appId),
+      requireFinished: async (appId) => base.rows?.intents?.requireFinished(tx, appId),
     };
     try {
       const result = await runOnce(base, tx, rows, tags, request);
@@ -82,10 +82,10 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
       return result;
     } catch (error) {
       for (const each of [second.tx, tx]) await rollBack(each).catch(() => {});
-      const isUnsettled = error instanceof UnsettledTables;
-      if (isUnsettled) await base.rows?.intents?.settle(error.appId);
-      if ((isUnsettled || isRetryable(error)) && attempt < attemptsMax) continue;
-      throw isUnsettled ? fail('table_busy', {}, { cause: error }) : error;
+      const isUnfinished = error instanceof UnfinishedTables;
+      if (isUnfinished) await base.rows?.intents?.completeForApp(error.appId);
+      if ((isUnfinished || isRetryable(error)) && attempt < attemptsMax) continue;
+      throw isUnfinished ? fail('table_busy', {}, { cause: error }) : error;
     }
   }
 }

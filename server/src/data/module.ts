@@ -58,7 +58,7 @@ import { deleteAppObjects, deleteUnusedBlob, enableStorageForApp, purgeStorage }
 import { deleteStaleUploads } from './storage/uploads.ts';
 import { deleteOldChanges } from './tables/change-log.ts';
 import { revokePrincipalGrants } from './tables/grants.ts';
-import { createTableIntents, startSettling, type TableIntents } from './tables/table-intents.ts';
+import { createTableIntents, pollIntents, type TableIntents } from './tables/table-intents.ts';
 import { dropAppTables } from './tables/tables.ts';
 
 export interface DataServices {
@@ -217,7 +217,7 @@ export const data: Module = {
     },
   ],
   start({ tableIntents, db, rows, log, onStop }: DataDeps & DataServices) {
-    if (tableIntents && rows.db) onStop(startSettling({ intents: tableIntents, db, rowsDb: rows.db, log }));
+    if (tableIntents && rows.db) onStop(pollIntents({ intents: tableIntents, db, rowsDb: rows.db, log }));
   },
   subscriptions: () => [
     onPerson({

@@ -6,7 +6,7 @@ export type TrustedProxies = IpNetworks;
 /** The peer of a connection over a Unix socket, in place of an address. */
 export const socketPeer = 'unix';
 
-/** Of apps in a sandbox, all of them. From the range for tests of networks, which no client has. */
+/** The address of all apps in a sandbox, from the range for network tests (RFC 2544), which no client has. */
 export const appAddress = '198.18.0.2';
 
 /** Read from the end while proxies are trusted: each appends its peer, and clients may invent the rest. */

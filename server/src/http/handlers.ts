@@ -19,7 +19,7 @@ export interface RequestInfo {
   deadline: AbortSignal;
 }
 
-/** The members of `Request` that handlers of the fast path use; the front door creates no such object. */
+/** The members of `Request` that handlers of the fast path use; the raw listener creates no such object. */
 export interface FastPathRequest {
   readonly method: string;
   readonly url: string;

@@ -10,9 +10,9 @@ import { onPerson } from '../people/person-events.ts';
 import { findSeededAdmin } from '../people/seed.ts';
 import { mailResetLink, resetMailTopic } from './account/password.ts';
 import { deleteKnownOrigins, deleteOldAccountRows, deleteOldLoginAttempts } from './account/store.ts';
-import { createAppTokenHandler } from './app-identity/app-tokens.ts';
-import { revokeGrantsOfAccounts } from './app-identity/service-accounts.ts';
-import { countServiceAccounts, deleteExpiredAppTokens } from './app-identity/store.ts';
+import { createAppTokenHandler, deleteExpiredAppTokens } from './app-identity/app-tokens.ts';
+import { revokeAccountGrants } from './app-identity/service-accounts.ts';
+import { countServiceAccounts } from './app-identity/store.ts';
 import {
   type CredentialDeps,
   createAuthenticate,
@@ -31,7 +31,7 @@ import { oauthCookieKey, oauthSigningKey } from './provider/provider-config.ts';
 import { createResetPages } from './provider/reset-pages.ts';
 import { accountRoutes, factorRoutes, patRoutes, serviceAccountRoutes, sessionRoutes } from './routes.ts';
 import { deleteExpiredModels } from './sessions/models-store.ts';
-import { endSignIns, endSignInsToApp, endSignInsToAppsOf } from './sessions/sessions.ts';
+import { endAppSignIns, endSignIns, endSignInsToApp } from './sessions/sessions.ts';
 
 export interface IdentityServices {
   authenticate: ReturnType<typeof createAuthenticate>;
@@ -140,7 +140,7 @@ export const identity: Module = {
       leftTenant: (ctx, { tenantId, user }) => revokePatsOfMember(ctx, { tenantId, userId: user.id }),
       deactivated: async (ctx, { tenantId, user: { id: userId }, isElsewhere }) => {
         await revokePatsOfMember(ctx, { tenantId, userId });
-        if (isElsewhere) await endSignInsToAppsOf(ctx, { tenantId, userId });
+        if (isElsewhere) await endAppSignIns(ctx, { tenantId, userId });
         else await endSignIns(ctx, { userId });
       },
       secondFactorRequired: askForSecondFactor,
@@ -167,7 +167,7 @@ export const identity: Module = {
             tokens_narrowed: tokens.narrowed,
             service_accounts: await countServiceAccounts(ctx.db, app),
           },
-          changes: [...tokens.changes, ...(await revokeGrantsOfAccounts(ctx, app))],
+          changes: [...tokens.changes, ...(await revokeAccountGrants(ctx, app))],
         };
       },
     }),

@@ -38,7 +38,7 @@ export function findCurrentBundle(root: string): string | null {
   return isCurrent ? join(bundlesFolder(root), manifest.folder) : null;
 }
 
-/** Makes the bundle of the next start, in a process of its own that goes on when the server stops. */
+/** Makes the bundle of the next start, in a separate process that outlives the server. */
 export function renewBundle(): void {
   if (findCurrentBundle(projectRoot)) return;
   const program = join(projectRoot, 'scripts', 'bundle.ts');

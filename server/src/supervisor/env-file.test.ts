@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { keepFixed, parseEnvFile } from './env-file.ts';
+import { parseEnvFile, retainFixed } from './env-file.ts';
 
 test('a file of variables is read as systemd reads it', () => {
   const text = `# A comment
@@ -20,7 +20,7 @@ SVC_SEED=
 
 test('variables that need a restart keep their values', () => {
   const before = { SVC_PORT: '1', SVC_LOG_LEVEL: 'info', PATH: '/bin' };
-  expect(keepFixed(before, { ...before, SVC_PORT: '2', SVC_WORKERS: '3', SVC_LOG_LEVEL: 'warn' })).toEqual({
+  expect(retainFixed(before, { ...before, SVC_PORT: '2', SVC_WORKERS: '3', SVC_LOG_LEVEL: 'warn' })).toEqual({
     env: { PATH: '/bin', SVC_PORT: '1', SVC_WORKERS: undefined, SVC_LOG_LEVEL: 'warn' },
     ignored: ['SVC_PORT', 'SVC_WORKERS'],
   });

@@ -47,7 +47,7 @@ export function parseEnvFile(text: string): Record<string, string> {
   return found;
 }
 
-export function keepFixed(before: Environment, next: Environment): { env: Environment; ignored: string[] } {
+export function retainFixed(before: Environment, next: Environment): { env: Environment; ignored: string[] } {
   const ignored = fixedVariables.filter((name) => (before[name] ?? '') !== (next[name] ?? ''));
   return { env: { ...next, ...Object.fromEntries(ignored.map((name) => [name, before[name]])) }, ignored };
 }

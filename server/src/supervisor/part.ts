@@ -63,7 +63,7 @@ export function startPart(options: {
     try {
       child.send(message);
     } catch {
-      // Its channel closes before its end is known.
+      // The channel of a process closes before its exit is known.
     }
   }
   const exited = child.exited.then((code) => {

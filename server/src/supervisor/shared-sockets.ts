@@ -59,7 +59,7 @@ async function listEndpoints({ socket, host, port, https, metrics, runtime }: Co
 
 const resolveHost = async (host: string) => (await lookup(host)).address;
 
-/** Its owner and its group can connect. */
+/** The umask lets only the owner and the group of the socket connect. */
 function bindPath(calls: SocketCalls, path: string, owner: Ids | null): BoundSocket | null {
   const umask = process.umask(0o117);
   try {

@@ -17,7 +17,7 @@ import {
   type SupervisorRequest,
   supervisedVariable,
 } from '../drivers/supervisor/connect-supervisor.ts';
-import { keepFixed } from './env-file.ts';
+import { retainFixed } from './env-file.ts';
 import { type Part, startPart } from './part.ts';
 import { asServerUser, chooseServerUser, handOverDataDir } from './server-user.ts';
 import { checkListeners, listPorts, type OpenedSockets, openSharedSockets } from './shared-sockets.ts';
@@ -195,7 +195,7 @@ export function createSupervisor(
 
   function replaceWorkers(): void {
     try {
-      const { env: next, ignored } = keepFixed(env, readEnvironment());
+      const { env: next, ignored } = retainFixed(env, readEnvironment());
       readConfig(next);
       env = next;
       if (ignored.length > 0)

@@ -95,7 +95,7 @@ test('a worker that does not start ends the replacement, and the old ones go on'
   await workers.until(() => workers.lines.length === 2);
   expect(workers.lines).toEqual([
     'replacing the workers',
-    'the new worker did not start, so the others were not replaced and go on',
+    'new worker did not start; the other workers were not replaced',
   ]);
   expect(workers.pids()).toEqual([
     [1, 1],
@@ -113,7 +113,7 @@ test('a worker that does not start ends the replacement, and the old ones go on'
   workers.roll();
   (await workers.start(6)).begin();
   (await workers.start(7)).begin();
-  await workers.until(() => workers.lines.at(-1) === 'the workers were replaced');
+  await workers.until(() => workers.lines.at(-1) === 'workers replaced');
   expect(workers.pids()).toEqual([
     [1, 6],
     [2, 7],
@@ -156,6 +156,6 @@ test('without shared sockets the old worker ends before the new one starts', asy
   const next = await workers.start(2);
   expect(workers.pids()).toEqual([[1, 2]]);
   next.begin();
-  await workers.until(() => workers.lines.at(-1) === 'the workers were replaced');
+  await workers.until(() => workers.lines.at(-1) === 'workers replaced');
   await workers.stop();
 });

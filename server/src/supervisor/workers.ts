@@ -103,13 +103,10 @@ export function createWorkers(options: {
         if (isStopping) return;
         if (await replace(slot)) continue;
         if (isStopping) return;
-        log.error(
-          { worker: slot.number },
-          'the new worker did not start, so the others were not replaced and go on',
-        );
+        log.error({ worker: slot.number }, 'new worker did not start; the other workers were not replaced');
         return;
       }
-      log.info({ workers: slots.length }, 'the workers were replaced');
+      log.info({ workers: slots.length }, 'workers replaced');
     }
   }
 

@@ -42,19 +42,19 @@ async function saveRevocation(ctx: MutationCtx, { id, tenant_id }: GrantRow) {
   return set;
 }
 
-export async function revokeGrantsOf(ctx: MutationCtx, input: RevocationOfSubject): Promise<void> {
-  for (const change of await saveRevocationsOf(ctx, input)) ctx.audit(change);
+export async function revokeGrants(ctx: MutationCtx, input: SubjectRevocation): Promise<void> {
+  for (const change of await saveRevocations(ctx, input)) ctx.audit(change);
 }
 
-interface RevocationOfSubject {
+interface SubjectRevocation {
   tenantId: string;
   subject: Subject;
   reason: string;
 }
 
-export async function saveRevocationsOf(
+export async function saveRevocations(
   ctx: MutationCtx,
-  { tenantId, subject, reason }: RevocationOfSubject,
+  { tenantId, subject, reason }: SubjectRevocation,
 ): Promise<AuditedChange[]> {
   const changes: AuditedChange[] = [];
   for (const row of await lockActiveGrantRows(ctx.db, tenantId, subject)) {

@@ -29,8 +29,8 @@ import {
   grantRecord,
   insertGrantRow,
   listActiveGrantRows,
-  listActiveGrantRowsOf,
   listGrantRows,
+  listSubjectGrantRows,
   lockAppForShare,
   lockGrantRow,
   lockServiceAccountForShare,
@@ -246,7 +246,7 @@ export async function checkAccess(ctx: TenantCtx, input: z.output<typeof checkAc
   return { ...decision, group_ids: groupIdsOf(deciding) };
 }
 
-/** Whoever cannot act has no access, whatever was granted. Null if there is no such subject. */
+/** Inactive subjects have no access, whatever was granted. Null if there is no such subject. */
 async function findSubject(
   { db, tenant }: TenantCtx,
   { subject_id, subject_kind: kind }: z.output<typeof checkAccessShape.body>,
@@ -268,7 +268,7 @@ async function findSubject(
     // The tokens of service accounts still read while their app is suspended.
     canRead: subject.is_app_active || kind === 'service_account',
     canWrite: subject.is_app_active,
-    grants: () => listActiveGrantRowsOf(db, tenant.id, { kind, id: subject.id }),
+    grants: () => listSubjectGrantRows(db, tenant.id, { kind, id: subject.id }),
   };
 }
 
@@ -293,7 +293,7 @@ export async function loadActiveGrants(db: Db, tenantId: string, userId: string)
 }
 
 export async function loadActiveGrantsOf(db: Db, tenantId: string, subject: Subject) {
-  return grantFacts(db, tenantId, await listActiveGrantRowsOf(db, tenantId, subject));
+  return grantFacts(db, tenantId, await listSubjectGrantRows(db, tenantId, subject));
 }
 
 export async function findEndedGrant(

@@ -79,7 +79,7 @@ export async function lockGrantRow(tx: Tx, tenantId: string, id: string): Promis
   return findGrantRow(tx, tenantId, id);
 }
 
-export function listActiveGrantRowsOf(db: Db, tenantId: string, subject: Subject): Promise<GrantRow[]> {
+export function listSubjectGrantRows(db: Db, tenantId: string, subject: Subject): Promise<GrantRow[]> {
   return newestFirst(selectActive(db, tenantId, subject)).execute();
 }
 

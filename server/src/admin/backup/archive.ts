@@ -103,16 +103,16 @@ export async function* tableEntries(
   { includes, at, manifest }: { includes: (table: TableFacts) => boolean; at: Date; manifest: Manifest },
 ): AsyncGenerator<FileEntry> {
   for (const table of (await listTables(client)).filter(includes)) {
-    const sum = createHash('sha256');
+    const hash = createHash('sha256');
     const copy = copyTable(client, table);
     let bytes = 0;
     let piece = 0;
     for await (const part of copy) {
-      sum.update(part);
+      hash.update(part);
       bytes += part.length;
       yield tarEntry(tablePath(table, piece++), part, at);
     }
-    manifest.tables.push({ ...table, rows: copy.rows(), bytes, sha256: sum.digest('hex') });
+    manifest.tables.push({ ...table, rows: copy.rows(), bytes, sha256: hash.digest('hex') });
   }
 }
 

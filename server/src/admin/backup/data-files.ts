@@ -43,21 +43,21 @@ export interface FileEntry {
 
 export async function* dataFiles(
   dataDir: string,
-  skipped: (path: string, why: string) => void,
+  onSkipped: (path: string, why: string) => void,
 ): AsyncGenerator<FileEntry> {
   const found = await readdir(dataDir).catch(ifGone(() => []));
   const names = found.filter((name) => isBackedUp(name) && name !== objectsFolderName).sort();
-  for (const name of names) yield* walk({ root: dataDir, skipped, linked: new Map() }, name);
+  for (const name of names) yield* walk({ root: dataDir, onSkipped, linked: new Map() }, name);
 }
 
 interface Walk {
   root: string;
-  skipped(path: string, why: string): void;
+  onSkipped(path: string, why: string): void;
   linked: Map<string, string>;
 }
 
 async function* walk(from: Walk, path: string): AsyncGenerator<FileEntry> {
-  const { root, skipped } = from;
+  const { root, onSkipped } = from;
   // Follows links in the root only (blobs on another disk).
   const facts = await stat(join(root, path)).catch(ifGone(() => null));
   if (!facts) return;
@@ -71,12 +71,12 @@ async function* walk(from: Walk, path: string): AsyncGenerator<FileEntry> {
       // The next build works without its cache.
       if (isTemporary(inside) || entry.name === buildCacheFolder) continue;
       if (path === 'runtime/artifacts' && (await isBeingBuilt(join(root, inside)))) continue;
-      if (entry.name.includes('\uFFFD')) skipped(inside, 'its name is not UTF-8');
+      if (entry.name.includes('\uFFFD')) onSkipped(inside, 'its name is not UTF-8');
       else if (entry.isFile() || entry.isDirectory()) yield* walk(from, inside);
       else if (entry.isSymbolicLink()) yield* readLink(from, inside);
-      else if (!entry.isSocket()) skipped(inside, 'not a file');
+      else if (!entry.isSocket()) onSkipped(inside, 'not a file');
     }
-  } else if (!facts.isSocket()) skipped(path, 'not a file');
+  } else if (!facts.isSocket()) onSkipped(path, 'not a file');
 }
 
 async function* readFile({ root, linked }: Walk, path: string): AsyncGenerator<FileEntry> {
@@ -98,12 +98,12 @@ async function* readFile({ root, linked }: Walk, path: string): AsyncGenerator<F
   }
 }
 
-async function* readLink({ root, skipped }: Walk, path: string): AsyncGenerator<FileEntry> {
+async function* readLink({ root, onSkipped }: Walk, path: string): AsyncGenerator<FileEntry> {
   const target = await readlink(join(root, path)).catch(ifGone(() => null));
   if (target === null) return;
   if (isAllowedLink(path, target))
     yield { path, kind: 'link', target, mode: 0o777, modified: new Date(0), size: 0, content: [] };
-  else skipped(path, `a link to ${target}, outside of its folder`);
+  else onSkipped(path, `a link to ${target}, outside of its folder`);
 }
 
 /** Links in builds may point anywhere, such as `.venv/bin/python`: only the app follows them, with its own rights. */
@@ -143,7 +143,7 @@ function isTemporary(path: string): boolean {
   return /^runtime\/(?:run|work)\//.test(path) || /^git\/[^/]+\.git\/.*\.lock$/.test(path);
 }
 
-/** Its files change while they are read. A restored server builds it from the start. */
+/** Files of a running build change while they are read; a restored server builds again. */
 async function isBeingBuilt(build: string): Promise<boolean> {
   const note = await readText(`${build.replace(/\.json$/, '')}.json`, 'utf8').catch(ifGone(() => '{}'));
   return JSON.parse(note).state === 'building';
@@ -161,26 +161,26 @@ export async function* objectEntries(
   store: ObjectStore,
   { manifest, progress }: { manifest: Manifest; progress(bytes: number): void },
 ): AsyncGenerator<FileEntry> {
-  const sum = createHash('sha256');
+  const hash = createHash('sha256');
   for await (const { key, modifiedAt } of store.list('')) {
     const found = await store.get(key);
     // Deleted since it was listed.
     if (!found) continue;
     const { size } = found;
     const entry = { path: key, kind: 'file', mode: 0o600, modified: modifiedAt, size } as const;
-    sum.update(fileHashInput(entry));
+    hash.update(fileHashInput(entry));
     manifest.objects.count += 1;
     manifest.objects.bytes += size;
     const content = async function* () {
       for await (const chunk of readObject(store, { key, size, first: found.body })) {
-        sum.update(chunk);
+        hash.update(chunk);
         progress(chunk.byteLength);
         yield chunk;
       }
     };
     yield { ...entry, path: `${objectsFolder}/${key}`, content: content() };
   }
-  manifest.objects.sha256 = sum.digest('hex');
+  manifest.objects.sha256 = hash.digest('hex');
 }
 
 const readTriesMax = 3;

@@ -162,8 +162,8 @@ async function* backupEntries(sources: Sources): AsyncGenerator<FileEntry> {
   const isControl = ({ schema }: { schema: string }) => schema === controlSchema;
   const isApp = ({ schema }: { schema: string }) => schema.startsWith('app_');
   yield* schemaEntries(apps, { rowsRole, at, manifest });
-  yield* measured(tableEntries(control, { includes: isControl, at, manifest }), sources);
-  yield* measured(tableEntries(apps, { includes: isApp, at, manifest }), sources);
+  yield* withProgress(tableEntries(control, { includes: isControl, at, manifest }), sources);
+  yield* withProgress(tableEntries(apps, { includes: isApp, at, manifest }), sources);
   manifest.sequences.push(
     ...(await readSequences(control, isControl)),
     ...(await readSequences(apps, isApp)),
@@ -180,7 +180,7 @@ async function* backupEntries(sources: Sources): AsyncGenerator<FileEntry> {
   yield tarEntry(manifestPath, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`), at);
 }
 
-async function* measured(
+async function* withProgress(
   entries: AsyncIterable<FileEntry>,
   { progress }: Sources,
 ): AsyncGenerator<FileEntry> {
@@ -237,22 +237,22 @@ async function* storedObjects({
 }
 
 async function* fileEntries({ dataDir, anchors, manifest, progress }: Sources): AsyncGenerator<FileEntry> {
-  const sum = createHash('sha256');
-  const skipped = (path: string, why: string) => {
+  const hash = createHash('sha256');
+  const onSkipped = (path: string, why: string) => {
     manifest.left_out.push(`${path} in the data dir (${why})`);
   };
-  for await (const found of dataFiles(dataDir, skipped)) {
+  for await (const found of dataFiles(dataDir, onSkipped)) {
     const isAnchors = found.path === basename(anchorsPath(dataDir));
     // A file created after the snapshot may contain entries that the snapshot lacks.
     if (isAnchors && !anchors) continue;
     const file = isAnchors && anchors ? asOfSnapshot(found, anchors) : found;
-    sum.update(fileHashInput(file));
+    hash.update(fileHashInput(file));
     manifest.files.count += file.kind === 'file' ? 1 : 0;
     manifest.files.bytes += file.size;
     progress(file.size);
-    yield { ...inArchive(file), content: hashContent(file.content, sum) };
+    yield { ...inArchive(file), content: hashContent(file.content, hash) };
   }
-  manifest.files.sha256 = sum.digest('hex');
+  manifest.files.sha256 = hash.digest('hex');
 }
 
 function inArchive(file: FileEntry): FileEntry {
@@ -266,9 +266,9 @@ function asOfSnapshot(file: FileEntry, { handle, size, modified }: NonNullable<A
   return { ...file, size, modified, content: readExactly(handle, size) };
 }
 
-async function* hashContent(content: FileEntry['content'], sum: Hash): AsyncGenerator<Uint8Array> {
+async function* hashContent(content: FileEntry['content'], hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
-    sum.update(chunk);
+    hash.update(chunk);
     yield chunk;
   }
 }

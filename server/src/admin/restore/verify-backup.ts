@@ -31,7 +31,7 @@ export async function verifyBackup(
   source: BackupSource,
   migrations: readonly Migration[],
 ): Promise<Manifest> {
-  const sums = new Map<string, Hash>();
+  const hashes = new Map<string, Hash>();
   const pieces = new Map<string, number>();
   const files = newTotals();
   const objects = newTotals();
@@ -48,21 +48,21 @@ export async function verifyBackup(
       const expected = pieces.get(tableKey(table)) ?? 0;
       if (table.piece !== expected) throw damagedError(`${entry.path} is out of order`);
       pieces.set(tableKey(table), expected + 1);
-      await addHash(sums, tableKey(table), entry);
+      await addHash(hashes, tableKey(table), entry);
     } else if (entry.path.startsWith(`${filesFolder}/`)) {
       await addFileHash(files, checkLinks(dataEntry(entry)));
     } else if (entry.path.startsWith(`${objectsFolder}/`)) {
       await addFileHash(objects, { ...entry, path: objectKey(entry) });
     } else if (rawDatabase) {
-      const sum = raw.get(rawDatabase.database) ?? createHash('sha256');
-      raw.set(rawDatabase.database, sum.update(fileHashInput(entry)));
-      for await (const chunk of entry.content) sum.update(chunk);
+      const hash = raw.get(rawDatabase.database) ?? createHash('sha256');
+      raw.set(rawDatabase.database, hash.update(fileHashInput(entry)));
+      for await (const chunk of entry.content) hash.update(chunk);
     } else {
-      await addHash(sums, entry.path, entry);
+      await addHash(hashes, entry.path, entry);
     }
   }
   if (!manifest) throw damagedError('it has no manifest');
-  compareHashes(manifest, sums, { files, objects, raw });
+  compareHashes(manifest, hashes, { files, objects, raw });
   checkMigrations(manifest, migrations);
   return manifest;
 }
@@ -116,46 +116,46 @@ export function objectKey({ path }: Pick<FileEntry, 'path'>): string {
 interface Totals {
   count: number;
   bytes: number;
-  sum: Hash;
+  hash: Hash;
 }
 
 function newTotals(): Totals {
-  return { count: 0, bytes: 0, sum: createHash('sha256') };
+  return { count: 0, bytes: 0, hash: createHash('sha256') };
 }
 
-async function addHash(sums: Map<string, Hash>, key: string, { content }: FileEntry): Promise<void> {
-  const sum = sums.get(key) ?? createHash('sha256');
-  sums.set(key, sum);
-  for await (const chunk of content) sum.update(chunk);
+async function addHash(hashes: Map<string, Hash>, key: string, { content }: FileEntry): Promise<void> {
+  const hash = hashes.get(key) ?? createHash('sha256');
+  hashes.set(key, hash);
+  for await (const chunk of content) hash.update(chunk);
 }
 
 async function addFileHash(files: Totals, entry: FileEntry): Promise<void> {
-  files.sum.update(fileHashInput(entry));
+  files.hash.update(fileHashInput(entry));
   files.count += entry.kind === 'file' ? 1 : 0;
   files.bytes += entry.size;
-  for await (const chunk of entry.content) files.sum.update(chunk);
+  for await (const chunk of entry.content) files.hash.update(chunk);
 }
 
 function compareHashes(
   manifest: Manifest,
-  sums: Map<string, Hash>,
+  hashes: Map<string, Hash>,
   { files, objects, raw }: { files: Totals; objects: Totals; raw: Map<string, Hash> },
 ): void {
-  const found = new Map([...sums].map(([key, sum]) => [key, sum.digest('hex')]));
+  const found = new Map([...hashes].map(([key, hash]) => [key, hash.digest('hex')]));
   const expected = [
     ...manifest.tables.map((table) => ({ ...table, key: tableKey(table), empty: table.rows === 0 })),
     ...manifest.schemas.map(({ name, sha256 }) => ({ key: schemaPath(name), sha256, empty: false })),
   ];
   for (const { key, sha256, empty } of expected) {
-    const sum = found.get(key);
-    if (sum !== sha256 && !(empty && sum === undefined))
+    const hash = found.get(key);
+    if (hash !== sha256 && !(empty && hash === undefined))
       throw damagedError(`${key} is not as it was written`);
     found.delete(key);
   }
   const [unknown] = found.keys();
   if (unknown !== undefined) throw damagedError(`${unknown} is not in its list`);
-  const isEqual = ({ count, sum }: Totals, listed: Manifest['files']) =>
-    count === listed.count && sum.digest('hex') === listed.sha256;
+  const isEqual = ({ count, hash }: Totals, listed: Manifest['files']) =>
+    count === listed.count && hash.digest('hex') === listed.sha256;
   if (!isEqual(files, manifest.files)) throw damagedError('its files are not as they were written');
   if (!isEqual(objects, manifest.objects)) throw damagedError('its objects are not as they were written');
   for (const { database, sha256 } of manifest.raw_databases)

@@ -30,11 +30,11 @@ import {
 
 /** Names may contain line breaks and control characters; a title is one line. */
 export function cutTitle(title: string): string {
-  return cut(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), notificationTitleCharsMax);
+  return truncate(title.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), notificationTitleCharsMax);
 }
 
 export function cutText(text: string): string {
-  return cut(text.replaceAll('\0', ''), notificationTextCharsMax);
+  return truncate(text.replaceAll('\0', ''), notificationTextCharsMax);
 }
 
 export function appendMessage(text: string, words: string): string {
@@ -49,7 +49,7 @@ export function isTooOldToMail({ created_at }: { created_at: Date }, now: Date):
   return now.getTime() - created_at.getTime() >= notificationMailHoursMax * 3_600_000;
 }
 
-function cut(text: string, charsMax: number): string {
+function truncate(text: string, charsMax: number): string {
   const chars = [...text];
   return chars.length <= charsMax ? text : `${chars.slice(0, charsMax - 1).join('')}…`;
 }

@@ -60,7 +60,7 @@ export async function findAppRowForCaller(
 
 export type AppOfTenant = AppAccess & Pick<AppRow, 'runtime'>;
 
-/** Also finds apps that the user cannot see: a table grant may reach into them. */
+/** Also finds apps that the user cannot see: a table grant may open their tables. */
 export async function findAppOfTenant(
   db: Db,
   tenantId: string,

@@ -74,14 +74,14 @@ function auditGroup(
     after: { id: string; name: string } | null;
   },
 ): void {
-  const audited = (group: { id: string; name: string } | null) => ({
+  const auditFields = (group: { id: string; name: string } | null) => ({
     group: group && { id: group.id, name: group.name },
   });
   ctx.audit({
     action: `appMembers.${change.action}`,
     appId: app.id,
     target: { kind: 'app', id: app.id, name: app.slug },
-    before: audited(change.before),
-    after: audited(change.after),
+    before: auditFields(change.before),
+    after: auditFields(change.after),
   });
 }

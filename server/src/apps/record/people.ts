@@ -225,15 +225,15 @@ function auditPerson(
   app: LockedApp,
   change: { role: InvitedRole; action: 'add' | 'remove'; before: Person | null; after: Person | null },
 ): void {
-  const audited = (person: Person | null) => ({
+  const auditFields = (person: Person | null) => ({
     [change.role]: person && { user_id: person.user_id, email: person.email },
   });
   ctx.audit({
     action: `${roles[change.role].endpoints}.${change.action}`,
     appId: app.id,
     target: { kind: 'app', id: app.id, name: app.slug },
-    before: audited(change.before),
-    after: audited(change.after),
+    before: auditFields(change.before),
+    after: auditFields(change.after),
   });
 }
 

@@ -143,7 +143,7 @@ export function insertAppRow(tx: Tx, row: NewAppRow): Promise<AppRow | undefined
 
 export type AppChange = Partial<NewAppRow> & { deleted_from?: 'active' | 'archived' | null };
 
-/** Of these columns only the subdomain can conflict with another app; see `isSubdomainTaken`. */
+/** Only the subdomain can conflict with another app; see `isSubdomainTaken`. */
 export function updateAppRow(tx: Tx, tenantId: string, id: string, set: AppChange): Promise<AppRow> {
   return tx
     .withTables<{ apps: AppTable & Pick<AppChange, 'deleted_from'> }>()

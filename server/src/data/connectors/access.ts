@@ -241,14 +241,14 @@ function limit(
   }: { caller: Pick<Caller, 'scope'>; canWrite: boolean; through: ThroughApp | null },
 ): Alternative {
   const may = (action: 'read' | 'write') => !scope || scope.actions.includes(action);
-  const scoped = <T extends object>(parts: T): T =>
+  const pickAllowed = <T extends object>(parts: T): T =>
     Object.fromEntries(
       Object.entries(parts).filter(([action]) => !through || through.actions.has(action as RowAction)),
     ) as T;
   return {
     ...alternative,
-    reads: may('read') ? scoped(alternative.reads) : {},
-    changes: may('write') && canWrite ? scoped(alternative.changes) : {},
+    reads: may('read') ? pickAllowed(alternative.reads) : {},
+    changes: may('write') && canWrite ? pickAllowed(alternative.changes) : {},
   };
 }
 

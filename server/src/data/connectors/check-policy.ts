@@ -143,7 +143,7 @@ async function tableWarnings(
     const problem = unfitReason(policy, catalogue);
     if (problem === null || (connectorId && connector.id !== connectorId)) continue;
     found.push({
-      ...named(policy),
+      ...policyRef(policy),
       code: 'does_not_fit',
       connector_slug: connector.slug,
       path,
@@ -156,15 +156,15 @@ async function tableWarnings(
       ? 'its connector has none that is known'
       : `there is none at ${policy.resource_path}`;
   const text = `The policy “${policy.name}” covers no table: ${why}.`;
-  return [{ ...named(policy), code: 'covers_no_table', connector_slug: '', path: '', text }];
+  return [{ ...policyRef(policy), code: 'covers_no_table', connector_slug: '', path: '', text }];
 }
 
 const unusedWarning = (policy: PolicyRow): Warning => ({
-  ...named(policy),
+  ...policyRef(policy),
   code: 'not_in_use',
   connector_slug: '',
   path: '',
   text: `The policy “${policy.name}” narrows nothing: it is not enforced, and no active grant names it.`,
 });
 
-const named = ({ id, name }: PolicyRow) => ({ policy_id: id, policy_name: name });
+const policyRef = ({ id, name }: PolicyRow) => ({ policy_id: id, policy_name: name });

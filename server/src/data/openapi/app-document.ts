@@ -203,10 +203,10 @@ function tableSchemas(described: DescribedTable, tables: readonly DescribedTable
   const { catalogue, access, readable: columns } = described;
   const { name } = catalogue;
   // The name of a table that the caller does not see is not theirs to know.
-  const known = (column: CatalogueColumn): CatalogueColumn =>
+  const hideTarget = (column: CatalogueColumn): CatalogueColumn =>
     column.ref && !readableTable(tables, column.ref.tableId) ? withoutTarget(column) : column;
   const properties = (chosen: readonly CatalogueColumn[], schema: (column: CatalogueColumn) => Json) =>
-    Object.fromEntries(chosen.map((column) => [column.name, schema(known(column))]));
+    Object.fromEntries(chosen.map((column) => [column.name, schema(hideTarget(column))]));
   const inserted = catalogue.columns.filter(({ role, name, type }) => {
     if (!isWritable(access, 'insert', name) || type === 'autonumber') return false;
     if (role === 'created_at' || role === 'updated_at') return false;

@@ -28,18 +28,18 @@ async function ownAccess(deps: PreviewDeps, caller: Caller, path: RowsPath): Pro
   const person = { isSelf: true, email: caller.email, userId: caller.userId };
   const resolved = await resolveTarget(deps, target, { tenant, caller, person });
   if (isClosed(resolved, target)) {
-    await requireSeenApp(deps.db, { tenant, caller, target });
-    return closed(target);
+    await requireVisibleApp(deps.db, { tenant, caller, target });
+    return describeClosed(target);
   }
   if (!resolved.value && !resolved.reason) throw fail('not_found');
   return describeOwn(resolved, target, person);
 }
 
-/** Whoever is nobody to a table of an app learns as little as from its rows. */
+/** Callers without access to a table learn no more here than from its rows. */
 export const isClosed = ({ value, isUnresolvable = false }: Resolved, { kind }: Target) =>
   kind === 'app' && !value && !isUnresolvable;
 
-export async function requireSeenApp(
+export async function requireVisibleApp(
   db: Db,
   { tenant, caller, target }: { tenant: { id: string }; caller: Caller; target: Target },
 ): Promise<void> {
@@ -67,7 +67,7 @@ async function findTarget(deps: PreviewDeps, { tenant, caller, path }: Asking): 
   return { kind: 'connector', connector, schema, table };
 }
 
-const closed = (target: Target): Answer => ({
+const describeClosed = (target: Target): Answer => ({
   actions: [],
   columns: [],
   filter: 'no rows',

@@ -17,8 +17,8 @@ import {
   describeFilter,
   describeSources,
 } from './describe.ts';
-import { isClosed, requireSeenApp } from './own-access.ts';
-import { closedReason, emptyReason, type Person, type Reason, suspended } from './reasons.ts';
+import { isClosed, requireVisibleApp } from './own-access.ts';
+import { closedReason, emptyReason, type Person, type Reason, suspendedReason } from './reasons.ts';
 import {
   type PreviewDeps,
   type Resolved,
@@ -40,9 +40,9 @@ function summarize(
   const isAll = filter === 'all rows';
   const amount = rows.all === null ? rowWords(rows.visible ?? 0) : shareWords(rows.visible, rows.all, isAll);
   const sentences = [`${who} ${amount} of ${resource}${isAll ? '' : `: those where ${filter}`}.`];
-  const said = (access: 'masked' | 'hidden') =>
+  const listLimits = (access: 'masked' | 'hidden') =>
     columns.filter((column) => column.access === access).map(({ name, text }) => `${name} is ${text}`);
-  const limits = [...said('masked'), ...said('hidden')];
+  const limits = [...listLimits('masked'), ...listLimits('hidden')];
   sentences.push(limits.length === 0 ? 'No column is masked or hidden.' : `Columns: ${limits.join('; ')}.`);
   const they = person.isSelf ? 'You' : 'They';
   sentences.push(
@@ -78,7 +78,7 @@ export async function previewAccess(
   const person: Person = { isSelf, email: member.email, userId: member.userId };
   const resolved = await resolvePerson(ctx, { input, target, member, person, isPrivileged }, deps);
   if (!isPrivileged && isClosed(resolved, target)) {
-    await requireSeenApp(ctx.db, { ...ctx, target });
+    await requireVisibleApp(ctx.db, { ...ctx, target });
     const closed = { ...resolved, catalogue: null, reason: closedReason(targetLabel(target)) };
     return describe(ctx, { input, target, person, resolved: closed, isPrivileged }, deps);
   }
@@ -93,7 +93,7 @@ function isOwn({ caller }: TenantCtx, { as }: Input): boolean {
 async function authorizeTarget(ctx: TenantCtx, input: Input, isSelf: boolean) {
   const { connector: ref, resource_path: path, app: appRef, table } = input;
   const isAdmin = ctx.tenant.role === 'tenant_admin';
-  const refused = () =>
+  const refusedError = () =>
     fail('forbidden', { detail: 'Only admins and owners can preview the access of others.' });
   if (ref !== undefined && appRef === undefined && path !== undefined && table === undefined) {
     const [schema = '', name = '', ...more] = path.split('/');
@@ -101,7 +101,7 @@ async function authorizeTarget(ctx: TenantCtx, input: Input, isSelf: boolean) {
       throw validationError('resource_path', 'must be schema/table');
     const connector = await findConnectorRow(ctx.db, ctx.tenant.id, ref);
     const isPrivileged = connector ? canDecideFor(ctx, connector) : isAdmin;
-    if (!isSelf && !isPrivileged) throw refused();
+    if (!isSelf && !isPrivileged) throw refusedError();
     if (!connector) throw fail('not_found', { detail: `There is no connector ${ref}.` });
     return { target: { kind: 'connector', connector, schema, table: name } as const, isPrivileged };
   }
@@ -109,7 +109,7 @@ async function authorizeTarget(ctx: TenantCtx, input: Input, isSelf: boolean) {
     throw validationError('connector', 'name connector and resource_path, or app and table');
   const app = await findAppOfTenant(ctx.db, ctx.tenant.id, { ref: appRef, userId: ctx.caller.userId });
   const isOwner = !!app && ownsApp(app.relation);
-  if (!isSelf && !isOwner && !isAdmin) throw refused();
+  if (!isSelf && !isOwner && !isAdmin) throw refusedError();
   if (!app) throw fail('not_found');
   if (!isSelf && !isOwner)
     await recordPreview(ctx, { app, reason: `Preview of the access of ${input.as} to ${table}` });
@@ -148,7 +148,7 @@ async function resolvePerson(
       })
     : await resolveTarget(deps, target, subject);
   if (member.status === 'active') return found;
-  return { ...found, value: null, reason: suspended(person, member.status) };
+  return { ...found, value: null, reason: suspendedReason(person, member.status) };
 }
 
 interface PersonAccess extends Resolved {
@@ -229,30 +229,30 @@ function unreadableReason(error: unknown, target: Target): Reason {
 
 type Sample = Pick<Answer, 'sample' | 'sample_withheld' | 'withheld_columns'>;
 
-const withheld = (text: string): Sample => ({ sample: [], sample_withheld: text, withheld_columns: [] });
+const withhold = (text: string): Sample => ({ sample: [], sample_withheld: text, withheld_columns: [] });
 
 function withholdLarge(error: unknown): Sample {
   if (!(error instanceof Failure) || error.code !== 'payload_too_large') throw error;
-  return withheld(`Rows are not shown. ${error.detail}`);
+  return withhold(`Rows are not shown. ${error.detail}`);
 }
 
-/** Only rows and values that the asker may see as well, by their own access and without the policy that is tried. */
+/** Only rows and values that the caller may see too, by their own access and without the tried policy. */
 async function sampleFor(
   ctx: TenantCtx,
   { input, target, person, resolved: { value, rowDb } }: Omit<Described, 'isPrivileged'>,
   deps: PreviewDeps,
 ): Promise<Sample> {
-  if (!value || !rowDb) return withheld('There is nothing to show.');
+  if (!value || !rowDb) return withhold('There is nothing to show.');
   if (person.isSelf && !input.policy)
     return { sample: await readSample(rowDb, value.table), sample_withheld: null, withheld_columns: [] };
   const { caller, tenant } = ctx;
-  const asker = { isSelf: true, userId: caller.userId, email: caller.email };
-  const own = (await resolveTarget(deps, target, { tenant, caller, person: asker })).value;
+  const self = { isSelf: true, userId: caller.userId, email: caller.email };
+  const own = (await resolveTarget(deps, target, { tenant, caller, person: self })).value;
   if (!own?.access.actions.has('read'))
-    return withheld('Rows are not shown, because you have no access to them yourself.');
+    return withhold('Rows are not shown, because you have no access to them yourself.');
   const shared = shareTable(value.table, own.table);
   if (!shared)
-    return withheld('Rows are not shown, because the filter compares columns that you cannot see yourself.');
+    return withhold('Rows are not shown, because the filter compares columns that you cannot see yourself.');
   const { withheldColumns } = shared;
   return {
     sample: await readSample(rowDb, shared.table),

@@ -27,7 +27,7 @@ const whoseFirst = ({ isSelf, email }: Person) => (isSelf ? 'Your' : `${email}'s
 
 type TableDecision = NonNullable<Awaited<ReturnType<typeof decideTableAccess>>>;
 
-export const suspended = (person: Person, status: string): Reason => ({
+export const suspendedReason = (person: Person, status: string): Reason => ({
   reason: `${whoseFirst(person)} ${status === 'suspended' ? 'account' : 'membership'} is ${status}, so no grant or rule gives them access.`,
   next:
     status === 'suspended'

@@ -55,21 +55,21 @@ interface SharedTable {
 }
 
 /**
- * The table as the person sees it, within what the asker sees: rows that both see, and values that the asker sees in the
- * clear or under the same mask. Null if the person's conditions compare what the asker cannot see: which rows meet them
+ * The table as the person sees it, within what the caller sees: rows that both see, and values that the caller sees in the
+ * clear or under the same mask. Null if the person's conditions compare what the caller cannot see: which rows meet them
  * would then reveal it.
  */
-export function shareTable(person: RowTable, asker: RowTable): SharedTable | null {
+export function shareTable(person: RowTable, caller: RowTable): SharedTable | null {
   const { catalogue, view } = person;
   const conditions = [
     view.rows,
     ...(view.columns ?? []).flatMap(({ cases }) => cases.map(({ when }) => when)),
   ];
-  if (!conditions.flatMap(comparedColumns).every((column) => isClear(asker.view, column))) return null;
+  if (!conditions.flatMap(comparedColumns).every((column) => isClear(caller.view, column))) return null;
   const columns = view.columns ?? catalogue.columns.map(clearColumn);
-  const shared = columns.map((column) => shareColumn(column, asker.view));
+  const shared = columns.map((column) => shareColumn(column, caller.view));
   const isUnchanged = shared.every((column, at) => column === columns[at]);
-  const rows = allOf([view.rows, asker.view.rows]);
+  const rows = allOf([view.rows, caller.view.rows]);
   const sharedView: TableView = { ...view, rows, columns: isUnchanged ? view.columns : shared };
   return {
     table: rowTable(catalogue, sharedView),
@@ -82,9 +82,9 @@ export function shareTable(person: RowTable, asker: RowTable): SharedTable | nul
 const clearColumn = (source: CatalogueColumn): ViewColumn => ({ column: source, source, cases: [] });
 const nothing: Mask = { kind: 'null', args: {} };
 
-function shareColumn(column: ViewColumn, asker: TableView): ViewColumn {
-  if (column.column.name === '' || isClear(asker, column.source)) return column;
-  const own = asker.columns?.find(
+function shareColumn(column: ViewColumn, caller: TableView): ViewColumn {
+  if (column.column.name === '' || isClear(caller, column.source)) return column;
+  const own = caller.columns?.find(
     ({ source, column: { name } }) => isSame(source, column.source) && name !== '',
   );
   const seen: readonly ViewCase[] = column.cases.length > 0 ? column.cases : [{ when: always, mask: null }];

@@ -163,7 +163,7 @@ function orderingColumn(idColumn: CatalogueColumn, physical = idColumn.physical)
   return { column, source: idColumn, cases: [{ when: always, mask: { kind: 'hash', args: {} } }] };
 }
 
-/** Who may change but not read rows addresses them by the ids that they know. */
+/** Callers who may change but not read rows address them by known ids. */
 function unreadKey(idColumn: CatalogueColumn): ViewColumn {
   return { column: { ...idColumn, name: '' }, source: idColumn, cases: [] };
 }
@@ -184,7 +184,7 @@ export function narrow(
   { columns }: Pick<TableCatalogue, 'columns'>,
 ): Alternative {
   const because = [...alternative.because];
-  const applied = (...actions: RowAction[]) => {
+  const applyPolicies = (...actions: RowAction[]) => {
     const those = policies.filter((policy) => actions.some((action) => policy.actions.includes(action)));
     for (const { source } of those) if (!because.includes(source)) because.push(source);
     return those;
@@ -192,13 +192,13 @@ export function narrow(
   const reads: Alternative['reads'] = {};
   for (const action of ['read', 'export'] as const) {
     const part = alternative.reads[action];
-    if (part) reads[action] = narrowRead(part, applied('read', action), columns);
+    if (part) reads[action] = narrowRead(part, applyPolicies('read', action), columns);
   }
   const changes: Alternative['changes'] = {};
   for (const action of ['insert', 'update', 'delete'] as const) {
     const part = alternative.changes[action];
     // Rows and columns that the policies hide cannot be changed either.
-    if (part) changes[action] = narrowChange(part, applied('read', action), columns);
+    if (part) changes[action] = narrowChange(part, applyPolicies('read', action), columns);
   }
   return { ...alternative, because, reads, changes };
 }

@@ -166,7 +166,7 @@ function groupsTable(source: RowTable, items: readonly PlannedItem[]): RowTable 
   };
 }
 
-/** What is grouped by comes last, so that the order is total. */
+/** Group columns come last, so that the order is total. */
 function planSort(table: RowTable, items: readonly PlannedItem[], { sort }: ParsedQuery): PlannedSort[] {
   const keys = sort.map(({ column, descending }) => ({ column: requireColumn(table, column), descending }));
   const rest = items.filter(({ isGroup, column }) => isGroup && !keys.some((key) => key.column === column));
@@ -175,7 +175,7 @@ function planSort(table: RowTable, items: readonly PlannedItem[], { sort }: Pars
   return all.length > 0 ? all : items.slice(0, 1).map(({ column }) => ({ column, descending: false }));
 }
 
-/** Groups what the caller sees. Sorts, pages and conditions on groups stand outside, as those of a list. */
+/** Groups visible rows. Sorts, pages and conditions on groups are in the outer select, as in a list. */
 export function aggregateSql({ source, where, items, groups }: AggregatePlan): Statement {
   const values = valuesFor(source);
   const rows = fromClause(readFrom(source, where, values));

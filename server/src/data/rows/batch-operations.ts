@@ -52,37 +52,37 @@ const requiredFields = ['id', 'values'];
 const aliasPattern = /^[A-Za-z][A-Za-z0-9_]{0,62}$/;
 
 function parseOperation(text: string, at: number, aliases: Set<string>): Operation {
-  const invalid = (field: string, detail: string) => operationError(at, field, detail);
+  const invalidError = (field: string, detail: string) => operationError(at, field, detail);
   const value: unknown = JSON.parse(text);
-  if (!isObject(value)) throw invalid('operations', 'must be an object');
+  if (!isObject(value)) throw invalidError('operations', 'must be an object');
   const op = batchOps.find((each) => each === value.op);
-  if (!op) throw invalid('op', `must be one of ${batchOps.join(', ')}`);
+  if (!op) throw invalidError('op', `must be one of ${batchOps.join(', ')}`);
   const allowed = fields[op];
   for (const name of Object.keys(value))
     if (name !== 'op' && name !== 'table' && !allowed.includes(name))
-      throw invalid(name.slice(0, 63), `is unknown in an operation of kind ${op}`);
+      throw invalidError(name.slice(0, 63), `is unknown in an operation of kind ${op}`);
   for (const name of requiredFields)
-    if (allowed.includes(name) && value[name] === undefined) throw invalid(name, 'is required');
+    if (allowed.includes(name) && value[name] === undefined) throw invalidError(name, 'is required');
   const readText = (name: string) => {
-    const given = value[name];
-    if (given === undefined) return null;
-    if (typeof given !== 'string' || given === '') throw invalid(name, 'must be a text');
-    return given;
+    const field = value[name];
+    if (field === undefined) return null;
+    if (typeof field !== 'string' || field === '') throw invalidError(name, 'must be a text');
+    return field;
   };
   const table = readText('table');
-  if (table === null) throw invalid('table', 'is required');
+  if (table === null) throw invalidError('table', 'is required');
   const as = readText('as');
   if (as !== null && (!aliasPattern.test(as) || aliases.has(as)))
-    throw invalid('as', 'must be a name that no other operation has');
+    throw invalidError('as', 'must be a name that no other operation has');
   const { resolution = 'merge' } = value;
   if (resolution !== 'merge' && resolution !== 'ignore')
-    throw invalid('resolution', 'must be merge or ignore');
+    throw invalidError('resolution', 'must be merge or ignore');
   const members = jsonMembers(text);
   const operation: Operation = {
     op,
     table,
     as,
-    id: value.id === undefined ? null : parseId(value.id, members.get('id') ?? '', invalid),
+    id: value.id === undefined ? null : parseId(value.id, members.get('id') ?? '', invalidError),
     ifMatch: readText('if_match'),
     onConflict: readText('on_conflict'),
     resolution,
@@ -90,7 +90,7 @@ function parseOperation(text: string, at: number, aliases: Set<string>): Operati
   };
   for (const reference of referencesOf(operation))
     if (!aliases.has(reference.alias))
-      throw invalid('$ref', `${reference.alias} is not the name of an earlier operation`);
+      throw invalidError('$ref', `${reference.alias} is not the name of an earlier operation`);
   if (as !== null) aliases.add(as);
   return operation;
 }
@@ -98,12 +98,12 @@ function parseOperation(text: string, at: number, aliases: Set<string>): Operati
 function parseId(
   value: unknown,
   text: string,
-  invalid: (field: string, detail: string) => Error,
+  invalidError: (field: string, detail: string) => Error,
 ): string | Reference {
   if (typeof value === 'string' && value !== '') return value;
   if (Number.isInteger(value)) return text;
   const reference = parseReference(text);
-  if (!reference) throw invalid('id', 'must be a text, a whole number or {"$ref":"name.column"}');
+  if (!reference) throw invalidError('id', 'must be a text, a whole number or {"$ref":"name.column"}');
   return reference;
 }
 
@@ -147,7 +147,7 @@ export function resolveValues(values: string, resolve: (reference: Reference) =>
 export function operationError(at: number, field: string, detail: string) {
   return fail('validation_failed', {
     detail: `Operation ${at}: ${field} ${detail}`,
-    errors: [{ operation: at, field, code: 'invalid', detail }],
+    errors: [{ operation: at, field, code: 'invalidError', detail }],
   });
 }
 

@@ -20,13 +20,13 @@ import { parseChanges } from './parse-row.ts';
 import { existsSql, oneSql, type Statement } from './sql.ts';
 import { deleteSql, type GuardedRow, type InsertedColumn, updateSql } from './write-sql.ts';
 import {
+  cascadesToOthers,
   createCascades,
   hasCause,
   ifPlanHeader,
   losesDeleted,
   previewResponse,
   type RowWritten,
-  reachesOthers,
   runWrite,
   type WriteMode,
 } from './write-transaction.ts';
@@ -43,7 +43,7 @@ export interface RowChange {
 }
 
 async function changeRow(ctx: RowsCtx, change: RowChange): Promise<FastPathResponse> {
-  const isCaused = hasCause(ctx.table) || (change.action === 'delete' && reachesOthers(ctx.table));
+  const isCaused = hasCause(ctx.table) || (change.action === 'delete' && cascadesToOthers(ctx.table));
   if (!change.dryRun && !change.mayGrow && !isCaused && ifPlanHeader(ctx.request) === null) {
     return change.respond(await executeChange(ctx, change, queryIn(ctx, 'write')));
   }
@@ -104,10 +104,10 @@ async function executeChange(ctx: RowsCtx, change: RowChange, run: RunQuery): Pr
   if (versions !== null) throw fail(existing ? 'precondition_failed' : 'not_found');
   // A row that the caller sees, or may change in another way, is no secret to them.
   const isKnown = existing !== null || (await mayChangeOtherwise(ctx, change, run));
-  throw isKnown ? refusedChange() : fail('not_found');
+  throw isKnown ? refusedChangeError() : fail('not_found');
 }
 
-export const refusedChange = () =>
+export const refusedChangeError = () =>
   fail('forbidden', { detail: 'The rules of the table do not allow this change.' });
 
 async function expectedVersions(

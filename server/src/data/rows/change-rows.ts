@@ -5,14 +5,14 @@ import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { isOneOf } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
-import { refusedChange, requireStoredSize, updatedColumns, visibleRow } from './change-row.ts';
+import { refusedChangeError, requireStoredSize, updatedColumns, visibleRow } from './change-row.ts';
 import {
   emptyResponse,
   jsonResponse,
   parseIdempotencyKey,
   parsePreferences,
   type RowsCtx,
-  recordShown,
+  recordRows,
 } from './context.ts';
 import { JsonRows, noteHeaders, readValues } from './formats.ts';
 import { type ReturnedRow, rowEtag } from './get-row.ts';
@@ -71,7 +71,7 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
     ),
   };
   // A misspelt filter of a change costs most.
-  const noted = (response: FastPathResponse): FastPathResponse => ({
+  const withNotes = (response: FastPathResponse): FastPathResponse => ({
     ...response,
     headers: { ...response.headers, ...noteHeaders(query) },
   });
@@ -98,11 +98,11 @@ async function changeRows(ctx: RowsCtx, change: RowsChange): Promise<FastPathRes
         ids: before.map(({ rest }) => rest[0] ?? ''),
         isStored: mode === 'preview' || isRepresentation,
       });
-    if (mode === 'execute') return noted(respond(ctx, change, await changeAll()));
-    if (change.action === 'update') return noted(previewChanges(ctx, change, before, await changeAll()));
+    if (mode === 'execute') return withNotes(respond(ctx, change, await changeAll()));
+    if (change.action === 'update') return withNotes(previewChanges(ctx, change, before, await changeAll()));
     const cascades = createCascades(tx);
     const deleted = await cascades.count(ctx, changeAll, ({ length }) => length);
-    return noted(previewChanges(ctx, change, before, deleted, cascades.warnings()));
+    return withNotes(previewChanges(ctx, change, before, deleted, cascades.warnings()));
   });
 }
 
@@ -124,7 +124,7 @@ async function changeLocked(
   const statement = change.statement({ where: [isOneOf(idColumn, ids)], allowed, returnsId: true });
   const returned = await queryRows(tx, statement, { output: table.all, restCount: 4, isStored });
   // The rows met the rules when they were locked: the changed ones do not.
-  if (returned.length < ids.length) throw refusedChange();
+  if (returned.length < ids.length) throw refusedChangeError();
   const byId = new Map(returned.map((row) => [row.rest[3], row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
@@ -176,7 +176,7 @@ function previewChanges(
     before: {},
     after: { affected: rows.length, digest },
   };
-  recordShown(ctx, Math.min(rows.length, shownMax));
+  recordRows(ctx, Math.min(rows.length, shownMax));
   const shown = rows.slice(0, shownMax).map(({ id, before, after }) => ({
     action: operation.id,
     target: { kind: `row ${id}`, id, name },
@@ -199,7 +199,7 @@ function respond(ctx: RowsCtx, { action }: RowsChange, changed: readonly Returne
   }
   if (isRepresentation) {
     const visible = changed.filter(({ rest }) => rest[2] === 'true');
-    recordShown(ctx, visible.length);
+    recordRows(ctx, visible.length);
     parts.push(`"data":[${visible.map(({ json }) => Buffer.from(json).toString('utf8')).join(',')}]`);
     if (action === 'update')
       parts.push(`"etags":${JSON.stringify(visible.map((row) => rowEtag(table, row, row.rest[1] ?? '')))}`);

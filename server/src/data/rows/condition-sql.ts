@@ -21,11 +21,11 @@ export function valuesFor({ catalogue: { foreign } }: Pick<RowTable, 'catalogue'
 /** For the conditions of `do update`: Citus does not send bound values there to its workers. Written as code points. */
 export function constantValues(): Values {
   const values: Values = [];
-  const typed = (placeholder: string, sqlType: string) => {
+  const castBound = (placeholder: string, sqlType: string) => {
     const value = values[Number(placeholder.slice(1)) - 1] ?? null;
     return `${value === null ? 'null' : codedLiteral(value)}::${sqlType}`;
   };
-  return Object.assign(values, { dialect: { ...postgresDialect, typed } });
+  return Object.assign(values, { dialect: { ...postgresDialect, castBound } });
 }
 
 export interface RowRefs {
@@ -124,7 +124,7 @@ const bindText = (values: Values, value: string) => bindAs(values, value, 'text'
 
 export function bindAs(values: Values, value: string | null, sqlType: string): string {
   values.push(value);
-  return dialectOf(values).typed(`$${values.length}`, sqlType);
+  return dialectOf(values).castBound(`$${values.length}`, sqlType);
 }
 
 export function bindArray(

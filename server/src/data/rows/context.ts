@@ -46,8 +46,8 @@ export function emptyResponse(status: number, headers: Record<string, string> = 
   return { status, headers, body: null };
 }
 
-/** What a change shows of rows, in its answer or its plan, is read: otherwise it would be without a record. */
-export function recordShown({ recordRead, table }: RowsCtx, rows: number): void {
+/** Rows in the answer or plan of a change are recorded as read. */
+export function recordRows({ recordRead, table }: RowsCtx, rows: number): void {
   if (rows > 0) recordRead({ action: 'read', table, output: table.all, rows });
 }
 

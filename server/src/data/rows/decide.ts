@@ -167,8 +167,8 @@ function ruleAlternative(facts: AccessFacts): Alternative {
       return list ? [[name, compile(list)] as const] : [];
     }),
   );
-  const columns = limited(catalogue, readLimits, (when): ColumnPart => ({ when, mask: null }));
-  const writable = limited(catalogue, writeLimits, (when) => when);
+  const columns = limitByColumn(catalogue, readLimits, (when): ColumnPart => ({ when, mask: null }));
+  const writable = limitByColumn(catalogue, writeLimits, (when) => when);
   const read = { where: compile(rules.read), columns };
   const change = (action: RuleAction) => ({ where: compile(rules[action]), writable });
   const text = (['read', ...rowChanges] as const).map((action) => `${action}: ${ruleText(rules[action])}`);
@@ -185,7 +185,7 @@ export const ruleText = (alternatives: readonly RuleAlternative[]) =>
     .map((each) => (typeof each === 'string' ? each : `${each.who} where ${each.where}`))
     .join(', ') || 'none';
 
-function limited<T>(
+function limitByColumn<T>(
   { columns }: TableCatalogue,
   limits: ReadonlyMap<string, PlannedCondition>,
   part: (when: PlannedCondition) => T,

@@ -14,10 +14,10 @@ import {
 
 type OrderOperator = '=' | '<>' | '>' | '>=' | '<' | '<=';
 
-/** What differs between the databases that rows are in. Names are quoted alike, and values are `$1`, `$2` … in all of them. */
+/** Differences between databases. In all of them, names are quoted alike and values are `$1`, `$2` …. */
 export interface Dialect {
   encode(value: string | null, type: ColumnType): string | null;
-  typed(placeholder: string, sqlType: string): string;
+  castBound(placeholder: string, sqlType: string): string;
   compare(name: string, operator: OrderOperator, bound: string, column: CatalogueColumn): string;
   between(name: string, from: string, to: string, column: CatalogueColumn): string;
   listsAreArrays: boolean;
@@ -52,7 +52,7 @@ const isEquality = (operator: OrderOperator) => operator === '=' || operator ===
 
 export const postgresDialect: Dialect = {
   encode: (value) => value,
-  typed: (placeholder, sqlType) => `${placeholder}::${sqlType}`,
+  castBound: (placeholder, sqlType) => `${placeholder}::${sqlType}`,
   compare: (name, operator, bound, column) =>
     `${isEquality(operator) ? name : byBytes(name, column)} ${operator} ${bound}`,
   between: (name, from, to, column) => `${byBytes(name, column)} between ${from} and ${to}`,
@@ -95,7 +95,7 @@ const casts: Readonly<Record<string, string>> = {
   jsonb: 'char',
 };
 
-function typed(placeholder: string, sqlType: string): string {
+function castBound(placeholder: string, sqlType: string): string {
   if (sqlType === 'float8') return `(${placeholder} + 0e0)`;
   if (sqlType === 'bytea') return `unhex(substr(${placeholder}, 3))`;
   const cast = casts[sqlType];
@@ -110,7 +110,7 @@ const comparable = (name: string, column: CatalogueColumn) => (isText(column) ? 
 
 export const mysqlDialect: Dialect = {
   encode,
-  typed,
+  castBound,
   compare(name, operator, bound, column) {
     if (!isText(column)) return `${name} ${operator} ${bound}`;
     const exact = `${bytesOf(name)} ${operator} ${boundBytes(bound)}`;
@@ -184,7 +184,7 @@ function encode(value: string | null, type: ColumnType): string | null {
 const timestampPattern = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-])(\d\d):?(\d\d)?)?$/;
 
 const bullets = "'•••'";
-const redacted = (value: string) =>
+const redactSql = (value: string) =>
   `regexp_replace(regexp_replace(${value}, '[0-9]', '0'), '[^\\x01-@\\[-\`{-~]|[A-Za-z]', 'x')`;
 
 function mysqlMaskSql(mask: Mask, value: string, { type, keys, bind }: MaskContext): string {
@@ -193,22 +193,22 @@ function mysqlMaskSql(mask: Mask, value: string, { type, keys, bind }: MaskConte
     case 'null':
       return 'null';
     case 'constant':
-      return typed(bind(encode(constantText(mask), type) ?? '', 'text'), sqlTypes[type] ?? 'text');
+      return castBound(bind(encode(constantText(mask), type) ?? '', 'text'), sqlTypes[type] ?? 'text');
     case 'redact':
-      return redacted(text);
+      return redactSql(text);
     case 'hash': {
       const inner = `unhex(sha2(concat(${bind(keys.inner, 'bytea')}, cast(${hashedText(value, type)} as binary)), 256))`;
       return `sha2(concat(${bind(keys.outer, 'bytea')}, ${inner}), 256)`;
     }
     case 'partial': {
       const [first, last] = [countArg(mask.args.first), countArg(mask.args.last)];
-      const kept = `concat(left(${text}, ${first}), ${bullets}, right(${text}, ${last}))`;
-      return `case when char_length(${text}) > ${first + last} then ${kept} when ${value} is null then null else ${redacted(text)} end`;
+      const ends = `concat(left(${text}, ${first}), ${bullets}, right(${text}, ${last}))`;
+      return `case when char_length(${text}) > ${first + last} then ${ends} when ${value} is null then null else ${redactSql(text)} end`;
     }
     case 'email':
       return (
         `case when ${text} regexp '${addressPattern}' then concat(left(${text}, 1), ${bullets}, substr(${text}, instr(${text}, '@'))) ` +
-        `when ${value} is null then null else ${redacted(text)} end`
+        `when ${value} is null then null else ${redactSql(text)} end`
       );
     case 'round': {
       if (type === 'float') return roundFloatSql(value, mask.args, (text) => bind(text, 'float8'));

@@ -50,7 +50,7 @@ export function createFeedPositions(key: LiveKey<string>) {
   };
 }
 
-/** Of two snapshots `xmin:xmax:running,…` of one database: the later one contains all that the other one does. */
+/** Compares snapshots `xmin:xmax:running,…` of one database: the later one contains the other. */
 export function isLater(one: string, other: string): boolean {
   const [a, b] = [extent(one), extent(other)];
   return a.end === b.end ? a.running < b.running : a.end > b.end;
@@ -82,7 +82,7 @@ export const changesBytesMax = 4 * 1024 * 1024;
 type ChangesPlan = Pick<ListPlan, 'table' | 'where'> & { output: Output };
 
 /**
- * The changes between two snapshots in the order of their numbers, each judged like a row of the table, as it was and as it became.
+ * The changes between two snapshots in the order of their numbers, each filtered like a table row, before and after.
  * Returns the columns of the row after the change, then: number, bytes so far, whether the caller saw the row before and after,
  * the id before, and whether anything that they see has changed.
  */
@@ -108,8 +108,8 @@ export function changesSql(plan: ChangesPlan, { from, to, seq }: FeedPosition): 
   ];
   const text =
     `select ${items.join(', ')} from (${page}) l` +
-    ` left join lateral (${judgedSql(plan, 'old', values)}) o on true` +
-    ` left join lateral (${judgedSql(plan, 'new', values)}) n on true` +
+    ` left join lateral (${visibleChangeSql(plan, 'old', values)}) o on true` +
+    ` left join lateral (${visibleChangeSql(plan, 'new', values)}) n on true` +
     ` where l.bytes - coalesce(pg_column_size(l.new), 0) <= ${changesBytesMax} order by l.seq`;
   return { text, values };
 }
@@ -121,7 +121,7 @@ export const loggedRow = ({ from }: Pick<RowTable, 'from'>, value: string) =>
   `json_populate_record(null::${from}, ${value}::json)`;
 
 /** The logged row as a row of the table, as far as the caller sees it and it matches. */
-export function judgedSql(
+export function visibleChangeSql(
   { table, where, output }: ChangesPlan,
   column: 'old' | 'new',
   values: Values,

@@ -54,11 +54,11 @@ export interface FilesDeps {
 /** `{"column":"photo","name":"cat.png","type":"image/png","size":12345}`: answers the URL for its bytes. */
 export async function signFile(ctx: RowsCtx, deps: FilesDeps): Promise<FastPathResponse> {
   const { table, access, app } = ctx;
-  const given = parseObject(ctx.body.received().text());
-  if (typeof given.column !== 'string')
+  const input = parseObject(ctx.body.received().text());
+  if (typeof input.column !== 'string')
     throw validationError('column', 'must be the name of a column', 'required');
-  const body = readFile(given);
-  const column = requireNamedColumn(table, given.column);
+  const body = readFile(input);
+  const column = requireNamedColumn(table, input.column);
   if (!isFileType(column.type)) throw validationError('column', 'is not a column of files');
   if (!isWritable(access, 'insert', column.name) && !isWritable(access, 'update', column.name))
     throw fail('forbidden');
@@ -225,22 +225,22 @@ export async function removeUnusedFiles(deps: UnusedFilesDeps, { now }: { now: D
     ...(await listFilesById(db, releasedIds)),
     ...(await listUnusedFiles(db, before, filesPerRun)),
   ];
-  const kept = await filesInHistory(deps, files);
+  const restorable = await filesInHistory(deps, files);
   for (const file of files) {
-    const isUsed = kept.has(file.id) || (await isInRow(rowsDb, file));
+    const isUsed = restorable.has(file.id) || (await isInRow(rowsDb, file));
     await setFileState(db, file, isUsed ? { is_used: true } : { removing_at: now });
   }
   for (const { file_id, at } of released) {
     // One that was released again meanwhile has another time.
     const same = sql`file_id = ${file_id} and released_at::text = ${at}`;
-    await (kept.has(file_id)
+    await (restorable.has(file_id)
       ? sql`update svc_data.released_files set released_at = now() + interval '1 day' where ${same}`
       : sql`delete from svc_data.released_files where ${same}`
     ).execute(rowsDb);
   }
 }
 
-/** Those that a row has again when it is restored, or had in a state that its history shows. They are looked at each day. */
+/** Files that a restored row has again, or that its history shows. They are checked every day. */
 async function filesInHistory(
   { db, rowsDb }: Pick<UnusedFilesDeps, 'db' | 'rowsDb'>,
   files: readonly RowFile[],

@@ -15,7 +15,7 @@ import type { TableAccess } from './table-access.ts';
 export interface FeedDeps {
   hub: FeedHub;
   positions: FeedPositions;
-  /** Of the database cluster: positions of another one mean nothing. */
+  /** The epoch of the database cluster: positions of another cluster are invalid. */
   epoch: string;
 }
 
@@ -94,7 +94,7 @@ function planFeed(
   return { table, output, where, idKey, binding: sha256(JSON.stringify(described)) };
 }
 
-/** Whoever receives changes must know which row is meant. */
+/** Changes name their row. */
 function withId(select: readonly SelectItem[] | null, id: string): readonly SelectItem[] | null {
   if (select === null || select.some(({ column }) => column === id)) return select;
   return [{ column: id, alias: id }, ...select.filter(({ alias }) => alias !== id)];

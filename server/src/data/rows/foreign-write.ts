@@ -27,7 +27,7 @@ import {
   whereRowId,
 } from './get-row.ts';
 import { parseQuery } from './parse-query.ts';
-import { columnProblems, incompleteRow, isProblems, parseRowObject, rowProblemsError } from './parse-row.ts';
+import { columnProblems, isProblems, noValueError, parseRowObject, rowProblemsError } from './parse-row.ts';
 import { hasSeveralObjects } from './request-body.ts';
 import type { RowTable } from './row-table.ts';
 import { existsSql, oneSql, type Statement } from './sql.ts';
@@ -140,7 +140,7 @@ function runForeign(
   return isPreviewed(ctx, { dryRun }) ? limitConflicts(ctx, execute) : execute();
 }
 
-/** What the data source does not accept. Its texts and names may be of what the caller does not see. */
+/** Errors of the data source. Its own texts could reveal names and values that the caller must not see. */
 const refusals: Readonly<Record<string, { code: string; detail: string }>> = {
   23503: { code: 'reference_violation', detail: 'refers to a row that does not exist' },
   23514: { code: 'check_violation', detail: 'does not meet a check of the data source' },
@@ -154,7 +154,7 @@ function refusedError(error: unknown, { table: { catalogue } }: RowsCtx): Failur
   if (['42501', '55000', '25006'].includes(state))
     return fail('connector_read_only', { detail: loginDetail }, { cause: error });
   if (state === '23P01') {
-    const detail = 'A row that this one cannot exist beside is there already.';
+    const detail = 'An existing row excludes this one.';
     const errors = [{ code: 'unique_violation', detail: 'excludes this row' }];
     return fail('unique_violation', { detail, errors }, { cause: error });
   }
@@ -235,20 +235,20 @@ async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColum
   const { table, access } = ctx;
   const keys = table.catalogue.foreign?.keys ?? [];
   const { rows } = await run(tx, foreignInsertSql(table, inserted)).catch((error: unknown) => {
-    throw missingValues(ctx, inserted, error) ?? error;
+    throw missingValuesError(ctx, inserted, error) ?? error;
   });
-  const given = (column: CatalogueColumn) => inserted.find((each) => each.column === column)?.value;
+  const findValue = (column: CatalogueColumn) => inserted.find((each) => each.column === column)?.value;
   // PostgreSQL returns the key, MySQL only the number that it has generated.
   const generated =
     rows[0] ??
     (await lastId(
       ctx,
       tx,
-      keys.every((column) => typeof given(column) === 'string'),
+      keys.every((column) => typeof findValue(column) === 'string'),
     ));
   const values = keys.map((column, at) => {
     const value =
-      table.catalogue.foreign?.kind === 'postgres' ? generated[at] : (given(column) ?? generated[0]);
+      table.catalogue.foreign?.kind === 'postgres' ? generated[at] : (findValue(column) ?? generated[0]);
     if (typeof value !== 'string') throw new Error('The insert returned no key.');
     return equals(column, value);
   });
@@ -267,21 +267,21 @@ async function insertInto(ctx: RowsCtx, tx: Transaction, inserted: InsertedColum
   return { operation: { id: 'rows.insert', irreversible: false }, id: '', before: null, after, response };
 }
 
-function missingValues({ table }: RowsCtx, inserted: readonly InsertedColumn[], error: unknown) {
+function missingValuesError({ table }: RowsCtx, inserted: readonly InsertedColumn[], error: unknown) {
   if (sqlState(error) !== '23502') return null;
   const missing = table.catalogue.columns.filter(
     (column) => column.isRequired && !inserted.some((each) => each.column === column),
   );
   if (missing.length === 0) return null;
-  if (missing.some(({ name }) => !table.positions.has(name))) return incompleteRow();
+  if (missing.some(({ name }) => !table.positions.has(name))) return noValueError();
   return rowProblemsError(missing.map(({ name }) => ({ column: name, ...columnProblems.required })));
 }
 
 const keyText = (value: string, parts: number) =>
   parts === 1 ? value : value.replaceAll('%', '%25').replaceAll(',', '%2C');
 
-async function lastId({ table }: RowsCtx, tx: Transaction, isGiven: boolean): Promise<(string | null)[]> {
-  return isGiven ? [] : ((await run(tx, lastIdSql(table))).rows[0] ?? []);
+async function lastId({ table }: RowsCtx, tx: Transaction, isInsertable: boolean): Promise<(string | null)[]> {
+  return isInsertable ? [] : ((await run(tx, lastIdSql(table))).rows[0] ?? []);
 }
 
 function run(tx: Transaction, { text, values }: { text: string; values: readonly (string | null)[] }) {

@@ -274,7 +274,7 @@ export const csvHeaders = { 'content-type': `${csvMediaType}; charset=utf-8; hea
 
 export const csvHeader = ({ columns }: Output) => csvRecord(columns.map(({ key }) => key));
 
-/** What may be a mistake, in ASCII: column names of other databases may have any character. */
+/** Notes are sent in ASCII: column names of other databases may have any character. */
 export function noteHeaders({ notes }: ParsedQuery): Record<string, string> | undefined {
   if (notes.length === 0) return undefined;
   const text = notes.slice(0, notesMax).join(' ');

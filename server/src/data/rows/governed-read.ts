@@ -31,7 +31,7 @@ export function createRecordRead(
   if (!governed) return ignoreRead;
   return ({ action, table, output, rows }) =>
     accessLog.recordRead(
-      remembered(access, output, action, () => ({
+      describeOnce(access, output, action, () => ({
         tenantId: governed.tenantId,
         ...readerOf(caller),
         connectorId: governed.connectorId,
@@ -53,7 +53,7 @@ type ByAction = Partial<Record<LoggedAction, GovernedData>>;
 const known = new WeakMap<Access, WeakMap<Output, ByAction>>();
 
 /** A decision is of one credential and one table: with the same columns, all of its entries are alike. */
-function remembered(
+function describeOnce(
   access: Access,
   output: Output,
   action: keyof ByAction,

@@ -19,7 +19,7 @@ import {
   parseRowsPath,
   type RowsCtx,
   type RowsPath,
-  recordShown,
+  recordRows,
   withPreferenceApplied,
 } from './context.ts';
 import { createBatchLimit } from './data-schema.ts';
@@ -38,11 +38,11 @@ import { listHistory, listTrash, restoreRows } from './past-rows.ts';
 import { isPeoplePath, type PeopleCall } from './people.ts';
 import type { Cursors } from './plan.ts';
 import { createRequestBody, hasSeveralObjects, type ReceivedBody } from './request-body.ts';
-import { isTableOutdated, rowError, withSeenNames } from './row-errors.ts';
+import { isTableOutdated, rowError, withVisibleNames } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
 import type { TableAccess, TableAccessCache } from './table-access.ts';
 import { planUpsert } from './upsert-rows.ts';
-import { reachesOthers, requireAction } from './write-transaction.ts';
+import { cascadesToOthers, requireAction } from './write-transaction.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;
@@ -174,7 +174,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     const response = await responding;
     const followed = written.find(
       ({ table }) =>
-        (table.catalogue.changes && method !== 'GET') || (method === 'DELETE' && reachesOthers(table)),
+        (table.catalogue.changes && method !== 'GET') || (method === 'DELETE' && cascadesToOthers(table)),
     );
     if (followed) deps.feeds.hub.wrote(followed.app.id);
     return response;
@@ -241,7 +241,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         }
         const failure = error instanceof Failure ? error : rowError(error, access.table);
         if (failure)
-          throw await withSeenNames(failure, access.table, (table) =>
+          throw await withVisibleNames(failure, access.table, (table) =>
             openVisible(caller, { ...path, table }),
           );
         if (access.rowDb && isForeignTableOutdated(error)) throw outdatedSchemaError(error);
@@ -276,7 +276,7 @@ const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.row
 
 function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
   requireMethod(method, path);
-  // Whoever may write the column may upload a file for it.
+  // The right to write the column is checked with the upload.
   if (path.rest.kind === 'files') return;
   requireAction(
     access,
@@ -310,7 +310,7 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind === 'aggregate')
     return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
   if (!isRead && ctx.writeDb)
-    return recorded(ctx, await writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null));
+    return recordAnswer(ctx, await writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null));
   if (rest.kind === 'table') {
     if (method === 'DELETE') return deleteRows(ctx);
     if (method === 'PATCH') return updateRows(ctx, receivedObject(ctx));
@@ -322,13 +322,13 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
   if (rest.kind !== 'row') throw fail('not_found');
   if (isRead) return getRow(ctx, rest.id);
   const { dryRun } = parseQuery(ctx.search, 'change');
-  if (method === 'DELETE') return recorded(ctx, await deleteRow(ctx, rest.id, dryRun));
-  return recorded(ctx, await updateRow(ctx, rest.id, receivedObject(ctx), dryRun));
+  if (method === 'DELETE') return recordAnswer(ctx, await deleteRow(ctx, rest.id, dryRun));
+  return recordAnswer(ctx, await updateRow(ctx, rest.id, receivedObject(ctx), dryRun));
 }
 
-/** Of a change of one row: a body shows the row, or its values in a plan. */
-function recorded(ctx: RowsCtx, response: FastPathResponse): FastPathResponse {
-  recordShown(ctx, response.body !== null && ctx.access.actions.has('read') ? 1 : 0);
+/** A body contains the row, or its values in a plan. */
+function recordAnswer(ctx: RowsCtx, response: FastPathResponse): FastPathResponse {
+  recordRows(ctx, response.body !== null && ctx.access.actions.has('read') ? 1 : 0);
   return response;
 }
 
@@ -372,7 +372,7 @@ async function insertRows(ctx: RowsCtx): Promise<FastPathResponse> {
     ? upsertRow(ctx, text, { ...options, upsert })
     : insertRow(ctx, text, options));
   // The plan of an insert shows what the caller sent.
-  return options.dryRun ? response : recorded(ctx, response);
+  return options.dryRun ? response : recordAnswer(ctx, response);
 }
 
 function readFirstLines(body: ReceivedBody): string {

@@ -11,7 +11,7 @@ import {
   type FillOptions,
   fillDefaults,
   highestNumber,
-  isGiven,
+  isInsertable,
   isProblems,
   newVersion,
   nextNumberSql,
@@ -27,7 +27,7 @@ import {
   insertCheck,
   presentColumns,
   previewResponse,
-  refusedRow,
+  refusedRowError,
   runWrite,
 } from './write-transaction.ts';
 
@@ -153,7 +153,7 @@ class CopyRows {
     const { table } = ctx;
     this.#ctx = ctx;
     this.#table = table;
-    this.#allGiven = table.catalogue.columns.every(isGiven);
+    this.#allGiven = table.catalogue.columns.every(isInsertable);
     this.#idAt = table.catalogue.columns.indexOf(table.catalogue.idColumn);
   }
 
@@ -176,7 +176,7 @@ class CopyRows {
 
   async store(tx: Transaction): Promise<{ inserted: number; ids: (string | number | null)[] }> {
     const { columns } = this.#table.catalogue;
-    const names = [...columns.filter(isGiven).map(({ physical }) => ident(physical)), versionColumn];
+    const names = [...columns.filter(isInsertable).map(({ physical }) => ident(physical)), versionColumn];
     try {
       await tx.copy(`copy ${this.#table.from} (${names.join(', ')}) from stdin`, this.#data);
     } catch (error) {
@@ -184,14 +184,14 @@ class CopyRows {
     }
     for (const { columns, ids } of this.#groups.values()) {
       const { text, values } = violationSql(this.#table, ids, insertCheck(this.#ctx, columns));
-      if ((await tx.query(text, values)).rows.length > 0) throw refusedRow();
+      if ((await tx.query(text, values)).rows.length > 0) throw refusedRowError();
     }
     return { inserted: this.#ids.length, ids: this.#ids };
   }
 
   #isGivenAt(at: number): boolean {
     const column = this.#table.catalogue.columns[at];
-    return column !== undefined && isGiven(column);
+    return column !== undefined && isInsertable(column);
   }
 
   #addToGroup(columns: string[], id: string): void {

@@ -13,7 +13,7 @@ import {
   advanceSequenceSql,
   fillDefaults,
   highestNumber,
-  isGiven,
+  isInsertable,
   isProblems,
   newVersion,
   nextNumberSql,
@@ -35,7 +35,7 @@ import {
   presentColumns,
   previewResponse,
   type RowWritten,
-  refusedRow,
+  refusedRowError,
   runWrite,
   type WriteMode,
 } from './write-transaction.ts';
@@ -107,11 +107,11 @@ async function storeRow(
     ctx.table,
     ctx.table.catalogue.columns
       .map((column, at) => ({ column, value: filled[at] ?? null }))
-      .filter(({ column }) => isGiven(column)),
+      .filter(({ column }) => isInsertable(column)),
     { version: newVersion(), returning: output, check: insertCheck(ctx, presentColumns(ctx, input)) },
   );
   const row = await queryRow(run, statement, output, 3);
-  if (!row) throw refusedRow();
+  if (!row) throw refusedRowError();
   return row;
 }
 
@@ -121,7 +121,7 @@ function insertResponse(ctx: RowsCtx, row: ReturnedRow, isMinimal: boolean) {
   const headers: Record<string, string> = {};
   if (isAddressable(ctx)) headers.location = `${ctx.path}/${rowSegment(id)}`;
   if (isVisible !== 'true') return emptyResponse(201, headers);
-  // Of a minimal answer the representation is not known, of which the ETag may be made.
+  // A minimal answer has no representation from which to compute the ETag of a view.
   if (!isMinimal || ctx.table.view.columns === null) headers.etag = rowEtag(ctx.table, row, version);
   return isMinimal ? emptyResponse(201, headers) : jsonResponse(201, row.json, headers);
 }
@@ -139,7 +139,7 @@ function previewInsert(ctx: RowsCtx, input: RowInput, row: ReturnedRow): Preview
   for (const { role, name, type } of ctx.table.catalogue.columns) {
     if (!ctx.table.byName.has(name)) continue;
     if (role === 'created_at' || role === 'updated_at') after[name] = timeOfExecution;
-    else if (!isGiven({ type })) after[name] = assignedOnExecution;
+    else if (!isInsertable({ type })) after[name] = assignedOnExecution;
   }
   return { id: '', before: null, after };
 }

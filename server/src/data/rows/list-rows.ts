@@ -20,7 +20,7 @@ import { relatedListSql } from './related-sql.ts';
 import { reopen } from './relations.ts';
 import { withColumnName } from './row-errors.ts';
 import { canRelate, createOutput, hasColumnIn, isWhole, type RowTable, requireColumn } from './row-table.ts';
-import { shownIn } from './search.ts';
+import { withSearchedColumns } from './search.ts';
 import { rankedNote, searchedTable, searchSql } from './search-sql.ts';
 import { cappedCountSql, countSql, estimateSql, listSql, oneSql, type Statement } from './sql.ts';
 
@@ -148,8 +148,8 @@ export async function listRows(ctx: RowsCtx, format: PageFormat = 'json') {
     recordRelated(ctx, related, page.rows, () =>
       page.isJson ? JSON.parse(`${page.page.written().toString('utf8')}]}`).data : [],
     );
-  else ctx.recordRead({ action: 'read', table, output: shownIn(table, output), rows: page.rows });
-  // Without a primary key, equal rows could not be told apart.
+  else ctx.recordRead({ action: 'read', table, output: withSearchedColumns(table, output), rows: page.rows });
+  // Without a primary key, equal rows cannot be distinguished.
   const hasCursor = page.hasMore && ctx.table.catalogue.foreign?.keys.length !== 0;
   return pageResponse(ctx, page, {
     query,

@@ -26,7 +26,7 @@ const rank = (mask: Mask | null) => (mask === null ? -1 : strictness[mask.kind])
 /** A name and the end of its address; more than a mask of characters usually shows. */
 const emailCharsShown = 12;
 
-function hidden(mask: Mask | null): number {
+function measureHidden(mask: Mask | null): number {
   const args = mask?.args ?? {};
   if (mask?.kind === 'round') return Number(args.to);
   if (mask?.kind === 'truncate') return -truncateUnits.indexOf(truncateUnitOf(args));
@@ -35,7 +35,7 @@ function hidden(mask: Mask | null): number {
 }
 
 export function compareStrictness(one: Mask | null, other: Mask | null): number {
-  return rank(one) - rank(other) || hidden(one) - hidden(other);
+  return rank(one) - rank(other) || measureHidden(one) - measureHidden(other);
 }
 
 export function stricter(one: Mask | null, other: Mask | null): Mask | null {
@@ -104,8 +104,8 @@ export function tenantHashKeys(key: string, tenantId: string): HashKeys {
 export function hashKeys(secret: Uint8Array): HashKeys {
   const block = Buffer.alloc(64);
   block.set(secret);
-  const padded = (byte: number) => `\\x${block.map((value) => value ^ byte).toHex()}`;
-  return { inner: padded(0x36), outer: padded(0x5c) };
+  const padKey = (byte: number) => `\\x${block.map((value) => value ^ byte).toHex()}`;
+  return { inner: padKey(0x36), outer: padKey(0x5c) };
 }
 
 export interface MaskContext {
@@ -120,7 +120,7 @@ const bullets = "'•••'";
 export const addressPattern = '^[^@[:space:]]+@[^@[:space:]]+$';
 
 /** Text in which letters are x and digits 0; every character beyond ASCII counts as a letter. */
-const redacted = (value: string) =>
+const redactSql = (value: string) =>
   `regexp_replace(regexp_replace(${value}, '[0-9]', '0', 'g'), '[^\\u0001-@\\[-\`{-~]|[A-Za-z]', 'x', 'g')`;
 
 export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind }: MaskContext): string {
@@ -133,20 +133,20 @@ export function maskSql({ kind, args }: Mask, value: string, { type, keys, bind 
       return bind(value.ok ? value.value : constantText({ kind, args }), sqlType);
     }
     case 'redact':
-      return redacted(value);
+      return redactSql(value);
     case 'hash': {
       const inner = `sha256(${bind(keys.inner, 'bytea')} || convert_to(${value}::text, 'UTF8'))`;
       return `encode(sha256(${bind(keys.outer, 'bytea')} || ${inner}), 'hex')`;
     }
     case 'partial': {
       const [first, last] = [countArg(args.first), countArg(args.last)];
-      const kept = `left(${value}, ${first}) || ${bullets} || right(${value}, ${last})`;
-      return `case when char_length(${value}) > ${first + last} then ${kept} else ${redacted(value)} end`;
+      const ends = `left(${value}, ${first}) || ${bullets} || right(${value}, ${last})`;
+      return `case when char_length(${value}) > ${first + last} then ${ends} else ${redactSql(value)} end`;
     }
     case 'email':
       return (
         `case when ${value} ~ '${addressPattern}' then left(${value}, 1) || ${bullets} || ` +
-        `substring(${value} from position('@' in ${value})) else ${redacted(value)} end`
+        `substring(${value} from position('@' in ${value})) else ${redactSql(value)} end`
       );
     case 'round':
       return type === 'float'

@@ -27,7 +27,7 @@ interface Reader {
 }
 
 const form = 'must have the form a,alias:b,*,author(name),comments!inner(id,body)';
-const invalid = (detail = form) => validationError('select', detail);
+const selectError = (detail = form) => validationError('select', detail);
 
 const parsed = new Map<string, readonly SelectItem[]>();
 const parsedMax = 500;
@@ -38,7 +38,7 @@ export function parseEmbeds(text: string): readonly SelectItem[] {
   if (known) return known;
   const reader: Reader = { text, at: 0, embeds: 0 };
   const items = readList(reader, 0);
-  if (reader.at < text.length) throw invalid();
+  if (reader.at < text.length) throw selectError();
   if (parsed.size >= parsedMax) parsed.clear();
   if (text.length <= parsedCharsMax) parsed.set(text, items);
   return items;
@@ -64,7 +64,7 @@ function readItem(reader: Reader, depth: number): SelectItem {
   const end = /[,()]|$/.exec(reader.text.slice(reader.at))?.index ?? 0;
   const { alias, rest } = splitAlias(reader.text.slice(reader.at, reader.at + end).trim());
   reader.at += end;
-  if (rest === '') throw invalid();
+  if (rest === '') throw selectError();
   if (reader.text[reader.at] !== '(') return { column: rest, alias: alias ?? rest };
   if (depth >= embedDepthMax)
     throw validationError('select', `related rows are nested more than ${embedDepthMax} deep`, 'too_deep');
@@ -82,7 +82,7 @@ function readEmbedded(reader: Reader, depth: number): SelectItem[] {
     return [];
   }
   const items = readList(reader, depth);
-  if (reader.text[reader.at] !== ')') throw invalid('has a ( without its )');
+  if (reader.text[reader.at] !== ')') throw selectError('has a ( without its )');
   reader.at++;
   reader.at += /^\s*/.exec(reader.text.slice(reader.at))?.[0].length ?? 0;
   return items;
@@ -93,7 +93,7 @@ function parseHints(text: string): Pick<ParsedEmbed, 'name' | 'hint' | 'isInner'
   const isJoin = (hint: string) => hint === 'inner' || hint === 'left';
   const joins = hints.filter(isJoin);
   const columns = hints.filter((hint) => !isJoin(hint));
-  if (name === '' || columns.includes('') || joins.length > 1 || columns.length > 1) throw invalid();
+  if (name === '' || columns.includes('') || joins.length > 1 || columns.length > 1) throw selectError();
   return { name, hint: columns[0] ?? null, isInner: joins[0] === 'inner' };
 }
 

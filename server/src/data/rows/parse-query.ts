@@ -216,9 +216,9 @@ function parseParameter({ query, use, canRelate }: ParseState, name: string, val
 function parseSelect(text: string): SelectItem[] {
   const keys = new Set<string>();
   return text.split(',').map((item) => {
-    const { alias: given, rest: column } = splitAlias(item);
+    const { alias: explicit, rest: column } = splitAlias(item);
     if (column === '') throw validationError('select', 'must have the form a,b or alias:a,b');
-    const alias = given ?? column;
+    const alias = explicit ?? column;
     if (keys.has(alias)) throw validationError('select', 'has two values with the same key', 'duplicate');
     keys.add(alias);
     return { column, alias };

@@ -71,7 +71,7 @@ export function fillDefaults<N extends string | { sql: string }>(
       columnProblem(column, value, options) ??
       (value !== undefined && !isWritable(access, 'insert', column.name) ? columnProblems.notYours : null);
     if (problem) {
-      if (!table.positions.has(column.name)) throw incompleteRow();
+      if (!table.positions.has(column.name)) throw noValueError();
       errors ??= [];
       errors.push({ column: column.name, ...problem });
     } else filled[at] = value === undefined ? defaultValue(column, options) : value;
@@ -85,7 +85,7 @@ function columnProblem(
   { userId, access }: FillOptions<unknown>,
 ): Omit<RowProblem, 'column'> | null {
   if (value === undefined) return isOptional(column) ? null : columnProblems.required;
-  if (!isGiven(column)) return columnProblems.readOnly;
+  if (!isInsertable(column)) return columnProblems.readOnly;
   if (column.role === 'created_at' || column.role === 'updated_at') return columnProblems.readOnly;
   if (column.role === 'owner' && access.insertsOwn && value !== userId) return columnProblems.owner;
   if (value === null) return column.nullable ? null : columnProblems.notNull;
@@ -94,7 +94,7 @@ function columnProblem(
   return null;
 }
 
-export const incompleteRow = () =>
+export const noValueError = () =>
   fail('forbidden', { detail: 'The row needs a value for a column that you cannot set.' });
 
 export const columnProblems = {
@@ -109,11 +109,11 @@ export const columnProblems = {
 function isOptional(column: CatalogueColumn): boolean {
   const { role, default: rule, nullable } = column;
   if (role === 'created_at' || role === 'updated_at' || role === 'owner') return true;
-  return rule !== null || nullable || !isGiven(column);
+  return rule !== null || nullable || !isInsertable(column);
 }
 
 /** Whether an insert names the column: PostgreSQL assigns the numbers of an autonumber. */
-export const isGiven = ({ type }: Pick<CatalogueColumn, 'type'>) => type !== 'autonumber';
+export const isInsertable = ({ type }: Pick<CatalogueColumn, 'type'>) => type !== 'autonumber';
 
 function defaultValue<N extends string | { sql: string }>(
   { role, default: rule }: CatalogueColumn,
@@ -154,7 +154,7 @@ export function parseChanges(
   for (const [at, column] of table.catalogue.columns.entries()) {
     const value = input[at];
     if (value === undefined) continue;
-    if (column.role !== 'plain' || !isGiven(column) || !isWritable(access, 'update', column.name)) {
+    if (column.role !== 'plain' || !isInsertable(column) || !isWritable(access, 'update', column.name)) {
       errors.push({ column: column.name, code: 'read_only', detail: 'cannot be changed' });
     } else if (value === null && !column.nullable) {
       errors.push({ column: column.name, code: 'not_null', detail: 'must not be null' });

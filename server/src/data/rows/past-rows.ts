@@ -14,12 +14,12 @@ import { changeable } from './access.ts';
 import { showsIds } from './change-rows.ts';
 import { bindAs, conditionSql, newRow, type RowRefs, type Values, valuesFor } from './condition-sql.ts';
 import { jsonResponse, parseIdempotencyKey, type RowsCtx } from './context.ts';
-import { judgedSql, logFrom, loggedRow } from './feed-changes.ts';
+import { logFrom, loggedRow, visibleChangeSql } from './feed-changes.ts';
 import { JsonRows, readValues } from './formats.ts';
 import { parseQuery } from './parse-query.ts';
 import { columnRef } from './row-table.ts';
 import { idJson } from './upsert-rows.ts';
-import { planResponse, refusedRow, runWrite } from './write-transaction.ts';
+import { planResponse, refusedRowError, runWrite } from './write-transaction.ts';
 
 export async function listHistory(ctx: RowsCtx, id: string): Promise<FastPathResponse> {
   const { historyDays } = ctx.table.catalogue;
@@ -46,7 +46,7 @@ const historyOffError = ({ app, table }: RowsCtx, what: string, flag: string) =>
       `svc tables update ${table.catalogue.name} --app ${app.slug} ${flag} --execute`,
   });
 
-/** Who else works with the rows is for owners to know. */
+/** Only owners see who else changed the rows. */
 const isOwnerOfApp = ({ access }: Pick<RowsCtx, 'access'>) =>
   access.alternatives.some(({ because }) => because.some(({ kind }) => kind === 'owner'));
 
@@ -89,8 +89,8 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
   ];
   const text =
     `select ${items.join(', ')} from ${log} l` +
-    ` left join lateral (${judgedSql(plan, 'old', values)}) o on true` +
-    ` left join lateral (${judgedSql(plan, 'new', values)}) n on true` +
+    ` left join lateral (${visibleChangeSql(plan, 'old', values)}) o on true` +
+    ` left join lateral (${visibleChangeSql(plan, 'new', values)}) n on true` +
     ` where ${conditions.join(' and ')} and (o.seen or n.seen)` +
     ` and (row(${columns('o').join(', ')}) is distinct from row(${columns('n').join(', ')}))` +
     ` order by l.seq desc limit ${perPage + 1} offset ${(page - 1) * perPage}`;
@@ -112,7 +112,7 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
         by: isShown ? by : null,
         request_id: isShown ? requestId : null,
       });
-      const rowText = (row: JsonRows, isSeen: boolean) => (isSeen ? row.written().toString('utf8') : 'null');
+      const rowText = (row: JsonRows, canSee: boolean) => (canSee ? row.written().toString('utf8') : 'null');
       list.push(
         `${known.slice(0, -1)},"before":${rowText(before, was === 'true')},"row":${rowText(after, is === 'true')}}`,
       );
@@ -126,19 +126,19 @@ async function readEntries(ctx: RowsCtx, { days, id, isTrash }: EntryFilter) {
 
 const shownMax = 5;
 
-type Wanted = { id: string } | { requestId: string; by: string | null };
+type RestoreInput = { id: string } | { requestId: string; by: string | null };
 
 export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<FastPathResponse> {
   const { softDeleteDays, historyDays } = ctx.table.catalogue;
   if (softDeleteDays == null && historyDays == null) throw historyOffError(ctx, 'trash', '--soft-delete 30d');
   if (!ctx.access.actions.has('read')) throw fail('forbidden');
   const text = id === null ? ctx.body.received().text() : '';
-  const wanted = id === null ? parseWanted(ctx, text) : { id: requireId(ctx, id) };
+  const input = id === null ? parseRestoreInput(ctx, text) : { id: requireId(ctx, id) };
   const operation = { id: id === null ? 'rows.restoreMany' : 'rows.restore', irreversible: false };
   const { dryRun } = parseQuery(ctx.search, 'change');
   const options = { dryRun, key: parseIdempotencyKey(ctx.request), bodyHash: () => sha256(text) };
   return runWrite(ctx, options, async (tx, mode) => {
-    const found = await findLogged(ctx, tx, wanted);
+    const found = await findLogged(ctx, tx, input);
     if (found.length === 0) throw fail('not_found');
     const deleted = found.filter(({ isDeleted }) => isDeleted);
     const restore = async () => {
@@ -151,7 +151,7 @@ export async function restoreRows(ctx: RowsCtx, id: string | null): Promise<Fast
     const { inserted, updated } = await restore().catch((error: unknown) => {
       throw missingValueError(error, ctx) ?? error;
     });
-    if (inserted.length < deleted.length) throw refusedRow();
+    if (inserted.length < deleted.length) throw refusedRowError();
     if (inserted.length + updated.length < found.length)
       throw fail('restore_conflict', {
         detail: `${found.length - inserted.length - updated.length} of ${found.length} rows have changed since. Nothing was restored.`,
@@ -190,8 +190,8 @@ function missingValueError(error: unknown, { table }: RowsCtx): Failure | null {
   return fail('restore_conflict', { detail }, { cause: error });
 }
 
-/** Clients choose ids of requests: one person's never stands for the changes of another one. */
-function parseWanted(ctx: RowsCtx, text: string): Wanted {
+/** Clients choose ids of requests: only owners can name the request of another person. */
+function parseRestoreInput(ctx: RowsCtx, text: string): RestoreInput {
   const { request_id: requestId, by = null } = parseJson(text);
   if (typeof requestId !== 'string' || requestId === '')
     throw validationError(
@@ -230,20 +230,20 @@ interface Logged {
 }
 
 /** One for each row, as it was before the request, and only rows that the caller saw then. */
-async function findLogged(ctx: RowsCtx, tx: Transaction, wanted: Wanted): Promise<Logged[]> {
+async function findLogged(ctx: RowsCtx, tx: Transaction, input: RestoreInput): Promise<Logged[]> {
   const { table } = ctx;
   const { physical } = table.catalogue.idColumn;
   const days = Math.max(table.catalogue.softDeleteDays ?? 0, table.catalogue.historyDays ?? 0);
   const values = valuesFor(table);
   const rowId = loggedId(physical);
   const which =
-    'id' in wanted
+    'id' in input
       ? // Only the last change: a row that is there again was not deleted.
-        `${rowId} = ${bindAs(values, wanted.id, 'text')} and new is null and not exists (select from ${logFrom(table)} later` +
+        `${rowId} = ${bindAs(values, input.id, 'text')} and new is null and not exists (select from ${logFrom(table)} later` +
         ` where ${rowId.replace('new, old', 'later.new, later.old')} = (log.old ->> '${physical}') and later.seq > log.seq)`
-      : wanted.by === null
-        ? `split_part(cause, ' ', 2) = ${bindAs(values, wanted.requestId, 'text')}`
-        : `cause = ${bindAs(values, `${wanted.by} ${wanted.requestId}`, 'text')}`;
+      : input.by === null
+        ? `split_part(cause, ' ', 2) = ${bindAs(values, input.requestId, 'text')}`
+        : `cause = ${bindAs(values, `${input.by} ${input.requestId}`, 'text')}`;
   const entries =
     `select ${rowId} as id, min(seq) as seq, max(seq) as last, min(cause) as first_cause, max(cause) as last_cause from ${logFrom(table)} log` +
     ` where at > now() - make_interval(days => ${days}) and ${which} group by 1`;
@@ -256,9 +256,9 @@ async function findLogged(ctx: RowsCtx, tx: Transaction, wanted: Wanted): Promis
   const text =
     `select l.seq::text, e.last::text, e.id, (k.new is null)::text, (${changed}), ${numbered}, e.first_cause, e.last_cause from (${entries}) e` +
     ` join ${logFrom(table)} l on l.seq = e.seq and l.old is not null join ${logFrom(table)} k on k.seq = e.last` +
-    ` join lateral (${judgedSql(plan, 'old', values)}) o on true order by e.id`;
+    ` join lateral (${visibleChangeSql(plan, 'old', values)}) o on true order by e.id`;
   const { rows } = await tx.query(text, values);
-  if ('requestId' in wanted && new Set(rows.flatMap((row) => row.slice(6))).size > 1)
+  if ('requestId' in input && new Set(rows.flatMap((row) => row.slice(6))).size > 1)
     throw fail('restore_conflict', {
       detail: 'Several people have used this request id. Say whose request is meant: `by`.',
     });
@@ -284,7 +284,7 @@ function insertLogged(
   const names = columns
     .filter(({ physical, type }) => type !== 'autonumber' || numbered.includes(physical))
     .map(({ physical }) => ident(physical));
-  const given = columns.map((column) => {
+  const items = columns.map((column) => {
     const name = ident(column.physical);
     const value = valueOfNewColumn(column, values);
     return value === null ? `r.${name}` : `${ifLogged(column, `r.${name}`, value)} as ${name}`;
@@ -294,7 +294,7 @@ function insertLogged(
   const text =
     `insert into ${table.from} (${[...names, versionColumn].join(', ')}) overriding system value` +
     ` select ${names.map((name) => `t.${name}`).join(', ')}, t.${versionColumn} + 1 from ${logFrom(table)} l` +
-    ` cross join lateral (select ${given.join(', ')}, r.${versionColumn} from ${loggedRow(table, 'l.old')} r) t where l.seq = any(${list})${check}` +
+    ` cross join lateral (select ${items.join(', ')}, r.${versionColumn} from ${loggedRow(table, 'l.old')} r) t where l.seq = any(${list})${check}` +
     ` returning ${ident(table.catalogue.idColumn.physical)}::text`;
   return queryIds(tx, text, values);
 }
@@ -325,11 +325,11 @@ async function updateLogged(ctx: RowsCtx, tx: Transaction, logged: readonly Logg
   const values = valuesFor(table);
   const { idColumn, columns } = table.catalogue;
   const written = columns.filter(({ role, type }) => role !== 'id' && type !== 'autonumber');
-  const restored = (column: CatalogueColumn) => {
+  const loggedOrCurrent = (column: CatalogueColumn) => {
     const value = `r.${ident(column.physical)}`;
     return column === idColumn ? value : ifLogged(column, value, columnRef(column));
   };
-  const sets = written.map((column) => `${ident(column.physical)} = ${restored(column)}`);
+  const sets = written.map((column) => `${ident(column.physical)} = ${loggedOrCurrent(column)}`);
   const changed = new Set(logged.flatMap((row) => row.changed));
   const plain = written.filter(({ role, physical }) => role === 'plain' && changed.has(physical));
   const allowed = changeable(
@@ -346,7 +346,7 @@ async function updateLogged(ctx: RowsCtx, tx: Transaction, logged: readonly Logg
     ` join ${logFrom(table)} k on k.seq = e.last cross join lateral ${loggedRow(table, 'l.old')} r`;
   // Columns that were added or dropped since are no change of the row.
   const other = `select from jsonb_each(to_jsonb(t)) now where k.new::jsonb ? now.key and k.new::jsonb -> now.key is distinct from now.value`;
-  const where = ` where ${columnRef(idColumn)} = ${restored(idColumn)} and not exists (${other})`;
+  const where = ` where ${columnRef(idColumn)} = ${loggedOrCurrent(idColumn)} and not exists (${other})`;
   if (!isAlways(allowed)) {
     const select = `select ${columnRef(idColumn)}::text from ${table.from} t cross join ${source}${where}`;
     const unchanged = await queryIds(tx, select, values);
@@ -354,11 +354,11 @@ async function updateLogged(ctx: RowsCtx, tx: Transaction, logged: readonly Logg
   }
   const text =
     `update ${table.from} as t set ${sets.join(', ')}, ${versionColumn} = t.${versionColumn} + 1 from ${source}${where}` +
-    checkSql(allowed, values, { column: columnRef, old: columnRef, new: restored }) +
-    checkSql(allowed, values, { column: restored, old: columnRef, new: restored }) +
+    checkSql(allowed, values, { column: columnRef, old: columnRef, new: loggedOrCurrent }) +
+    checkSql(allowed, values, { column: loggedOrCurrent, old: columnRef, new: loggedOrCurrent }) +
     ` returning ${columnRef(idColumn)}::text`;
   const updated = await queryIds(tx, text, values);
-  if (updated.length < logged.length && !isAlways(allowed)) throw refusedRow();
+  if (updated.length < logged.length && !isAlways(allowed)) throw refusedRowError();
   return updated;
 }
 

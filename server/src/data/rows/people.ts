@@ -51,9 +51,9 @@ export async function listPeople(
   const found = new Set(ids.filter((id) => id === caller.userId));
   for (const { table, columns } of tables) {
     for (const column of columns) {
-      const wanted = ids.filter((id) => !found.has(id));
-      if (wanted.length === 0) break;
-      for (const id of await occurring(deps.rowDb.of(app.id), table, column, wanted)) found.add(id);
+      const missing = ids.filter((id) => !found.has(id));
+      if (missing.length === 0) break;
+      for (const id of await occurring(deps.rowDb.of(app.id), table, column, missing)) found.add(id);
     }
   }
   const members = await describeMembers(deps.db, tenant.id, [...found]);
@@ -70,9 +70,9 @@ async function occurring(
   rowDb: AppRows,
   table: RowTable,
   column: CatalogueColumn,
-  wanted: readonly string[],
+  missing: readonly string[],
 ): Promise<string[]> {
-  const { text, values } = occurringSql(table, column, wanted);
+  const { text, values } = occurringSql(table, column, missing);
   try {
     const { rows } = await rowDb.run('read', text, values);
     return rows.flatMap(([id]) => id ?? []);
@@ -112,8 +112,8 @@ async function readableTables({ db, tenantAccess }: PeopleDeps, caller: Caller, 
 }
 
 function canUse({ scope, throughApp }: Caller, { id, visibility, relation }: AppOfTenant): boolean {
-  const isOwnDoor = throughApp === undefined || throughApp === id;
-  return !scope && isOwnDoor && isVisibleTo(visibility, relation, 'tenant_member');
+  const isSameApp = throughApp === undefined || throughApp === id;
+  return !scope && isSameApp && isVisibleTo(visibility, relation, 'tenant_member');
 }
 
 function personColumns({ columns, owner, rules }: TableCatalogue): CatalogueColumn[] {

@@ -22,7 +22,7 @@ import {
   planSort,
   withoutStar,
 } from './plan.ts';
-import { type EmbedPlan, existsSql, type RelatedItem, shownSql } from './related-sql.ts';
+import { type EmbedPlan, existsSql, type RelatedItem, selectItemsSql } from './related-sql.ts';
 import { findRelation, knownFrame, type OpenRelated, type RelatedTable, type Relation } from './relations.ts';
 import {
   createOutput,
@@ -44,7 +44,7 @@ interface Scope {
   where: { condition: Condition; hops: readonly string[] }[];
   sort: readonly SortKey[];
   limit: number;
-  given: Set<'sort' | 'limit'>;
+  used: Set<'sort' | 'limit'>;
 }
 
 interface Embed {
@@ -61,7 +61,7 @@ export interface RelatedFrame {
   output: Output;
   own: Output;
   embeds: readonly EmbedPlan[];
-  shown: Statement;
+  selected: Statement;
   where: readonly PlannedCondition[];
   distinct: readonly CatalogueColumn[];
   sort: readonly PlannedSort[];
@@ -122,7 +122,7 @@ async function planFrame(
     output,
     own,
     embeds,
-    shown: shownSql(items),
+    selected: selectItemsSql(items),
     where,
     distinct,
     sort,
@@ -145,7 +145,7 @@ async function openScope(open: OpenRelated, table: RowTable, select: readonly Se
       scope,
     });
   }
-  return { table, joins: [], select, embeds, where: [], sort: [], limit: embedRowsMax, given: new Set() };
+  return { table, joins: [], select, embeds, where: [], sort: [], limit: embedRowsMax, used: new Set() };
 }
 
 function unknownRelationError(name: string) {
@@ -207,9 +207,9 @@ function applyParameter(
   holder.where.push({ condition, hops });
 }
 
-function requireOnce({ given }: Scope, kind: 'sort' | 'limit', name: string): void {
-  if (given.has(kind)) throw validationError(name, 'is repeated', 'duplicate');
-  given.add(kind);
+function requireOnce({ used }: Scope, kind: 'sort' | 'limit', name: string): void {
+  if (used.has(kind)) throw validationError(name, 'is repeated', 'duplicate');
+  used.add(kind);
 }
 
 interface PlannedScope {

@@ -117,7 +117,7 @@ interface Governed {
 
 type Governance = ReturnType<typeof governanceOf>;
 
-/** What connectors of an app's tables bring to the tables themselves: grants that open them, and enforced policies. */
+/** Loads grants and enforced policies of the connectors of an app's tables. */
 export async function loadGovernance(
   db: Db,
   { tenantId, app, caller, me }: Pick<Governed, 'tenantId' | 'app' | 'me'> & { caller: Caller },

@@ -36,31 +36,31 @@ export interface EmbedPlan {
   embeds: readonly EmbedPlan[];
 }
 
-/** What is shown of each row. Its values come first in a statement, so that the text is always the same. */
-export function shownSql(items: readonly RelatedItem[]): Statement {
+/** Values of the select list come first in a statement, so that its text is always the same. */
+export function selectItemsSql(items: readonly RelatedItem[]): Statement {
   const values: Values = [];
   return { text: items.map((item) => `${itemSql(item, values)}, `).join(''), values };
 }
 
 /** The page first, then related rows of its rows only. Selects name their rows `t`; those named `x` can compare with the `t` outside. */
 export function relatedListSql(plan: RelatedPlan): Statement {
-  const values: Values = [...plan.shown.values];
+  const values: Values = [...plan.selected.values];
   const source = distinctFrom(readFrom(plan.table, plan.where, values), plan, values);
   if (plan.after) source.conditions.push(afterSql(plan, plan.after, values));
   let page = `${sourceSql(source, plan.sort)} order by ${orderBy(plan.sort, values, columnRef)} limit ${plan.perPage + 1}`;
   if (plan.page > 1) page += ` offset ${bindAs(values, String((plan.page - 1) * plan.perPage), 'int8')}`;
   const keys = plan.sort.map(({ column }, at) => keyRef('t', column, at)).join(', ');
   const order = orderBy(plan.sort, values, (column, at) => keyRef('t', column, at));
-  return { text: `select ${plan.shown.text}${keys} from (${page}) t order by ${order}`, values };
+  return { text: `select ${plan.selected.text}${keys} from (${page}) t order by ${order}`, values };
 }
 
 export function relatedRowSql(
-  { table, shown, where }: RelatedPlan,
+  { table, selected, where }: RelatedPlan,
   row: readonly PlannedCondition[],
 ): Statement {
-  const values: Values = [...shown.values];
+  const values: Values = [...selected.values];
   const source = readFrom(table, [...row, ...where], values);
-  return { text: `select ${shown.text}${versionIn(table)} from ${fromClause(source)}`, values };
+  return { text: `select ${selected.text}${versionIn(table)} from ${fromClause(source)}`, values };
 }
 
 export function existsSql({ table, where, from, to }: EmbedPlan, values: Values): string {

@@ -115,7 +115,7 @@ function referenceError(cause: unknown, table: RowTable, line?: number): Failure
 type OpenTable = (tableId: string) => Promise<{ table: RowTable } | null>;
 
 /** With the names of tables and columns at the other end of a reference that the caller sees, and no others. */
-export async function withSeenNames(failure: Failure, table: RowTable, open: OpenTable): Promise<Failure> {
+export async function withVisibleNames(failure: Failure, table: RowTable, open: OpenTable): Promise<Failure> {
   const [item] = failure.errors ?? [];
   return item?.code === 'reference_violation'
     ? withTarget(failure, table, item, open)

@@ -15,10 +15,10 @@ import {
   valueReferences,
 } from './batch-operations.ts';
 import { changeRowIn, planDelete, planUpdate } from './change-row.ts';
-import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordShown } from './context.ts';
+import { jsonResponse, parseIdempotencyKey, parsePreferences, type RowsCtx, recordRows } from './context.ts';
 import { insertRowIn, planInsert, planUpsertedRow, upsertRowIn } from './insert-row.ts';
 import { parseQuery } from './parse-query.ts';
-import { rowError, withSeenNames } from './row-errors.ts';
+import { rowError, withVisibleNames } from './row-errors.ts';
 import { createOutput } from './row-table.ts';
 import { idJson, planUpsert } from './upsert-rows.ts';
 import { lockSql } from './write-sql.ts';
@@ -55,14 +55,14 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
     bodyHash: () => body.sha256(),
     operationsCount: operations.length,
   };
-  let isShown: boolean[] | null = null;
+  let hasRow: boolean[] | null = null;
   const response = await runWrite(
     { ...ctx, rowDb: first.rowDb, openRelated: first.openRelated, tables: tables.map(({ table }) => table) },
     options,
     async (tx, mode) => {
       const cascades = createCascades(tx);
       const written = await runOperations(tx, mode, { operations, tables, cascades });
-      isShown = written.map(({ response, previewed }, at) =>
+      hasRow = written.map(({ response, previewed }, at) =>
         mode === 'preview'
           ? operations[at]?.id !== null && hasValues(previewed)
           : response.body !== null && !isMinimal,
@@ -72,22 +72,22 @@ export async function runBatch(ctx: BatchCtx): Promise<FastPathResponse> {
         : respond(ctx, tables, operations, written);
     },
   );
-  recordResults(tables, isShown ?? shownAgain(response));
+  recordResults(tables, hasRow ?? parseHasRow(response));
   return response;
 }
 
 const hasValues = (previewed: RowWritten['previewed']) =>
   Object.keys({ ...previewed?.before, ...previewed?.after }).length > 0;
 
-function shownAgain(response: FastPathResponse): boolean[] {
+function parseHasRow(response: FastPathResponse): boolean[] {
   const text = bodyText(response);
   const results: { row?: unknown }[] = text === '' ? [] : JSON.parse(text).results;
   return results.map(({ row }) => row !== undefined);
 }
 
-function recordResults(tables: readonly RowsCtx[], isShown: readonly boolean[]): void {
+function recordResults(tables: readonly RowsCtx[], hasRow: readonly boolean[]): void {
   for (const table of new Set(tables))
-    recordShown(table, isShown.filter((shown, at) => shown && tables[at] === table).length);
+    recordRows(table, hasRow.filter((has, at) => has && tables[at] === table).length);
 }
 
 const actions: Readonly<Record<Operation['op'], ChangeAction>> = {
@@ -130,7 +130,7 @@ async function runOperations(
   for (const [at, operation] of batch.operations.entries()) {
     const table = batch.tables[at];
     if (!table) continue;
-    const headers = new Headers(operation.ifMatch === null ? {} : { 'if-match': quoted(operation.ifMatch) });
+    const headers = new Headers(operation.ifMatch === null ? {} : { 'if-match': quote(operation.ifMatch) });
     const request = new Request(table.request.url, { method: 'POST', headers });
     const ctx: RowsCtx = { ...table, request, rowDb, search: '' };
     try {
@@ -175,7 +175,7 @@ async function lockRows(
 }
 
 const noColumns = createOutput([]);
-const quoted = (etag: string) => (etag === '*' || etag.includes('"') ? etag : `"${etag}"`);
+const quote = (etag: string) => (etag === '*' || etag.includes('"') ? etag : `"${etag}"`);
 
 async function runOperation(
   ctx: RowsCtx,
@@ -220,7 +220,7 @@ function returnedMembers(ctx: RowsCtx, { response }: RowWritten): Map<string, st
   const members = jsonMembers(bodyText(response));
   const { idColumn } = ctx.table.catalogue;
   const id = locatedId(ctx, response);
-  // Whoever may insert but not read rows knows the id.
+  // Callers who may insert but not read rows know the id.
   if (id !== null && !members.has(idColumn.name)) members.set(idColumn.name, JSON.stringify(id));
   return members;
 }
@@ -235,7 +235,7 @@ function locatedId({ table }: RowsCtx, { headers }: FastPathResponse): string | 
 
 async function atOperation(at: number, error: unknown, ctx: RowsCtx | null): Promise<unknown> {
   const raised = error instanceof Failure ? error : ctx && rowError(error, ctx.table);
-  const failure = raised && ctx ? await withSeenNames(raised, ctx.table, ctx.openRelated) : raised;
+  const failure = raised && ctx ? await withVisibleNames(raised, ctx.table, ctx.openRelated) : raised;
   if (!failure) return error;
   const detail = failure.detail ?? errorCodes[failure.code].means;
   if (failure.errors?.some(({ operation }) => operation !== undefined)) return failure;

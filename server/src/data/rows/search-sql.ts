@@ -27,7 +27,7 @@ export async function searchedTable(
       `needs a search index, which the table does not have. An owner can add one: svc tables indexes add ${table.catalogue.name} --search <column>:A --execute`,
       'no_search_index',
     );
-  const alternatives = await normalized(ctx, language, parseSearch(query.search));
+  const alternatives = await normalizeTerms(ctx, language, parseSearch(query.search));
   if (alternatives.length === 0)
     query.notes.push('search: it has no word that is searched for, such as one that is not too common.');
   const search: PlannedSearch = {
@@ -47,7 +47,7 @@ const known = new Map<string, string>();
 const knownMax = 2_000;
 
 /** The terms as PostgreSQL looks for them, in the forms of the language; without words that are too common to be indexed. */
-async function normalized(
+async function normalizeTerms(
   { rowDb }: Pick<RowsCtx, 'rowDb'>,
   language: string,
   alternatives: readonly (readonly SearchTerm[])[],
@@ -108,7 +108,7 @@ function scoreSql({ columns }: PlannedSearch, query: string): string {
   return `ts_rank(${vectors}, ${query})::float8`;
 }
 
-/** Of longer texts only the beginning: a snippet is read in full. */
+/** Only the beginning of longer texts: PostgreSQL reads the whole text for a snippet. */
 const snippetCharsMax = 10_000;
 const headline = `StartSel=\u0002, StopSel=\u0003, MaxFragments=2, MinWords=6, MaxWords=18, FragmentDelimiter=" … "`;
 

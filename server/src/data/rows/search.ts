@@ -121,7 +121,7 @@ export function withSnippet({ search }: RowTable, output: Output): Output {
 }
 
 /** The columns whose values are in the answer: snippets are of columns that may not be selected. */
-export function shownIn({ search }: RowTable, output: Output): Output {
+export function withSearchedColumns({ search }: RowTable, output: Output): Output {
   if (!search) return output;
   const selected = output.columns.filter(({ column }) => column !== snippetColumn);
   const others = search.columns.filter(({ column }) => selected.every((each) => each.column !== column));

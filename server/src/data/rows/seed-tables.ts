@@ -8,7 +8,7 @@ import {
   advanceSequenceSql,
   fillDefaults,
   highestNumber,
-  isGiven,
+  isInsertable,
   isProblems,
   newVersion,
   nextNumberSql,
@@ -36,7 +36,7 @@ export async function seedTables(
   const total = [...tables.values()].reduce((sum, rows) => sum + rows.length, 0);
   if (total > file.rowsMax)
     throw fail('validation_failed', { detail: `it has more than ${file.rowsMax} rows` });
-  await ctx.rows.requireSettled(app.appId);
+  await ctx.rows.requireFinished(app.appId);
   let inserted = 0;
   for (const [name, rows] of tables) {
     const catalogue = await loadCatalogue(ctx.db, app, name);
@@ -74,7 +74,7 @@ async function insertRows(
     ids.push(input[columns.indexOf(idColumn)]);
     const inserted = columns
       .map((column, index) => ({ column, value: filled[index] ?? null }))
-      .filter(({ column }) => isGiven(column));
+      .filter(({ column }) => isInsertable(column));
     const { text: sql, values } = insertSql(table, inserted, {
       version: newVersion(),
       returning: createOutput([]),

@@ -119,7 +119,7 @@ export const etagColumns = (table: RowTable): readonly string[] =>
 
 interface KeyedStatement {
   text: string;
-  /** Those of the view, which come before the values of the key. */
+  /** Values of the view come before the values of the key. */
   viewValues: Values;
 }
 
@@ -146,10 +146,10 @@ export function existsSql(table: RowTable, planned: Where): Statement {
   return { text: `select '1' from ${table.from} t${whereClause(whereSql(planned, values))} limit 1`, values };
 }
 
-export function occurringSql(table: RowTable, column: CatalogueColumn, wanted: readonly string[]): Statement {
+export function occurringSql(table: RowTable, column: CatalogueColumn, items: readonly string[]): Statement {
   const values = valuesFor(table);
   const { from, conditions } = readFrom(table, [], values);
-  const list = bindArray(values, wanted, column);
+  const list = bindArray(values, items, column);
   const occurs = `select 1 from ${from}${whereClause([...conditions, `${columnRef(column)} = w.value`])}`;
   return { text: `select w.value::text from unnest(${list}) w(value) where exists (${occurs})`, values };
 }

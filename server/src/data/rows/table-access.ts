@@ -136,9 +136,9 @@ function tokenRefusal(actions: readonly string[]) {
 export function callerTables(catalogue: TableCatalogue, access: Access, maskKey: string) {
   const keys = tenantHashKeys(maskKey, catalogue.tenantId);
   const view = viewOf(access, 'read', catalogue, keys);
-  const isSeen = (column: CatalogueColumn) => view.columns?.some(({ source }) => source === column) ?? true;
+  const canRead = (column: CatalogueColumn) => view.columns?.some(({ source }) => source === column) ?? true;
   const isNamed = (column: CatalogueColumn) =>
-    isSeen(column) || isWritable(access, 'insert', column.name) || isWritable(access, 'update', column.name);
+    canRead(column) || isWritable(access, 'insert', column.name) || isWritable(access, 'update', column.name);
   return {
     table: rowTable(catalogue, view, isNamed),
     exportTable: rowTable(catalogue, viewOf(access, 'export', catalogue, keys)),
@@ -191,7 +191,7 @@ export async function prepareAccessDecision(
       const decideWith = (enforced: AccessFacts['enforced']) =>
         decideAccess({ ...facts, catalogue, rules: catalogue.rules, tableGrants, grants, enforced });
       const open = decideWith([]);
-      // Only who reaches the table learns that a policy does not fit it.
+      // Only callers with access to the table learn that a policy does not fit.
       const enforced = (open && governance?.enforcedOn(catalogue)) ?? [];
       return enforced.length === 0 ? open : decideWith(enforced);
     },

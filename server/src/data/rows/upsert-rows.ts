@@ -8,11 +8,11 @@ import { isAlways } from '../tables/conditions.ts';
 import { changeable } from './access.ts';
 import { conditionSql, constantValues, newRow } from './condition-sql.ts';
 import type { RowsCtx } from './context.ts';
-import { isGiven, newVersion, type RowInput } from './parse-row.ts';
+import { isInsertable, newVersion, type RowInput } from './parse-row.ts';
 import { LineReader, linesError } from './request-body.ts';
 import { rowError } from './row-errors.ts';
 import { columnRef, type RowTable, requireNamedColumn } from './row-table.ts';
-import { insertCheck, refusedRow } from './write-transaction.ts';
+import { insertCheck, refusedRowError } from './write-transaction.ts';
 
 export interface Upsert {
   on: readonly CatalogueColumn[];
@@ -116,7 +116,7 @@ export class UpsertRows {
     const isMerge = this.#upsert.resolution === 'merge';
     const rows = members.map((member) => this.#rows[member] ?? []);
     const check = checkSql(this.#ctx, present, rows);
-    if (check && (await tx.query(check.text, check.values)).rows.length > 0) throw refusedRow();
+    if (check && (await tx.query(check.text, check.values)).rows.length > 0) throw refusedRowError();
     const { text, values } = upsertSql(this.#ctx, this.#upsert, present, rows);
     await tx.query('savepoint slice', []);
     const result = await tx.query(text, values).catch((error: unknown) => {
@@ -208,10 +208,10 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   const { columns, idColumn, owner } = ctx.table.catalogue;
   const { values, items, from } = sliceFrom(ctx, rows);
   values.push(newVersion());
-  const given = columns
+  const assigned = columns
     .map((column, at) => ({ column, item: items[at] }))
-    .filter(({ column }) => isGiven(column));
-  const names = given.map(({ column }) => ident(column.physical));
+    .filter(({ column }) => isInsertable(column));
+  const names = assigned.map(({ column }) => ident(column.physical));
   const target = upsert.on.map(({ physical }) => ident(physical)).join(', ');
   const fixed = [idColumn, owner, ...upsert.on];
   const changed = columns.filter((column, at) => present[at] === '1' && !fixed.includes(column));
@@ -239,7 +239,7 @@ function upsertSql(ctx: RowsCtx, upsert: Upsert, present: string, rows: SliceRow
   }
   const text =
     `insert into ${ctx.table.from} as t (${names.join(', ')}, ${versionColumn}) ` +
-    `select ${given.map(({ item }) => item).join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
+    `select ${assigned.map(({ item }) => item).join(', ')}, $${columns.length + 1}::int8 from ${from} ` +
     `on conflict (${target}) ${action} returning t.${ident(idColumn.physical)}::text, (t.xmax = 0)::text`;
   return { text, values };
 }

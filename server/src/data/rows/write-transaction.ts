@@ -86,22 +86,22 @@ export const hasCause = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
   catalogue.historyDays != null || catalogue.softDeleteDays != null;
 
 /** Whether a row that is deleted changes rows of other tables, which may have a log. */
-export const reachesOthers = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
+export const cascadesToOthers = ({ catalogue }: Pick<WrittenTable, 'catalogue'>) =>
   (catalogue.referencedBy ?? []).some(({ onDelete }) => onDelete !== 'restrict');
 
 /** Whether a deleted row cannot be restored, or not with all that was deleted or emptied by references to it. */
 export const losesDeleted = (table: Pick<WrittenTable, 'catalogue'>) =>
-  table.catalogue.softDeleteDays == null || reachesOthers(table);
+  table.catalogue.softDeleteDays == null || cascadesToOthers(table);
 
 async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
-  if (!tablesOf(ctx).some((table) => hasCause(table) || reachesOthers(table))) return;
+  if (!tablesOf(ctx).some((table) => hasCause(table) || cascadesToOthers(table))) return;
   const cause = `${ctx.caller.userId} ${ctx.requestId}`;
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 
 async function setPreviewed(ctx: WriteCtx, tx: Transaction): Promise<void> {
   const isLogged = tablesOf(ctx).some(
-    (table) => table.catalogue.changes || hasCause(table) || reachesOthers(table),
+    (table) => table.catalogue.changes || hasCause(table) || cascadesToOthers(table),
   );
   if (isLogged) await tx.query(`select set_config('${causeSetting}', $1, true)`, [previewCause]);
 }
@@ -228,7 +228,7 @@ export function planResponse(
 }
 
 interface Cascade {
-  table: ReachedTable['table'];
+  table: AffectedTable['table'];
   actions: Set<DeleteAction>;
   deleted: number;
   cleared: number;
@@ -236,12 +236,12 @@ interface Cascade {
 
 /** What happens to rows that refer to deleted ones, for the plan. `deletedOf`: the number of rows that the work itself deletes. */
 export function createCascades(tx: Pick<Transaction, 'query'>) {
-  const byTable = new Map<string, ReachedTable[]>();
+  const byTable = new Map<string, AffectedTable[]>();
   const cascades = new Map<string, Cascade>();
   /** Not on Citus, whose workers count for themselves, nor where the database does not count. */
   let isCounted = true;
 
-  function add({ table, onDelete }: ReachedTable, deleted: number, cleared: number): void {
+  function add({ table, onDelete }: AffectedTable, deleted: number, cleared: number): void {
     const { id } = table.catalogue;
     const found = cascades.get(id) ?? { table, actions: new Set(), deleted: 0, cleared: 0 };
     found.actions.add(onDelete);
@@ -253,10 +253,10 @@ export function createCascades(tx: Pick<Transaction, 'query'>) {
   return {
     async count<T>(ctx: RowsCtx, work: () => Promise<T>, deletedOf: (result: T) => number): Promise<T> {
       const { id } = ctx.table.catalogue;
-      const reached = byTable.get(id) ?? (reachesOthers(ctx.table) ? await reachedTables(ctx) : []);
-      byTable.set(id, reached);
-      if (reached.length === 0) return work();
-      const counted = [ctx, ...reached].map(({ table }) => table);
+      const affected = byTable.get(id) ?? (cascadesToOthers(ctx.table) ? await listAffectedTables(ctx) : []);
+      byTable.set(id, affected);
+      if (affected.length === 0) return work();
+      const counted = [ctx, ...affected].map(({ table }) => table);
       const before = await countChanges(tx, counted);
       const result = await work();
       const after = await countChanges(tx, counted);
@@ -267,7 +267,7 @@ export function createCascades(tx: Pick<Transaction, 'query'>) {
       const own = deletedOf(result);
       if (own === 0) return result;
       if ((changes[0]?.deleted ?? 0) < own) isCounted = false;
-      for (const [at, each] of reached.entries()) {
+      for (const [at, each] of affected.entries()) {
         const { deleted, updated } = changes[at + 1] ?? { deleted: 0, updated: 0 };
         add(each, deleted - (each.table.catalogue.id === id ? own : 0), updated);
       }
@@ -279,7 +279,7 @@ export function createCascades(tx: Pick<Transaction, 'query'>) {
 
 function cascadeWarnings({ table, actions, deleted, cleared }: Cascade, isCounted: boolean): string[] {
   const { name } = table.catalogue;
-  // A number, or none, would tell of rows that the caller does not see.
+  // A number, or none, would reveal rows that the caller does not see.
   if (!isCounted || !isWhole(table))
     return [
       ...(actions.has('cascade') ? [`Rows of ${name} that refer to deleted rows are deleted as well.`] : []),
@@ -293,15 +293,15 @@ function cascadeWarnings({ table, actions, deleted, cleared }: Cascade, isCounte
 
 const rowsText = (count: number) => (count === 1 ? '1 row' : `${count} rows`);
 
-interface ReachedTable {
+interface AffectedTable {
   table: Pick<RowsCtx['table'], 'view' | 'catalogue'>;
   onDelete: DeleteAction;
 }
 
 /** The tables with rows that refer to deleted ones, directly or by others, as far as the caller knows of them. */
-async function reachedTables({ table, openRelated }: RowsCtx): Promise<ReachedTable[]> {
-  const found = new Map<string, ReachedTable>();
-  const follow = async ({ catalogue: { referencedBy = [] } }: ReachedTable['table']): Promise<void> => {
+async function listAffectedTables({ table, openRelated }: RowsCtx): Promise<AffectedTable[]> {
+  const found = new Map<string, AffectedTable>();
+  const follow = async ({ catalogue: { referencedBy = [] } }: AffectedTable['table']): Promise<void> => {
     for (const { tableId, column, onDelete } of referencedBy) {
       if (onDelete === 'restrict' || found.get(tableId)?.onDelete === 'cascade') continue;
       const opened = await openRelated(tableId);
@@ -316,7 +316,7 @@ async function reachedTables({ table, openRelated }: RowsCtx): Promise<ReachedTa
 
 async function countChanges(
   tx: Pick<Transaction, 'query'>,
-  tables: readonly ReachedTable['table'][],
+  tables: readonly AffectedTable['table'][],
 ): Promise<(readonly [deleted: number, updated: number])[]> {
   const counters = tables.map(({ catalogue }) => {
     const name = `'${escapeIdentifier(catalogue.schema)}.${escapeIdentifier(catalogue.table)}'::regclass`;
@@ -343,14 +343,14 @@ export function isAddressable({ table, access }: RowsCtx): boolean {
   return table.key.name !== '' || !access.actions.has('read');
 }
 
-export const refusedRow = () =>
+export const refusedRowError = () =>
   fail('forbidden', { detail: 'The rules of the table do not allow this row.' });
 
 export function presentColumns({ table }: RowsCtx, input: RowInput): string[] {
   return table.catalogue.columns.flatMap(({ name }, at) => (input[at] === undefined ? [] : [name]));
 }
 
-/** What a new row with these columns must meet, beyond what was checked already. */
+/** The conditions for a new row with these columns that are not checked yet. */
 export function insertCheck(
   { access, table, caller }: RowsCtx,
   columns: readonly string[],

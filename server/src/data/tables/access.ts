@@ -188,7 +188,7 @@ async function loadUses(ctx: AppMutationCtx, table: string) {
   };
 }
 
-const listed = (items: readonly string[]) => items.slice(0, namedMax).join(', ');
+const toList = (items: readonly string[]) => items.slice(0, namedMax).join(', ');
 
 /** Under another name, a policy would no longer narrow the table; a table made later would be open by its grants. */
 export async function requireRenamable(ctx: AppMutationCtx, { name }: Pick<TableRow, 'name'>): Promise<void> {
@@ -197,7 +197,7 @@ export async function requireRenamable(ctx: AppMutationCtx, { name }: Pick<Table
   refuseWhileGranted(grants);
   if (naming.length > 0)
     throw fail('table_in_use', {
-      detail: `Access policies name it: ${listed(naming.map((policy) => policy.name))}.`,
+      detail: `Access policies name it: ${toList(naming.map((policy) => policy.name))}.`,
     });
 }
 
@@ -207,14 +207,14 @@ export async function requireDroppable(ctx: AppMutationCtx, { name }: Pick<Table
 
 function refuseWhileGranted(grants: readonly { id: string }[]): void {
   if (grants.length > 0)
-    throw fail('table_in_use', { detail: `Active grants name it: ${listed(grants.map(({ id }) => id))}.` });
+    throw fail('table_in_use', { detail: `Active grants name it: ${toList(grants.map(({ id }) => id))}.` });
 }
 
 export async function warnIfGranted(ctx: AppMutationCtx, name: string): Promise<void> {
   const { grants } = await loadUses(ctx, name);
   if (grants.length > 0)
     ctx.warn(
-      `Active grants name ${name}, so people can use it at once: ${listed(grants.map(({ id }) => id))}.`,
+      `Active grants name ${name}, so people can use it at once: ${toList(grants.map(({ id }) => id))}.`,
     );
 }
 
@@ -228,7 +228,7 @@ export async function requireUnnamedColumn(
   const naming = policies.filter((policy) => columnsNamedBy(policy).has(column));
   if (naming.length > 0)
     throw fail('column_in_use', {
-      detail: `Access policies name ${column}: ${listed(naming.map((policy) => policy.name))}.`,
+      detail: `Access policies name ${column}: ${toList(naming.map((policy) => policy.name))}.`,
     });
 }
 

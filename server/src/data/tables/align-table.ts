@@ -60,7 +60,7 @@ async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: Tab
   const isFull = countDeclaredColumns(copy.columns) + missing.length > columnsPerTableMax;
   if (missing.length === 0 || isFull || needsRebuild(copy.attributes_made, missing.length)) return [];
   const columns = missing.map((column, at) => ({
-    ...unlinked(column),
+    ...withoutReference(column),
     number: copy.columns_made + at + 1,
     nullable: column.type !== 'autonumber' && (column.nullable || column.default_text === null),
   }));
@@ -78,7 +78,7 @@ async function addMissingColumns(ctx: MutationCtx, original: TableRow, copy: Tab
   return columns.map(({ name }) => `${copy.name}.${name}`);
 }
 
-export function unlinked({ target, ...column }: ColumnRow): ColumnRow {
+export function withoutReference({ target, ...column }: ColumnRow): ColumnRow {
   return { ...column, ref_table: null, on_delete: null };
 }
 

@@ -89,7 +89,7 @@ export async function applyTables(
   });
   for (const step of steps.filter(isDestructive)) ctx.warn(`Destructive: ${stepText(step)}.`);
   if (left.length > 0)
-    ctx.warn(`Not declared, and kept without --prune: ${listed(left.map((step) => leftName(step)))}.`);
+    ctx.warn(`Not declared, and kept without --prune: ${toList(left.map((step) => leftName(step)))}.`);
   return {
     created: steps.flatMap(({ kind, table }) => (kind === 'create_table' ? [table] : [])),
     columns: steps.flatMap((step) =>
@@ -103,7 +103,7 @@ export async function applyTables(
 }
 
 const namedMax = 10;
-const listed = (names: readonly string[]) =>
+const toList = (names: readonly string[]) =>
   `${names.slice(0, namedMax).join(', ')}${names.length > namedMax ? ` and ${names.length - namedMax} more` : ''}`;
 
 function leftName(step: SchemaStep): string {
@@ -144,7 +144,7 @@ async function lockSchema(ctx: AppMutationCtx): Promise<void> {
   await lockAppTableRows(ctx.db, appRef(ctx)).catch((error: unknown) => {
     throw sqlState(error) === '55P03' ? fail('table_busy', {}, { cause: error }) : error;
   });
-  await ctx.rows.requireSettled(ctx.app.id);
+  await ctx.rows.requireFinished(ctx.app.id);
 }
 
 async function resetAllTimeouts(ctx: AppMutationCtx): Promise<void> {
@@ -157,7 +157,7 @@ function requireAllowed(steps: readonly SchemaStep[], allowed: ApplyOptions['all
   );
   if (refused.length === 0) return;
   throw fail('destructive_change', {
-    detail: `Values of rows would be lost: ${listed(refused.map(stepText))}. Nothing was changed.`,
+    detail: `Values of rows would be lost: ${toList(refused.map(stepText))}. Nothing was changed.`,
     errors: refused.map((step) => ({
       field: `tables.${step.table}`,
       code: 'destructive_change',

@@ -113,7 +113,7 @@ export function createTriggersSql(table: TableId): Statement[] {
   }));
 }
 
-/** Where the table itself is dropped, its triggers are gone. */
+/** Triggers are gone if the table itself is dropped. */
 export function dropLogSql(table: TableId): Statement[] {
   return [
     { text: `drop function if exists ${logFunction(table)}() cascade` },

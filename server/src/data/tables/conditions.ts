@@ -38,7 +38,7 @@ function isEmpty(condition: PlannedCondition, kind: PlannedGroup['kind']): boole
 
 export function anyOf(parts: readonly PlannedCondition[]): PlannedCondition {
   if (parts.some(isAlways)) return always;
-  return joined(
+  return groupConditions(
     'or',
     parts.filter((part) => !isNever(part)),
   );
@@ -46,13 +46,13 @@ export function anyOf(parts: readonly PlannedCondition[]): PlannedCondition {
 
 export function allOf(parts: readonly PlannedCondition[]): PlannedCondition {
   if (parts.some(isNever)) return never;
-  return joined(
+  return groupConditions(
     'and',
     parts.filter((part) => !isAlways(part)),
   );
 }
 
-function joined(kind: PlannedGroup['kind'], parts: readonly PlannedCondition[]): PlannedCondition {
+function groupConditions(kind: PlannedGroup['kind'], parts: readonly PlannedCondition[]): PlannedCondition {
   const [only] = parts;
   return parts.length === 1 && only ? only : { kind, negated: false, parts };
 }

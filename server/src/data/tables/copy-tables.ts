@@ -7,7 +7,7 @@ import { type AppMutationCtx, type AppRef, appRef, type MutationCtx } from '../.
 import { type Db, sqlState } from '../../core/db.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import { renameInRules } from './access.ts';
-import { alignTable, buildIndex, unlinked } from './align-table.ts';
+import { alignTable, buildIndex, withoutReference } from './align-table.ts';
 import { addColumn } from './columns.ts';
 import { createTableSql } from './ddl.ts';
 import { addIndex } from './indexes.ts';
@@ -36,7 +36,7 @@ import { updateColumn } from './update-column.ts';
  */
 export async function copyTables(ctx: MutationCtx, { from, to }: { from: AppRef; to: AppRef }) {
   const added: string[] = [];
-  await ctx.rows.requireSettled(to.appId);
+  await ctx.rows.requireFinished(to.appId);
   const existing = await listAllTableRows(ctx.db, to);
   const originals = await listAllTableRows(ctx.db, from);
   for (const original of originals) {
@@ -53,7 +53,7 @@ export async function copyTables(ctx: MutationCtx, { from, to }: { from: AppRef;
       attributes_made: countAttributes(original),
       created_at: ctx.now,
       updated_at: ctx.now,
-      columns: original.columns.map(unlinked),
+      columns: original.columns.map(withoutReference),
       indexes: [],
     };
     await insertTableRow(ctx.db, table);

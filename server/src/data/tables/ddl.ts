@@ -284,7 +284,7 @@ function physicalTableSql(
   ];
 }
 
-/** Whatever removes a file from a row, in the transaction that does: the file is then looked at (see `rows/files.ts`). */
+/** The trigger records removed files in the same transaction, for the job in `rows/files.ts`. */
 function fileColumnSql(target: string, { number, type }: Pick<ColumnRow, 'number' | 'type'>): Statement[] {
   if (!isFileType(type)) return [];
   const name = physicalColumnName(number);

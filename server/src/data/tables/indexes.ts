@@ -158,8 +158,8 @@ export function planIndexes(table: string, plan: IndexesToPlan): SchemaStep[] {
     const names = left.map(({ name }) => name);
     left.push({ name: defaultIndexName([column], 'plain', names), columns: [column], unique: false });
   }
-  const take = (isWanted: (index: NamedIndex) => boolean) => {
-    const at = left.findIndex(isWanted);
+  const take = (matches: (index: NamedIndex) => boolean) => {
+    const at = left.findIndex(matches);
     return at < 0 ? undefined : left.splice(at, 1)[0];
   };
   const late = ({ columns, search = {} }: DeclaredIndex) =>

@@ -28,7 +28,7 @@ export async function lockTable(ctx: AppMutationCtx, ref: string): Promise<Table
   const row = await lockTableRow(ctx.db, appRef(ctx), ref).catch((error: unknown) => {
     throw sqlState(error) === '55P03' ? fail('table_busy', {}, { cause: error }) : error;
   });
-  await ctx.rows.requireSettled(ctx.app.id);
+  await ctx.rows.requireFinished(ctx.app.id);
   requireNotArchived(await recheckApp(ctx, { required: 'owners' }));
   if (!row) throw fail('not_found');
   return row;

@@ -46,7 +46,7 @@ export async function resolveReferences<Column extends NewColumn>(
       target: { name, id_number: id.number },
     });
   }
-  await ctx.rows.requireSettled(ctx.app.id);
+  await ctx.rows.requireFinished(ctx.app.id);
   return resolved;
 }
 

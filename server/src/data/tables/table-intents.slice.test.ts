@@ -158,8 +158,8 @@ test('what a server left open is finished by the next change of the app', async 
 
 test('what a server left open is finished by any server, once', async () => {
   await leaveOpen();
-  await Promise.all([second.intents.settleAll(), second.intents.settleAll()]);
-  await second.intents.settleAll();
+  await Promise.all([second.intents.completeAll(), second.intents.completeAll()]);
+  await second.intents.completeAll();
   expect(Object.values((await physicalState(second, t.app)).columns)).toEqual([7]);
   expect(await openIntents()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type MutationCtx, platformTenantId, type RowTx } from '../../core/context.ts';
 import { type Db, type LoggedStatement, rollBackQuietly, sqlState, type Tx } from '../../core/db.ts';
-import { type OperatorDeps, type RowIntents, runAsOperator, UnsettledTables } from '../../core/mutation.ts';
+import { type OperatorDeps, type RowIntents, runAsOperator, UnfinishedTables } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
 import { appTag, tableTag } from '../../core/tags.ts';
 import {
@@ -30,13 +30,13 @@ interface IntentDeps extends Omit<OperatorDeps, 'rows'> {
 }
 
 export interface TableIntents extends RowIntents {
-  settleAll(options?: { olderThanMs?: number }): Promise<void>;
+  completeAll(options?: { olderThanMs?: number }): Promise<void>;
 }
 
 type Outcome = 'done' | 'undone' | 'open';
 
 const findOutMsMax = 5_000;
-const settleMsMax = 5_000;
+const completeMsMax = 5_000;
 const pauseMs = 100;
 const statementMsMax = 60_000;
 /** Later readers wait behind a lock request: see `lock-table.ts`. */
@@ -67,7 +67,7 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
     } catch (error) {
       log.warn({ err: error, intent: id }, 'commit of a table change failed; its statements are run again');
       await rollBackQuietly(rowsTx);
-      if ((await settleOne({ id, tenant_id: touched.tenant_id })) === 'undone') throw undoneError();
+      if ((await completeWithRetries({ id, tenant_id: touched.tenant_id })) === 'undone') throw undoneError();
       return;
     }
     try {
@@ -93,7 +93,7 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
   }
 
   async function complete({ id, tenant_id }: OpenIntent): Promise<Outcome> {
-    const change = { name: 'tables.settle', auditTenantId: tenant_id };
+    const change = { name: 'tables.finishChange', auditTenantId: tenant_id };
     const outcome = await runAsOperator(deps, change, async (ctx): Promise<Outcome> => {
       const intent = await lockIntent(ctx.db, id);
       if (intent === null) return 'done';
@@ -149,8 +149,8 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
     for (const id of intent.app_ids) ctx.invalidate(appTag(id));
   }
 
-  async function settleOne(intent: OpenIntent): Promise<Outcome> {
-    for (const end = Date.now() + settleMsMax; ; await Bun.sleep(pauseMs)) {
+  async function completeWithRetries(intent: OpenIntent): Promise<Outcome> {
+    for (const end = Date.now() + completeMsMax; ; await Bun.sleep(pauseMs)) {
       const outcome = await complete(intent).catch((error: unknown) => {
         log.warn({ err: error, intent: intent.id }, 'finishing a table change failed');
         return 'open' as const;
@@ -161,18 +161,18 @@ export function createTableIntents(deps: IntentDeps): TableIntents {
 
   return {
     commit,
-    async requireSettled(tx, appId) {
-      if ((await listIntents(tx, { appId })).length > 0) throw new UnsettledTables(appId);
+    async requireFinished(tx, appId) {
+      if ((await listIntents(tx, { appId })).length > 0) throw new UnfinishedTables(appId);
     },
-    async settle(appId) {
+    async completeForApp(appId) {
       for (const intent of await listIntents(db, { appId })) {
-        if ((await settleOne(intent)) === 'open')
+        if ((await completeWithRetries(intent)) === 'open')
           throw fail('unavailable', {
             detail: 'An earlier change of the tables is not finished yet. Try again.',
           });
       }
     },
-    async settleAll({ olderThanMs = 0 } = {}) {
+    async completeAll({ olderThanMs = 0 } = {}) {
       await deleteUndoneIntents(db);
       for (const intent of await listIntents(db, { olderThanMs })) {
         await complete(intent).catch(async (error: unknown) => {
@@ -218,12 +218,12 @@ async function touchedTables(db: Db, tx: Tx, statements: readonly LoggedStatemen
 
 const pollMs = 2_000;
 
-export function startSettling({
+export function pollIntents({
   intents,
   log,
   ...databases
 }: {
-  intents: Pick<TableIntents, 'settleAll'>;
+  intents: Pick<TableIntents, 'completeAll'>;
   log: Logger;
   db: Db;
   rowsDb: Db;
@@ -233,7 +233,7 @@ export function startSettling({
   let running = Promise.resolve();
   const poll = (olderThanMs: number) => {
     running = intents
-      .settleAll({ olderThanMs })
+      .completeAll({ olderThanMs })
       .then(() => (olderThanMs === 0 ? deleteOldMarks(databases) : undefined))
       .catch((error: unknown) => log.warn({ err: error }, 'looking for unfinished table changes failed'))
       .then(() => {

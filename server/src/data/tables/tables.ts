@@ -78,7 +78,7 @@ export async function getTable(ctx: AppCtx, input: { table: string }) {
 
 export async function createTable(ctx: AppMutationCtx, input: z.output<typeof shape.body>) {
   await lockTableCreation(ctx.db, ctx.app.id);
-  await ctx.rows.requireSettled(ctx.app.id);
+  await ctx.rows.requireFinished(ctx.app.id);
   requireNotArchived(await recheckApp(ctx, { required: 'owners' }));
   const declared = parseColumns(input.columns);
   const id = ctx.newId();
@@ -219,7 +219,7 @@ async function countLostRows(tx: Tx, table: string): Promise<number | string> {
 /** Fails with 409 `table_busy` while an export that began earlier still reads a table. */
 export async function dropAppTables(ctx: MutationCtx, app: AppRef) {
   const tables = await lockAppTables(ctx, app);
-  await ctx.rows.requireSettled(app.appId);
+  await ctx.rows.requireFinished(app.appId);
   const grants = await countAppGrants(ctx.db, app.tenantId, app.appId);
   const tx = await ctx.rows.tx();
   // With a separate data server, the control transaction is idle meanwhile.

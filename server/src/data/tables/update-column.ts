@@ -74,7 +74,7 @@ export async function updateColumn(
   return tableRecord({ ...row, ...saved, columns });
 }
 
-/** The number of rows would tell of those that an enforced policy hides from owners. */
+/** The number of rows would include those that an enforced policy hides from owners. */
 async function withoutHiddenCount(ctx: AppMutationCtx, row: TableRow, error: unknown): Promise<unknown> {
   if (!(error instanceof Failure) || error.code !== 'check_violation') return error;
   if (!(await hasEnforcedPolicy(ctx, row))) return error;
@@ -196,16 +196,16 @@ function changedDefault(before: ColumnRow, after: ColumnRow, value: ColumnChange
 
 function requireRulesFit(row: TableRow, column: ColumnRow, type: ColumnRow['type']): void {
   if (!isNamedByRules(row.rules, column.name)) return;
-  const inUse = (detail: string) => fail('column_in_use', { detail });
+  const inUseError = (detail: string) => fail('column_in_use', { detail });
   if ((type === 'text' || type === 'text[]') && isRebuiltFor(column, { ...column, type }))
-    throw inUse(`The access rules of the table compare ${column.name}, and texts compare in another way.`);
+    throw inUseError(`The access rules of the table compare ${column.name}, and texts compare differently.`);
   const columns = row.columns.map((each) => (each === column ? { ...each, type } : each));
   const owner = columns.find(({ number }) => number === row.owner_column);
   try {
     checkRules(row.rules, columns, owner);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    throw inUse(
+    throw inUseError(
       `The access rules of the table do not fit the type ${type}: ${error.detail ?? error.message}`,
     );
   }

@@ -39,11 +39,11 @@ describe('a server that stops responding during a step', () => {
     async (call, when) => {
       const world = await newWorld(env);
       const { id, slug } = await world.start();
-      const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const [reached, resume] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const deps = watchCalls(env.deps, async (name, at) => {
         if (name !== call || at !== when) return;
         reached.resolve();
-        await goOn.promise;
+        await resume.promise;
       });
       const claim = await claimRun(database.db);
       expect(claim?.runId).toBe(id);
@@ -53,7 +53,7 @@ describe('a server that stops responding during a step', () => {
       const run = await world.finish(id);
       expect(run.state).toBe('done');
       // The first server continues, and finds that it has lost the run.
-      goOn.resolve();
+      resume.resolve();
       await silent;
       expect(await world.look(id)).toEqual(run);
       expect(await countCreated(env.deps, world, slug)).toEqual(once);

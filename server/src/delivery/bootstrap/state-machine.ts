@@ -158,7 +158,7 @@ function changeRun(
   claim: Claim,
   useCase: (ctx: Parameters<typeof endRun>[0], run: Run) => Promise<Pause>,
 ): Promise<Pause> {
-  const named = { name: 'bootstraps.goOn', auditTenantId: claim.tenantId, requestId: claim.runId };
+  const named = { name: 'bootstraps.work', auditTenantId: claim.tenantId, requestId: claim.runId };
   return runAsOperator(deps, named, async (ctx) => {
     const run = await lockClaimedRun(ctx.db, claim);
     if (!run) throw new ClaimLost();
@@ -177,7 +177,7 @@ const steps: Readonly<Record<StepName, Step>> = {
 
 async function failUnapprovedRuns(deps: BootstrapDeps): Promise<void> {
   for (const { id, tenant_id } of await listUnapprovedRuns(deps.db)) {
-    await runAsOperator(deps, { name: 'bootstraps.giveUp', auditTenantId: tenant_id }, async (ctx) => {
+    await runAsOperator(deps, { name: 'bootstraps.expire', auditTenantId: tenant_id }, async (ctx) => {
       const run = await lockRun(ctx.db, tenant_id, id);
       if (run?.state !== 'awaiting_approval') return;
       const failure = run.is_denied

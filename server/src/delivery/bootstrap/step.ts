@@ -78,7 +78,7 @@ export async function runAsCreator<T>(
     { ...deps, caller, requestId: claim.runId },
     {
       mode: 'execute',
-      operation: { id: 'bootstraps.goOn', irreversible: false },
+      operation: { id: 'bootstraps.work', irreversible: false },
       auditTenantId: claim.tenantId,
       useCase: async (ctx) => {
         const run = await lockClaimedRun(ctx.db, claim);

@@ -192,7 +192,7 @@ export const firstDeploy: Step = async ({ deps, run }) => {
   const status = await loadFollowed(deps.db, appRef, known);
   const { is, ...failure } = followDeployment(status);
   if ('code' in failure) throw new StepError(failure.code, failure.detail);
-  return async () => (is === 'done' ? deployed(status) : waitForDeployment(status));
+  return async () => (is === 'done' ? deployStepEnd(status) : waitForDeployment(status));
 };
 
 /** A deployment that was skipped for a newer one, such as a push, is replaced by that one. */
@@ -213,7 +213,7 @@ function waitForDeployment({ id, seq }: Pick<DeploymentStatus, 'id' | 'seq'>): S
   };
 }
 
-function deployed({ id, seq, state }: DeploymentStatus): StepEnd {
+function deployStepEnd({ id, seq, state }: DeploymentStatus): StepEnd {
   const detail = state === 'built' ? `Deployment #${seq} needs a review.` : `Deployment #${seq} is live.`;
   return { state: 'done', output: { deploymentId: id }, detail };
 }

@@ -93,7 +93,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const required = commands.length > 0 ? source.tools : [];
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
-  const given = await deps.environment.platform(row, 'build');
+  const platformEnv = await deps.environment.platform(row, 'build');
   const { framework, firstByteMs, release, tables } = source;
   const { processes, sleepMs, schedules } = isPreview ? previewScale(source) : source;
   const built = await deps.runtime.build({
@@ -110,7 +110,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     limits: app.limits,
     log: log.sink,
     signal,
-    env: { ...frameworkEnv(framework, given).build, ...env, ...given, ...own },
+    env: { ...frameworkEnv(framework, platformEnv).build, ...env, ...platformEnv, ...own },
   });
   if (work.canceled.aborted) await deps.runtime.discard(built.artifact);
   signal.throwIfAborted();

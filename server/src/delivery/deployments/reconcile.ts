@@ -41,10 +41,10 @@ const sampleEveryMs = 10_000;
 const concurrentStartsMax = 4;
 /** A start that takes longer no longer counts towards the limit. */
 const startMsMax = 20_000;
-/** A round that is later than this was kept up by the database, and those of the other servers were too. */
+/** A round this late was delayed by the database, as were those of the other servers. */
 export const lateMs = 5_000;
-/** After that, until all servers have confirmed their instances, none counts as lost. */
-const settleMs = 10_000;
+/** After a late round, no instance counts as lost until all servers have confirmed theirs. */
+const confirmMs = 10_000;
 const backOffMs = { first: 5_000, max: 60_000 };
 
 export function createReconciler(
@@ -66,7 +66,7 @@ export function createReconciler(
   let round: Promise<unknown> | null = null;
   let isWoken = false;
   let dueAt = Number.POSITIVE_INFINITY;
-  let settledAt = Number.NEGATIVE_INFINITY;
+  let confirmedFrom = Number.NEGATIVE_INFINITY;
 
   function wake(): void {
     if (stopping.signal.aborted) return;
@@ -98,13 +98,13 @@ export function createReconciler(
     const asOf = await databaseTime(db);
     const now = performance.now();
     const rows = await listNodeInstances(db, runtime.node);
-    if (now - dueAt > lateMs) settledAt = now + settleMs;
-    const isSettled = now > settledAt;
-    if (isDue('confirmed', isSettled ? confirmEveryMs : 0)) await confirm(rows);
+    if (now - dueAt > lateMs) confirmedFrom = now + confirmMs;
+    const isConfirmed = now > confirmedFrom;
+    if (isDue('confirmed', isConfirmed ? confirmEveryMs : 0)) await confirm(rows);
     if (isDue('orphans', orphansEveryMs)) await stopOrphans();
     if (isDue('sampled', sampleEveryMs)) background('sample', deps.sample);
     for (const row of rows) if (row.state === 'draining') drain(row);
-    if (!isSettled) return intervalMs;
+    if (!isConfirmed) return intervalMs;
     await deleteLostInstances(db, asOf);
     for (const missing of await listMissingInstances(db, runtime.kind, asOf)) startMissing(missing);
     for (const missing of await listMissingReviews(db, runtime.kind, asOf)) startMissing(missing);

@@ -199,7 +199,7 @@ export interface DeploymentDeps extends OperatorDeps {
 
 /** Builds in the object store that servers of several machines share, so that each can start every app. */
 export interface BuildStore {
-  /** Before the deployment goes on: what is live can be started elsewhere. */
+  /** Runs before the deployment continues: other machines can start what is live. */
   save(appId: string, artifact: Artifact, signal: AbortSignal): Promise<void>;
   fetch(row: DeploymentRow): Promise<void>;
   remove(appId: string, artifact: Artifact): Promise<void>;
@@ -219,7 +219,7 @@ export interface DeploymentEnvironment {
   snapshot(row: DeploymentRow): Promise<Buffer>;
   own(row: DeploymentRow): Promise<Record<string, string>>;
   platform(row: DeploymentRow, purpose: 'build' | 'run'): Promise<Record<string, string>>;
-  /** With which an instance acts as the app until it ends. */
+  /** The token with which an instance acts as the app until it ends. */
   identity(row: DeploymentRow, instanceId: string): Promise<Record<string, string>>;
   commandIdentity(
     row: DeploymentRow,

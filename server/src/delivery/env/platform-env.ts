@@ -77,7 +77,7 @@ const frameworks: Readonly<Record<string, (url: string | undefined) => Framework
     run: { RAILS_ENV: 'production', RAILS_SERVE_STATIC_FILES: '1', RAILS_LOG_TO_STDOUT: '1' },
   }),
   python: () => ({
-    // Without it, what an app prints is in its log only when it ends.
+    // Python buffers output otherwise, so that lines are in the log only when the app ends.
     build: { PYTHONUNBUFFERED: '1' },
     // uvicorn and gunicorn then take address and scheme of the visitor from the headers, which only the platform can set.
     run: { PYTHONUNBUFFERED: '1', FORWARDED_ALLOW_IPS: '*' },

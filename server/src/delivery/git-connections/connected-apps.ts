@@ -109,9 +109,9 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
       if (others > 1 && facts.push.outcome === 'other_branch') continue;
       if (!ownIds.includes(facts.app.preview_of ?? facts.app.id)) continue;
       const { app, deployment } = facts;
-      const place = { tenant: owner.slug, app: app.slug };
+      const slugs = { tenant: owner.slug, app: app.slug };
       if (!deployment) {
-        lines.push(pushSummary(facts), notDeployedAdvice(facts, place) ?? '');
+        lines.push(pushSummary(facts), notDeployedAdvice(facts, slugs) ?? '');
         continue;
       }
       started.push({ app, deployment });
@@ -119,7 +119,7 @@ async function receivePush(deps: ConnectedAppsDeps, push: ReceivedPush): Promise
         app.preview_of === null ? '' : previewText(facts),
         `Deployment #${deployment.seq} of ${app.slug}: ${deploymentText(deployment, { ...deps, ...facts })}`,
         `  id:  ${deployment.id}`,
-        `  log: ${logPage(baseUrl, place, deployment.id)}`,
+        `  log: ${logPage(baseUrl, slugs, deployment.id)}`,
       );
     }
   }

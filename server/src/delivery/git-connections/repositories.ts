@@ -82,7 +82,7 @@ async function createRepository(
     });
   } catch (error) {
     if (!(error instanceof RepositoryError)) throw error;
-    // It exists, and the user cannot see it.
+    // `repo_exists`: the user cannot see the existing repository.
     throw fail(error.reason === 'repo_exists' ? 'repo_exists' : 'forbidden', { detail: error.message });
   }
 }

@@ -19,7 +19,7 @@ interface BackendCall {
   body: AsyncIterable<Uint8Array>;
   extendTimeout: () => void;
   log: Logger;
-  /** Returns messages for the person who pushed. The signal is aborted when the client is gone. */
+  /** Returns messages for the person who pushed. The signal is aborted when the client disconnects. */
   onEnd: (signal: AbortSignal) => Promise<AsyncIterable<PushMessage>>;
 }
 
@@ -33,9 +33,9 @@ const protocolPattern = /^[\w=:.-]{1,100}$/;
 export async function callHttpBackend(git: GitProcesses, request: Request, call: BackendCall) {
   const ending = new AbortController();
   const timer = setTimeout(() => ending.abort(), callMsMax);
-  const gone = () => ending.abort();
-  request.signal.addEventListener('abort', gone, { once: true });
-  const child = git.open(join(call.root, call.path.split('/')[1] ?? ''), ['http-backend'], {
+  const abort = () => ending.abort();
+  request.signal.addEventListener('abort', abort, { once: true });
+  const child = git.open(repositoryFolder(call), ['http-backend'], {
     env: cgiEnvironment(request, call),
     signal: ending.signal,
   });
@@ -46,7 +46,7 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   const ended = once(child, 'close').then(
     async ([code]) => {
       clearTimeout(timer);
-      request.signal.removeEventListener('abort', gone);
+      request.signal.removeEventListener('abort', abort);
       if (code !== 0 && !ending.signal.aborted)
         call.log.warn({ code, stderr: stderr.slice(0, stderrCharsMax) }, 'git http-backend failed');
       return call.onEnd(ending.signal);
@@ -59,13 +59,13 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   ended.catch(() => {});
   try {
     const feeding = sendBody(child, call.body);
-    feeding.catch(gone);
-    const answer = readResponse(child, ended, { ...call, abort: gone });
+    feeding.catch(abort);
+    const answer = readResponse(child, ended, { ...call, abort });
     answer.catch(() => {});
     await feeding;
     return await answer;
   } catch (error) {
-    gone();
+    abort();
     await ended.catch(() => {});
     throw error;
   }

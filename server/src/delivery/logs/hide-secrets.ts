@@ -148,7 +148,7 @@ export function createCleanLine(secrets: Iterable<string>): (line: string, strea
     const end = line.length * 3 >= cutBytesMin && Buffer.byteLength(line) >= cutBytesMin ? 'cut' : 'whole';
     const { text, after } = hide({ text: printable(line), before: contexts.get(stream) ?? '', end });
     contexts.set(stream, after);
-    return cut(text);
+    return truncateLine(text);
   };
 }
 
@@ -175,7 +175,7 @@ function lastWritten(line: string): string {
   return line.split('\r').findLast((part) => part !== '') ?? '';
 }
 
-function cut(text: string): string {
+function truncateLine(text: string): string {
   // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (text.length * 3 <= logLineBytesMax || Buffer.byteLength(text) <= logLineBytesMax) return text;
   const bytes = Buffer.from(text).subarray(0, logLineBytesMax - Buffer.byteLength(cutMark));

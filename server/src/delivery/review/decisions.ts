@@ -29,7 +29,7 @@ import {
   type PublicationRow,
   publicationRecord,
 } from './publications.ts';
-import { endDeploymentOf, endOverdueRequest, endRequest, findDeployed } from './requests.ts';
+import { endOverdueRequest, endRequest, endWaitingDeployment, findDeployed } from './requests.ts';
 import {
   canSeeRequest,
   currentStatus,
@@ -251,7 +251,7 @@ export async function rejectPublication(
   const rejected = await closePublicationRow(ctx.db, request, set);
   if (request.pinned === 'built') await resetReviewStatus(ctx, ref);
   else await markReviewed(ctx, ref, 'rejected');
-  await endDeploymentOf(ctx, request, 'canceled');
+  await endWaitingDeployment(ctx, request, 'canceled');
   const { visibility } = app;
   ctx.audit({
     ...entry,

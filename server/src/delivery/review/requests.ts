@@ -88,7 +88,8 @@ export async function endRequestIfOverdue(
   deps: OperatorDeps,
   { tenantId, id }: { tenantId: string; id: string },
 ): Promise<void> {
-  await runAsOperator(deps, { name: 'publications.settle', auditTenantId: tenantId }, async (ctx) => {
+  const change = { name: 'publications.endOverdue', auditTenantId: tenantId };
+  await runAsOperator(deps, change, async (ctx) => {
     const found = await findPublicationRow(ctx.db, tenantId, id);
     if (!found || !(await lockApp(ctx.db, tenantId, found.app_id, 'any'))) return;
     const open = await findPublicationRow(ctx.db, tenantId, id);
@@ -116,14 +117,14 @@ export async function endRequest(
   const set = { status, reason, decided_by: isByUser ? ctx.caller.userId : null, decided_at: ctx.now };
   const ended = await closePublicationRow(ctx.db, request, set);
   await resetReviewStatus(ctx, { tenantId: request.tenant_id, appId: request.app_id });
-  await endDeploymentOf(ctx, request, status === 'superseded' ? 'skipped' : 'canceled');
+  await endWaitingDeployment(ctx, request, status === 'superseded' ? 'skipped' : 'canceled');
   if (status === 'withdrawn') await notifyRequester(ctx, ended);
   else await notifyOwners(ctx, { ...ended, status });
   return { before: { publication_request: 'pending' }, after: { publication_request: status } };
 }
 
 /** A deployment that waited for a review ends with it. Caller must hold the app's row lock. */
-export async function endDeploymentOf(
+export async function endWaitingDeployment(
   ctx: MutationCtx,
   { pinned, deployment_id, tenant_id: tenantId, app_id: appId }: PublicationRow,
   state: 'canceled' | 'skipped',

@@ -67,8 +67,8 @@ function checkHeaders({ headers }: Request): void {
     throw fail('payload_too_large', { detail: `The archive may have at most ${sourceBytesMax} bytes.` });
 }
 
-function repeatedUpload(row: Pick<UploadRow, 'id' | 'bytes' | 'sha256'>, sum: string | null): Response {
-  if (sum === null || sum !== row.sha256)
+function repeatedUpload(row: Pick<UploadRow, 'id' | 'bytes' | 'sha256'>, hash: string | null): Response {
+  if (hash === null || hash !== row.sha256)
     throw fail('url_expired', { detail: 'Other source was already sent to this URL; request a new one.' });
   return uploadResponse(row, 200);
 }
@@ -149,10 +149,10 @@ export async function* requireHash(
   expected: string | null,
   failure: () => Error,
 ): AsyncGenerator<Uint8Array> {
-  const sum = new Bun.CryptoHasher('sha256');
+  const hash = new Bun.CryptoHasher('sha256');
   for await (const piece of pieces) {
-    sum.update(piece);
+    hash.update(piece);
     yield piece;
   }
-  if (expected !== null && expected !== sum.digest('hex')) throw failure();
+  if (expected !== null && expected !== hash.digest('hex')) throw failure();
 }

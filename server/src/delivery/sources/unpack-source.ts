@@ -47,7 +47,7 @@ export class SourceError extends Error {
 
 /** The archive is untrusted: no entry may be, or link to, outside of the folder. */
 export async function unpackUpload({ db, objects }: UnpackDeps, request: UnpackRequest): Promise<void> {
-  const { into, runAs = unprivileged(), signal, limits = sourceLimits } = request;
+  const { into, runAs = chooseUser(), signal, limits = sourceLimits } = request;
   const row = await findUploadRow(db, request, request.uploadId);
   const stored = row?.sha256 ? await objects.get(sourceKey(request, request.uploadId)) : null;
   if (!row?.sha256 || !stored) throw new SourceError('The source was not uploaded, or has expired.');
@@ -64,7 +64,7 @@ export async function unpackUpload({ db, objects }: UnpackDeps, request: UnpackR
   const gunzip = createGunzip();
   gunzip.on('error', () => unpacking.destroy());
   try {
-    await runTar(checkedTar(inflated(unpacking.pipe(gunzip)), limits), { into, runAs, signal });
+    await runTar(checkedTar(inflate(unpacking.pipe(gunzip)), limits), { into, runAs, signal });
     // The archive ends before the stored bytes do, and the sum is compared at their end.
     await finished(unpacking.resume());
     await verifyUnpacked(into, limits);
@@ -79,11 +79,11 @@ export async function unpackUpload({ db, objects }: UnpackDeps, request: UnpackR
 
 const nobody: RunAs = { uid: 65_534, gid: 65_534 };
 
-function unprivileged(): RunAs | undefined {
+function chooseUser(): RunAs | undefined {
   return process.getuid?.() === 0 ? nobody : undefined;
 }
 
-async function* inflated(gunzip: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* inflate(gunzip: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* gunzip;
   } catch (error) {

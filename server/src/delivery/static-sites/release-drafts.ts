@@ -249,7 +249,7 @@ async function deployFinalized(ctx: AppMutationCtx, locked: LockedRelease): Prom
   }
 }
 
-/** Of two concurrent deployments the one started last wins, whichever finishes first. */
+/** The last started of two concurrent deployments wins, whichever finishes first. */
 async function findNewerRow(
   ctx: AppMutationCtx,
   { ref, than, id }: { ref: AppRef; than: ReleaseRow; id: string | null },

@@ -52,10 +52,10 @@ interface Entry {
 
 export function createConnectorDatabases(options: DatabasesOptions): ConnectorDatabases {
   const entries = new Map<string, Entry>();
-  const sweep = setInterval(() => {
+  const timer = setInterval(() => {
     for (const [id, entry] of entries) if (Date.now() - entry.usedAt > unusedMsMax) drop(id, entry);
   }, 30_000);
-  sweep.unref();
+  timer.unref();
 
   function drop(id: string, entry: Entry): void {
     entries.delete(id);
@@ -78,7 +78,7 @@ export function createConnectorDatabases(options: DatabasesOptions): ConnectorDa
       return opened.database;
     },
     close() {
-      clearInterval(sweep);
+      clearInterval(timer);
       for (const [id, entry] of entries) drop(id, entry);
     },
   };
@@ -173,7 +173,7 @@ function openDatabase(target: ConnectorTarget, { networks, statementMsMax, log }
   return { database, close };
 }
 
-/** Whoever reads rows does not learn where the server is. */
+/** Readers of rows must not learn the address of the server. */
 function throwForRows(error: unknown): never {
   const known = unavailableError(error);
   if (known?.cause instanceof ConnectorError)

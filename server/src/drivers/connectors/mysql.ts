@@ -42,26 +42,26 @@ export const mysqlDriver: ForeignDriver = {
         if (error instanceof Error && 'fatal' in error && error.fatal === true) onLost();
         throw mysqlError(error);
       });
-    const watched = (text: string, values: Values, onRow?: OnRow) =>
+    const runWithTimeout = (text: string, values: Values, onRow?: OnRow) =>
       withTimeout(run(text, values, onRow), options.statementMsMax + 2_000, onLost);
-    const tls = await prepareSession(watched, options).catch((error: unknown) => {
+    const tls = await prepareSession(runWithTimeout, options).catch((error: unknown) => {
       onLost();
       throw openError(error, options.target);
     });
     let openCursors = 0;
     return {
       query(text, values, onRow) {
-        if (openCursors === 0) return watched(text, values, onRow);
+        if (openCursors === 0) return runWithTimeout(text, values, onRow);
         // The rest of an abandoned result would have to be read first.
         onLost();
         return Promise.reject(new ConnectionLost());
       },
       async cursor(text, values) {
-        const cursor = await openCursor(client, text, values, watched, () => void openCursors--);
+        const cursor = await openCursor(client, text, values, runWithTimeout, () => void openCursors--);
         openCursors++;
         return cursor;
       },
-      begin: async (mode) => void (await watched(`start transaction ${modes[mode]}`, [])),
+      begin: async (mode) => void (await runWithTimeout(`start transaction ${modes[mode]}`, [])),
       tls,
       get isOpen() {
         return open;
@@ -239,7 +239,7 @@ async function openCursor(
   let isEnded = false;
   const command = startCommand(client, text, values);
   client.pause();
-  const changed = () => {
+  const wakeReader = () => {
     wake?.();
     wake = null;
   };
@@ -248,15 +248,15 @@ async function openCursor(
     waiting.push(encodeRow(row, command.columns(at)).bytes());
     if (waiting.length < requestedRows) return;
     client.pause();
-    changed();
+    wakeReader();
   });
   command.on('error', (error) => {
     state = { error: mysqlError(error) };
-    changed();
+    wakeReader();
   });
   command.on('end', () => {
     if (state === 'running') state = 'ended';
-    changed();
+    wakeReader();
   });
   return {
     async fetch(rowsMax, onRow) {

@@ -168,7 +168,7 @@ const mapped: Readonly<Record<string, MappedType>> = {
   int8: plain('bigint'),
   float4: plain('float'),
   float8: plain('float'),
-  // Compared as a double; digits that a double loses are kept in answers, as a string.
+  // Compared as a double; answers contain all digits, as a string.
   numeric: { type: 'float', expression: null, json: 'integer' },
   bool: plain('bool'),
   text: plain('text'),

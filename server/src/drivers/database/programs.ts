@@ -112,7 +112,7 @@ function asUserBelowClosed(
     const own = readdirSync(dataDir)
       .filter((entry) => entry === 'run' || entry === name || entry.startsWith(`${name}.new-`))
       .map((entry) => join(dataDir, entry));
-    // Its libraries are beside the folder of its programs.
+    // The libraries of PostgreSQL are beside the folder of its programs.
     const needed = [...own, dirname(dirname(program)), ...mustEnter.filter((folder) => folder !== dataDir)];
     const enter = closed.flatMap((folder) => showInClosed(folder, { folders: needed, cwd: '/', unshare }));
     const options = { env: environment };

@@ -129,7 +129,7 @@ export async function dropDatabase(admin: Client, name: string): Promise<void> {
       await Bun.sleep(dropPauseMs);
     }
   }
-  // Its rights ended with the database.
+  // The rights of the roles ended with the database.
   await admin.query(`drop role if exists ${ident(readerName(name))}, ${ident(name)}`);
 }
 
@@ -156,7 +156,7 @@ export interface ReaderSpec {
 
 export const readerConnectionsMax = 5;
 
-/** It owns nothing and is in no role, so no code of the app can lift this, unlike `default_transaction_read_only`. */
+/** The reader owns nothing and has no roles. App code can lift `default_transaction_read_only`, but not this. */
 export async function openReader(admin: Client, { url }: { url: string }, spec: ReaderSpec): Promise<void> {
   const owner = ident(spec.name);
   const reader = ident(readerName(spec.name));

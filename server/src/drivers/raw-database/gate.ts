@@ -199,10 +199,10 @@ async function listen(server: Server, { portFile, log }: GateOptions): Promise<n
 
 function tryListen(server: Server, preferred: number): Promise<number | null> {
   return new Promise((resolve) => {
-    const failed = () => resolve(null);
-    server.once('error', failed);
+    const onError = () => resolve(null);
+    server.once('error', onError);
     server.listen(preferred, '127.0.0.1', () => {
-      server.off('error', failed);
+      server.off('error', onError);
       const address = server.address();
       resolve(typeof address === 'object' && address ? address.port : null);
     });

@@ -23,19 +23,19 @@ function statements() {
     async end(tenant: string): Promise<void> {
       const at = running.findIndex((each) => each.tenant === tenant);
       running.splice(at, 1)[0]?.end();
-      await settle();
+      await flushTimers();
     },
   };
 }
 
-const settle = async () => {
+const flushTimers = async () => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 };
 
 test('a tenant alone has no limit', async () => {
   const work = statements();
   work.start('one', 500);
-  await settle();
+  await flushTimers();
   expect(work.count('one')).toBe(500);
 });
 
@@ -43,27 +43,27 @@ test('of several tenants each has an equal part, and what waits runs in order wh
   const work = statements();
   for (const tenant of ['a', 'b', 'c']) work.start(tenant, 1);
   work.start('greedy', 100);
-  await settle();
+  await flushTimers();
   expect([work.count('a'), work.count('greedy')]).toEqual([1, 16]);
   await work.end('greedy');
   expect(work.count('greedy')).toBe(16);
   // Another one does not wait behind them.
   work.start('b', 1);
-  await settle();
+  await flushTimers();
   expect(work.count('b')).toBe(2);
 });
 
 test('a tenant counts for a second after its last statement', async () => {
   const work = statements();
   work.start('quiet', 1);
-  await settle();
+  await flushTimers();
   await work.end('quiet');
   work.start('busy', 80);
-  await settle();
+  await flushTimers();
   expect(work.count('busy')).toBe(32);
   work.wait(1_000);
   work.start('busy', 1);
-  await settle();
+  await flushTimers();
   await work.end('busy');
   expect(work.count('busy')).toBe(80);
 });
@@ -71,7 +71,7 @@ test('a tenant counts for a second after its last statement', async () => {
 test('among very many tenants each has four places', async () => {
   const work = statements();
   for (let at = 0; at < 100; at++) work.start(`tenant ${at}`, 5);
-  await settle();
+  await flushTimers();
   expect(work.count('tenant 99')).toBe(4);
 });
 

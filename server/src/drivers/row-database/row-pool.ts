@@ -67,7 +67,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     open: async (onClose, statementMsMax) => {
       const connection = await open(onClose, statementMsMax, statementMsMax + 2_000);
       try {
-        // Its workers commit a statement outside a transaction block at once.
+        // Workers of Citus commit a statement outside a transaction block at once.
         const citus = await connection.query(`select from pg_extension where extname = 'citus'`, []);
         if (citus.rows.length > 0) connection.queryInGroup = connection.query;
         return connection;
@@ -156,7 +156,7 @@ interface TenantLimit {
   run<T>(tenant: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Shared connections answer in order: active tenants have equal parts of the places; one alone has no limit. */
+/** Shared connections answer in order: active tenants share them equally; a single tenant has no limit. */
 export function createTenantLimit(now: () => number = () => performance.now()): TenantLimit {
   const tenants = new Map<string, Tenant>();
   let countedAt = now();
@@ -168,7 +168,7 @@ export function createTenantLimit(now: () => number = () => performance.now()): 
       if (inFlight === 0 && at - usedAt >= recentMs) tenants.delete(id);
   }
 
-  const placesOfEach = () =>
+  const perTenantMax = () =>
     tenants.size <= 1
       ? Number.POSITIVE_INFINITY
       : Math.max(perTenantMin, Math.floor(inFlightMax / tenants.size));
@@ -187,15 +187,15 @@ export function createTenantLimit(now: () => number = () => performance.now()): 
       count(at);
       const tenant = find(id, at);
       tenant.usedAt = at;
-      if (tenant.inFlight >= placesOfEach() || tenant.waiting.length > 0)
+      if (tenant.inFlight >= perTenantMax() || tenant.waiting.length > 0)
         await new Promise<void>((resolve) => tenant.waiting.push(resolve));
       else tenant.inFlight++;
       try {
         return await work();
       } finally {
-        // The place is handed to the next in line, and more are opened when other tenants have left.
+        // Starts the next queued statement, and more if the limit has grown because tenants left.
         tenant.inFlight--;
-        while (tenant.waiting.length > 0 && tenant.inFlight < placesOfEach()) {
+        while (tenant.waiting.length > 0 && tenant.inFlight < perTenantMax()) {
           tenant.inFlight++;
           tenant.waiting.shift()?.();
         }

@@ -30,7 +30,7 @@ interface Statement {
   receive?: (() => OnRow) | undefined;
 }
 
-interface Places {
+interface RunOptions {
   share?: <T>(work: () => Promise<T>) => Promise<T>;
   runAlone: (work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>) => Promise<QueryResult>;
 }
@@ -68,7 +68,7 @@ export function createSharedStatements(options: {
     } catch (error) {
       // Without effect, so it can run again, alone.
       if (error instanceof GroupAborted) return runShared(statement, { attempt, isAlone: true });
-      // It ended the connection for all: the next time it runs alone.
+      // The large row ended the connection for all: next time this statement runs alone.
       if (error instanceof RowTooLarge) durations.record(text, sharedMs);
       // A read can be repeated, and many lose a shared connection at once.
       if (error instanceof ConnectionLost && isRead)
@@ -82,7 +82,7 @@ export function createSharedStatements(options: {
   }
 
   return {
-    async run(statement: Statement, { share, runAlone }: Places): Promise<QueryResult> {
+    async run(statement: Statement, { share, runAlone }: RunOptions): Promise<QueryResult> {
       const { kind, text, values, receive } = statement;
       if (isSmall(values) && durations.isFast(text, kind)) {
         const result = await (share ? share(() => runShared(statement)) : runShared(statement));

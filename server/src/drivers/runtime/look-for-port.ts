@@ -20,7 +20,7 @@ export interface Forward {
 
 export interface PortLook {
   port: number;
-  /** Where requests to PORT go. */
+  /** The address of PORT. */
   own: string;
   /** Null if the app cannot be looked at yet. */
   listeners(): readonly Listener[] | null;
@@ -32,13 +32,13 @@ export interface PortLook {
   onChange(): void;
 }
 
-/** At first it looks often, because apps start within seconds. */
+/** Ports are checked often at first, because apps start within seconds. */
 const soonMs = 100;
 const soonRounds = 100;
 const laterMs = 1_000;
 const afterFailureMs = 5_000;
 /** An app may open another port before PORT. */
-const settleMs = 1_000;
+const stableMs = 1_000;
 /** An app may open thousands. */
 const targetsMax = 10;
 
@@ -93,7 +93,7 @@ export function lookForPort(options: PortLook): PortFinder {
     if (text !== seen.targets) seen = { targets: text, since: now };
     const numbers = targets.map((target) => target.port).join(', ');
     unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;
-    if (now - seen.since < settleMs) return soon();
+    if (now - seen.since < stableMs) return soon();
     for (const target of targets) {
       const opened = await options.open(target);
       if (opened && !isClosed && (targets.length === 1 || (await answersHttp(opened.address)))) {

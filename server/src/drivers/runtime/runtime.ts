@@ -23,7 +23,7 @@ export interface Runtime {
   adaptVariables?(variables: Readonly<Record<string, string>>): Record<string, string>;
   discard(artifact: Artifact): Promise<void>;
   artifacts?(): Promise<StoredArtifact[]>;
-  /** Of a runtime whose builds are folders of this machine, so that other machines can start them. */
+  /** Only for builds that are folders of this machine, so that other machines can start them. */
   hasBuild?(artifact: Artifact): Promise<boolean>;
   /** Writes a tar archive to a file below the work folder. */
   packBuild?(artifact: Artifact, file: { path: string }): Promise<void>;
@@ -65,7 +65,7 @@ export interface BuildJob {
   sourceDir: string;
   /** Somebody reviews the build by its source: of earlier builds, only those that were approved may get into it. */
   isReviewed?: boolean;
-  /** If it was built for a review, it has been approved. */
+  /** A build for a review has been approved. */
   liveDeploymentId?: string | null;
   env: Readonly<Record<string, string>>;
   limits: Limits;
@@ -119,7 +119,7 @@ export interface StartJob {
   number: number;
   method: DeployMethod;
   artifact: Artifact;
-  /** Of a process beside the app, which has no port. Without it the app's own command runs. */
+  /** The command of a process beside the app, which has no port. Default: the app's own command. */
   command?: string | undefined;
   env: Readonly<Record<string, string>>;
   /** URLs of the platform that the app can use, whatever else it is kept from. */
@@ -160,7 +160,7 @@ export type InstanceState =
   | {
       state: 'running';
       restarts: number;
-      /** Where the app listens now, from a runtime that looks for it. */
+      /** The current address, from a runtime that looks for the port of the app. */
       address?: string;
       /** Why requests to the address do not get to the app. */
       unreachable?: string | undefined;

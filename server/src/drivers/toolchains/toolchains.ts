@@ -27,7 +27,7 @@ export function openToolchains(options: {
   now: () => Date;
 }): Toolchains {
   const { dir, registry, now } = options;
-  const machineNode = memoized(() => findNode(options.path));
+  const machineNode = memoize(() => findNode(options.path));
   const installing = new Map<string, Promise<void>>();
 
   async function prepareOne(tool: RequiredTool, log: LogSink, signal: AbortSignal): Promise<string | null> {
@@ -136,7 +136,7 @@ export function openToolchains(options: {
   };
 }
 
-function memoized<T>(find: () => Promise<T>): () => Promise<T> {
+function memoize<T>(find: () => Promise<T>): () => Promise<T> {
   let found: Promise<T> | undefined;
   return () => {
     found ??= find();

@@ -136,7 +136,7 @@ export interface Console {
 
 export function createConsole({ sources, baseUrl }: { sources: string; baseUrl: string }): Console {
   let building: Promise<BuiltConsole> | null = null;
-  const built = () => {
+  const ensureBuilt = () => {
     building ??= buildConsole(sources).catch((error) => {
       building = null;
       throw error;
@@ -154,14 +154,14 @@ export function createConsole({ sources, baseUrl }: { sources: string; baseUrl: 
   return {
     has: (path) => path === '/' || path.startsWith(consolePrefix) || path.startsWith(assetsPrefix),
     prepare: async () => {
-      await built();
+      await ensureBuilt();
     },
     handle: async (request, url, info) => {
       info.setRoute('console');
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         throw fail('method_not_allowed', { headers: { allow: 'GET, HEAD' } });
       }
-      const { assets, page } = await built();
+      const { assets, page } = await ensureBuilt();
       if (!url.pathname.startsWith(assetsPrefix)) return send(request, page, pageHeaders);
       const asset = assets.get(url.pathname);
       if (!asset) throw fail('not_found', { detail: 'No such path.' });

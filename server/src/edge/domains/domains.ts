@@ -23,8 +23,8 @@ import {
   type Evidence,
   evaluateCertificate,
   gatherEvidence,
-  notChecked,
   ownershipExpected,
+  pendingCheck,
   routingExpected,
 } from './evaluate-checks.ts';
 import { parseHost, refuseReserved } from './host-names.ts';
@@ -71,8 +71,8 @@ export async function addDomain(
     throw fail('limit_reached', { detail: `An app has at most ${domainsPerAppMax} domains.` });
   const token = randomBytes(20).toString('hex');
   const checks = {
-    ownership: notChecked(ownershipExpected({ host, token })),
-    routing: notChecked(routingExpected(host, config.target, addresses)),
+    ownership: pendingCheck(ownershipExpected({ host, token })),
+    routing: pendingCheck(routingExpected(host, config.target, addresses)),
   };
   const state = config.certificates.isOn ? ({ state: 'waiting' } as const) : null;
   const row = await insertDomainRow(ctx.db, {

@@ -26,7 +26,7 @@ function check(
   return { state, reason, expected, found: displayValues(found), next_step: nextStep };
 }
 
-export function notChecked(expected: string): Check {
+export function pendingCheck(expected: string): Check {
   return check('waiting', 'not_checked', { expected, nextStep: 'Publish the records, then verify.' });
 }
 

@@ -103,13 +103,13 @@ export function createVisitorAuth(deps: VisitorAuthDeps) {
   return async (site: SiteSnapshot, app: RunningApp, request: EdgeRequest): Promise<VisitorAuth> => {
     if (app.authMode === 'bearer' || app.authMode === 'api_key')
       return authenticateByHeader(deps, site, app.authMode, request);
-    const tellsApp = app.authMode === 'cookie';
+    const isIdentityPassed = app.authMode === 'cookie';
     // A public app that does not receive its visitors' identity needs no lookup.
-    if (site.isOpen && !tellsApp) return { person: null, userId: null };
+    if (site.isOpen && !isIdentityPassed) return { person: null, userId: null };
     const userId = await deps.visitors.findVisitor(site, request);
     const person = userId === null ? null : await cachedPerson(deps, site, userId);
     if (person === null && !site.isOpen) return { refused: deps.visitors.redirectToSignIn(site, request) };
-    return { person: tellsApp ? person : null, userId: person?.userId ?? null };
+    return { person: isIdentityPassed ? person : null, userId: person?.userId ?? null };
   };
 }
 
@@ -132,9 +132,9 @@ async function authenticateByHeader(
 ): Promise<VisitorAuth> {
   const { name, challenge } = credentialHeaders[mode];
   const sent = request.header(name);
-  const refused = (failure: Failure) => ({ refused: problemResponse(request, failure) });
+  const refuse = (failure: Failure) => ({ refused: problemResponse(request, failure) });
   const unknown = (detail: string) =>
-    refused(fail('unauthenticated', { detail, headers: { 'www-authenticate': challenge } }));
+    refuse(fail('unauthenticated', { detail, headers: { 'www-authenticate': challenge } }));
   if (sent === null)
     return site.isOpen
       ? { person: null, userId: null }
@@ -144,11 +144,11 @@ async function authenticateByHeader(
     return unknown('The credential is unknown, expired or not valid for this app.');
   const { scope, userId } = credential.caller;
   if (scope && !isInScope(scope, site, request))
-    return refused(
+    return refuse(
       fail('forbidden', { detail: 'The scope of the token does not include this app or action.' }),
     );
   const person = await cachedPerson(deps, site, userId);
-  return person === null ? refused(fail('not_found')) : { person, userId };
+  return person === null ? refuse(fail('not_found')) : { person, userId };
 }
 
 const credentialHeaders = {

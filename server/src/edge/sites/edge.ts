@@ -271,7 +271,7 @@ export async function openEdge(
   const inFlight = createInFlightCounter();
   const authenticateVisitor = createVisitorAuth({
     ...options,
-    findPerson: (place) => findPerson(db, place),
+    findPerson: (query) => findPerson(db, query),
     cache: createTaggedCache(invalidation, { entriesMax: peopleMax, servesInOutage: true }),
   });
   const onVisit = createOpenedReviews({ db, log });

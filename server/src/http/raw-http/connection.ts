@@ -249,11 +249,11 @@ export class Connection {
   }
 
   #askApp(head: RequestHead, app: AppProxy): boolean {
-    const asked = askApp(this.#shared, head, { app, peer: this.#peer });
-    if (asked === null) return false;
+    const call = askApp(this.#shared, head, { app, peer: this.#peer });
+    if (call === null) return false;
     this.#waitsForApp = true;
-    this.#abortRequest = asked.abort;
-    this.#await(head, asked.response, null);
+    this.#abortRequest = call.abort;
+    this.#await(head, call.response, null);
     return true;
   }
 

@@ -134,7 +134,7 @@ export function isFastRequest({ request, body, isSpecial }: RequestHead): boolea
   return normalTarget.test(path) && normalTarget.test(search) && !dotSegment.test(path);
 }
 
-/** What handlers of rows use of a `Request`, without its cost. */
+/** The members of `Request` that handlers of rows use, without its cost. */
 class FastRequest implements FastPathRequest {
   readonly method: string;
   readonly headers: FastPathRequest['headers'];

@@ -12,7 +12,7 @@ import {
   trustRulesPerAccountMax,
 } from '@svc/contract/service-accounts.ts';
 import type { z } from 'zod';
-import { revokeGrantsOf, saveRevocationsOf } from '../../access/grants/end-grants.ts';
+import { revokeGrants, saveRevocations } from '../../access/grants/end-grants.ts';
 import { lockAppFor } from '../../apps/record/app-access.ts';
 import {
   type AppCtx,
@@ -88,7 +88,7 @@ export async function createServiceAccount(ctx: AppMutationCtx, input: z.output<
   audit(ctx, row, {
     action: 'serviceAccounts.create',
     before: null,
-    after: { name: row.name, actions: row.actions, ...allowed(row) },
+    after: { name: row.name, actions: row.actions, ...describeAllowed(row) },
   });
   return serviceAccountRecord(row, []);
 }
@@ -108,8 +108,8 @@ export async function updateServiceAccount(
   if (next.name !== row.name) await requireFreeName(ctx, next.name);
   audit(ctx, row, {
     action: 'serviceAccounts.update',
-    before: { name: row.name, actions: row.actions, ...allowed(row) },
-    after: { name: next.name, actions: next.actions, ...allowed(next) },
+    before: { name: row.name, actions: row.actions, ...describeAllowed(row) },
+    after: { name: next.name, actions: next.actions, ...describeAllowed(next) },
   });
   const rules = await listTrustRules(ctx.db, [row.id]);
   if (next.name === row.name && isDeepEqual(next.actions, row.actions))
@@ -134,19 +134,21 @@ export async function deleteServiceAccount(ctx: AppMutationCtx, { account }: { a
     after: null,
   });
   const subject = { kind: 'service_account', id: row.id } as const;
-  await revokeGrantsOf(ctx, { tenantId: ctx.tenant.id, subject, reason: 'The service account was deleted.' });
+  const reason = 'The service account was deleted.';
+  await revokeGrants(ctx, { tenantId: ctx.tenant.id, subject, reason });
   ctx.invalidate(userTag(row.id));
   return undefined;
 }
 
 /** Called when the app is purged, which deletes its accounts. */
-export async function revokeGrantsOfAccounts(ctx: MutationCtx, app: AppRef): Promise<AuditedChange[]> {
-  const { rows } = await listServiceAccountRows(ctx.db, app, { limit: serviceAccountsPerAppMax, offset: 0 });
+export async function revokeAccountGrants(ctx: MutationCtx, app: AppRef): Promise<AuditedChange[]> {
+  const window = { limit: serviceAccountsPerAppMax, offset: 0 };
+  const { rows } = await listServiceAccountRows(ctx.db, app, window);
   const changes: AuditedChange[] = [];
   for (const { id } of rows) {
     const subject = { kind: 'service_account', id } as const;
     const reason = 'The app of the service account was deleted permanently.';
-    changes.push(...(await saveRevocationsOf(ctx, { tenantId: app.tenantId, subject, reason })));
+    changes.push(...(await saveRevocations(ctx, { tenantId: app.tenantId, subject, reason })));
   }
   return changes;
 }
@@ -197,7 +199,7 @@ export async function createServiceToken(
       service_account: owner.name,
       actions: owner.actions,
       expires_in_days: days,
-      ...allowed(owner),
+      ...describeAllowed(owner),
     },
   });
   return { ...serviceTokenRecord(row, ctx.now), secret };
@@ -255,7 +257,7 @@ export async function addTrustRule(
     action: 'trustRules.add',
     target,
     before: null,
-    after: { ...ruleAudit(row), service_account: owner.name, ...allowed(owner) },
+    after: { ...ruleAudit(row), service_account: owner.name, ...describeAllowed(owner) },
   });
   return serviceAccountRecord(owner, [...rules, row]);
 }
@@ -294,7 +296,7 @@ const ruleAudit = ({ issuer, audience, claims }: Pick<TrustRuleRow, 'issuer' | '
   claims,
 });
 
-const allowed = ({ actions }: Pick<ServiceAccountRow, 'actions'>) =>
+const describeAllowed = ({ actions }: Pick<ServiceAccountRow, 'actions'>) =>
   Object.fromEntries(actions.map((action) => [`allows.${action}`, describeServiceAccountAction(action)]));
 
 async function lockActiveApp(ctx: AppMutationCtx): Promise<void> {

@@ -128,7 +128,7 @@ export function presentedCredential(request: FastPathRequest, origin: string): P
   return { kind: 'session', secret: session };
 }
 
-/** Of an app or a service account, in either header. Rejects made-up tokens without a query. */
+/** Tokens of apps and service accounts are accepted in either header. Made-up ones cost no query. */
 function isAppToken(secret: string): boolean {
   const prefix = parseTokenPrefix(secret);
   return prefix === 'svcapp_' || prefix === 'svcsat_';

@@ -146,7 +146,7 @@ export async function addTotp(
     last_used_at: null,
   };
   await saveAppRow(ctx.db, row);
-  return added(ctx, { userId, kind: 'totp', row, isFirst });
+  return recordFactor(ctx, { userId, kind: 'totp', row, isFirst });
 }
 
 export async function addPasskey(
@@ -167,10 +167,10 @@ export async function addPasskey(
   };
   if (!(await insertPasskeyRow(ctx.db, row)))
     throw fail('invalid_factor', { detail: 'This passkey is registered already.' });
-  return added(ctx, { userId, kind: 'passkey', row, isFirst: existing.length === 0 });
+  return recordFactor(ctx, { userId, kind: 'passkey', row, isFirst: existing.length === 0 });
 }
 
-async function added(
+async function recordFactor(
   ctx: MutationCtx,
   input: UserId & { kind: FactorKind; row: { id: string; name: string; created_at: Date }; isFirst: boolean },
 ): Promise<AddedFactor> {

@@ -93,7 +93,7 @@ function showNotFound(ctx: WebContext): void {
   if (ctx.accepts('json', 'html') === 'html') showPage(ctx, messagePage(view), 404);
 }
 
-/** Where the protocol submits a form by script, the page has a button: our pages run no scripts. */
+/** Our pages run no scripts: a button replaces the script that submits the form of the protocol. */
 function replaceScriptedForm(ctx: WebContext, body: string): void {
   if (!body.includes('<title>Submitting Callback</title>')) return;
   const action = /<form method="post" action="([^"]*)">/.exec(body)?.[1];

@@ -21,7 +21,7 @@ interface AdapterOptions {
   request: () => { oidc: { route: string } } | undefined;
   invalidGrant: (detail: string) => Error;
   findClient: (id: string) => Promise<ClientMetadata | undefined>;
-  /** Where the request comes from; `browser` is the hash of its cookie. */
+  /** The origin of the request; `browser` is the hash of its cookie. */
   origin: () => { browser: string; address: string; device: string } | null;
 }
 

@@ -134,8 +134,8 @@ export async function endBrowserSessions(ctx: MutationCtx, { userIds }: { userId
   return ended;
 }
 
-/** Sign-ins to the platform go on: what they give access to depends on memberships. */
-export async function endSignInsToAppsOf(
+/** Sign-ins to the platform remain: their access depends on memberships. */
+export async function endAppSignIns(
   ctx: MutationCtx,
   { tenantId, userId }: { tenantId: string; userId: string },
 ): Promise<void> {

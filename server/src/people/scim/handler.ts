@@ -75,9 +75,9 @@ const user = (row: ScimUserRow, { deps }: Call) => withVersion(userResource(row,
 const group = (row: ScimGroup, { deps }: Call) => withVersion(groupResource(row, deps.config.baseUrl));
 /** Locks the resource, whose version the request may name. */
 const lockedUser = async (ctx: MutationCtx, call: Call) =>
-  requireVersion(call.request, user(await lockUser(ctx, found(call)), call));
+  requireVersion(call.request, user(await lockUser(ctx, resourceKey(call)), call));
 const lockedGroup = async (ctx: MutationCtx, call: Call) =>
-  requireVersion(call.request, group(await lockScimGroup(ctx, found(call)), call));
+  requireVersion(call.request, group(await lockScimGroup(ctx, resourceKey(call)), call));
 
 const handlers: Record<string, Handler> = {
   'GET ServiceProviderConfig': async ({ deps }) => json(200, serviceProviderConfig(deps.config.baseUrl)),
@@ -96,21 +96,21 @@ const handlers: Record<string, Handler> = {
     change(call, 201, async (ctx, body) =>
       user(await createScimUser(ctx, { ...tenantOf(call), body }), call),
     ),
-  'GET Users/{id}': async (call) => one(call, user(await getUser(call.deps, found(call)), call)),
+  'GET Users/{id}': async (call) => one(call, user(await getUser(call.deps, resourceKey(call)), call)),
   'PUT Users/{id}': (call) =>
     change(call, 200, async (ctx, body) => {
       await lockedUser(ctx, call);
-      return user(await replaceUser(ctx, { ...found(call), body }), call);
+      return user(await replaceUser(ctx, { ...resourceKey(call), body }), call);
     }),
   'PATCH Users/{id}': (call) =>
     change(call, 200, async (ctx, body) => {
       await lockedUser(ctx, call);
-      return user(await modifyUser(ctx, { ...found(call), body }), call);
+      return user(await modifyUser(ctx, { ...resourceKey(call), body }), call);
     }),
   'DELETE Users/{id}': (call) =>
     change(call, 204, async (ctx) => {
       await lockedUser(ctx, call);
-      return deleteUser(ctx, found(call));
+      return deleteUser(ctx, resourceKey(call));
     }),
 
   'GET Groups': async (call) => {
@@ -131,22 +131,22 @@ const handlers: Record<string, Handler> = {
     change(call, 201, async (ctx, body) =>
       group(await createScimGroup(ctx, { ...tenantOf(call), body }), call),
     ),
-  'GET Groups/{id}': async (call) => one(call, group(await getScimGroup(call.deps, found(call)), call)),
+  'GET Groups/{id}': async (call) => one(call, group(await getScimGroup(call.deps, resourceKey(call)), call)),
   'PUT Groups/{id}': (call) =>
     change(call, 200, async (ctx, body) => {
       await lockedGroup(ctx, call);
-      return group(await replaceScimGroup(ctx, { ...found(call), body }), call);
+      return group(await replaceScimGroup(ctx, { ...resourceKey(call), body }), call);
     }),
   // Without the members, unless attributes are requested: directories do not use them, and there may be thousands.
   'PATCH Groups/{id}': (call) =>
     change(call, call.query.has('attributes') ? 200 : 204, async (ctx, body) => {
       await lockedGroup(ctx, call);
-      return group(await modifyScimGroup(ctx, { ...found(call), body }), call);
+      return group(await modifyScimGroup(ctx, { ...resourceKey(call), body }), call);
     }),
   'DELETE Groups/{id}': (call) =>
     change(call, 204, async (ctx) => {
       await lockedGroup(ctx, call);
-      return deleteScimGroup(ctx, found(call));
+      return deleteScimGroup(ctx, resourceKey(call));
     }),
 };
 
@@ -158,7 +158,7 @@ const search = async (call: Call, list: 'GET Users' | 'GET Groups'): Promise<Res
 };
 
 const tenantOf = ({ directory: { tenantId } }: Call) => ({ tenantId });
-const found = (call: Call) => ({ ...tenantOf(call), id: call.id });
+const resourceKey = (call: Call) => ({ ...tenantOf(call), id: call.id });
 
 export function createScimHandler(deps: Deps): RequestHandler {
   const router = createRouter(

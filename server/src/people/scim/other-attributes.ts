@@ -67,7 +67,7 @@ export function parseOthers(body: Json): Json {
   return withinLimit(result);
 }
 
-/** Attributes that are unknown are ignored: directories send more than they were told to. */
+/** Unknown attributes are ignored: directories send more than is configured. */
 export function patchOthers(all: Json, operation: Operation): Json {
   const { op, path, value } = operation;
   if (path.attribute === enterpriseSchema.toLowerCase())

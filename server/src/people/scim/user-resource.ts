@@ -40,16 +40,16 @@ const emailsMax = 20;
 /** Parses a whole resource (POST, PUT). `active` keeps its value when absent: an omission must not give access back. */
 export function parseUser(body: unknown, before: Pick<UserAttributes, 'active'>): UserAttributes {
   if (!isObject(body)) throw invalidValueError('The body must be an object.');
-  const sent = (name: string) => attributeOf(body, name);
-  const userName = parseText(sent('userName'), 'userName');
+  const readAttribute = (name: string) => attributeOf(body, name);
+  const userName = parseText(readAttribute('userName'), 'userName');
   if (userName === null) throw invalidValueError('userName is required.');
   return {
     userName,
-    externalId: parseText(sent('externalId'), 'externalId'),
-    active: sent('active') == null ? before.active : parseBoolean(sent('active'), 'active'),
-    displayName: parseText(sent('displayName'), 'displayName'),
-    name: parseName(sent('name')),
-    emails: parseEmails(sent('emails')),
+    externalId: parseText(readAttribute('externalId'), 'externalId'),
+    active: readAttribute('active') == null ? before.active : parseBoolean(readAttribute('active'), 'active'),
+    displayName: parseText(readAttribute('displayName'), 'displayName'),
+    name: parseName(readAttribute('name')),
+    emails: parseEmails(readAttribute('emails')),
     other: parseOthers(body),
   };
 }

@@ -118,15 +118,15 @@ async function saveUser(
 ): Promise<void> {
   await saveScimUser(ctx.db, { tenantId, userId: id, now: ctx.now }, after);
   // The audit log is never deleted: it has the names of what only the directory uses, without values.
-  const audited = ({ active: _, other, ...attributes }: UserAttributes) => ({
+  const auditFields = ({ active: _, other, ...attributes }: UserAttributes) => ({
     ...attributes,
     other: Object.keys(other).sort(),
   });
   ctx.audit({
     action: 'members.provision',
     target: { kind: 'member', id, name: after.userName },
-    before: before && audited(before),
-    after: audited(after),
+    before: before && auditFields(before),
+    after: auditFields(after),
   });
 }
 

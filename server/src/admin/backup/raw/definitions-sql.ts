@@ -42,8 +42,8 @@ const isChild = `not c.relispartition and exists (select from pg_inherits ih whe
 /** Partitions must have the checks of their table before they are attached; other checks are cheaper after the rows. */
 const isInlineCheck = `k.contype = 'c' and k.convalidated and ${isInherited('k.conrelid')}`;
 
-const named = (from: string, namespace: string) =>
-  `from ${from} join pg_namespace n on n.oid = ${namespace} and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
+const from = (table: string, namespace: string) =>
+  `from ${table} join pg_namespace n on n.oid = ${namespace} and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
 
 const schemas = `
   select 'pg_namespace'::regclass as class, n.oid as id, 0 as step, format('create schema %I', n.nspname) as sql
@@ -60,39 +60,39 @@ const collations = `
     case when j.locale is null then format('lc_collate = %L, lc_ctype = %L', c.collcollate, c.collctype)
       else format('locale = %L', j.locale) end, case when not c.collisdeterministic then ', deterministic = false' end,
     ', rules = ' || quote_literal(to_jsonb(c) ->> 'collicurules'))
-  ${named('pg_collation c', 'c.collnamespace')}
+  ${from('pg_collation c', 'c.collnamespace')}
     cross join lateral (select coalesce(to_jsonb(c) ->> 'colllocale', to_jsonb(c) ->> 'colliculocale') as locale) j`;
 
 const types = `
   select 'pg_type'::regclass, t.oid, 2, format('create type %I.%I as enum (%s)', n.nspname, t.typname,
     (select string_agg(quote_literal(enumlabel), ', ' order by enumsortorder) from pg_enum where enumtypid = t.oid))
-  ${named('pg_type t', 't.typnamespace')} where t.typtype = 'e'
+  ${from('pg_type t', 't.typnamespace')} where t.typtype = 'e'
   union all
   select 'pg_type'::regclass, t.oid, 2, format('create type %I.%I as (%s)', n.nspname, t.typname,
     (select string_agg(format('%I %s%s', a.attname, format_type(a.atttypid, a.atttypmod),
         ${collation('a.attcollation', 'a.atttypid')}), ', ' order by a.attnum)
      from pg_attribute a where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped))
-  ${named('pg_type t', 't.typnamespace')} join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
+  ${from('pg_type t', 't.typnamespace')} join pg_class c on c.oid = t.typrelid and c.relkind = 'c'
   union all
   select 'pg_type'::regclass, t.oid, 2, format('create domain %I.%I as %s%s%s%s%s', n.nspname, t.typname,
     format_type(t.typbasetype, t.typtypmod), ${collation('t.typcollation', 't.typbasetype')},
     ' default ' || pg_get_expr(t.typdefaultbin, 0), case when t.typnotnull then ' not null' end,
     (select string_agg(format(' constraint %I %s', k.conname, pg_get_constraintdef(k.oid)), '' order by k.conname)
      from pg_constraint k where k.contypid = t.oid and k.contype = 'c' and k.convalidated))
-  ${named('pg_type t', 't.typnamespace')} where t.typtype = 'd'
+  ${from('pg_type t', 't.typnamespace')} where t.typtype = 'd'
   union all
   select 'pg_type'::regclass, t.oid, 2, format('create type %I.%I as range (subtype = %s, subtype_opclass = %I.%I%s%s, multirange_type_name = %I.%I)',
     n.nspname, t.typname, format_type(r.rngsubtype, null), opn.nspname, op.opcname,
     (select format(', collation = %I.%I', cn.nspname, co.collname) from pg_collation co
      join pg_namespace cn on cn.oid = co.collnamespace where co.oid = r.rngcollation),
     case when r.rngsubdiff <> 0 then format(', subtype_diff = %s', r.rngsubdiff) end, mn.nspname, m.typname)
-  ${named('pg_type t', 't.typnamespace')} join pg_range r on r.rngtypid = t.oid
+  ${from('pg_type t', 't.typnamespace')} join pg_range r on r.rngtypid = t.oid
     join pg_opclass op on op.oid = r.rngsubopc join pg_namespace opn on opn.oid = op.opcnamespace
     join pg_type m on m.oid = r.rngmultitypid join pg_namespace mn on mn.oid = m.typnamespace
   where r.rngcanonical = 0`;
 
 const functions = `
-  select 'pg_proc'::regclass, p.oid, 3, pg_get_functiondef(p.oid) ${named('pg_proc p', 'p.pronamespace')}
+  select 'pg_proc'::regclass, p.oid, 3, pg_get_functiondef(p.oid) ${from('pg_proc p', 'p.pronamespace')}
   where p.prokind in ('f', 'p')
   union all
   select 'pg_proc'::regclass, p.oid, 3, format('create aggregate %I.%I(%s) (sfunc = %s, stype = %s, parallel = %s%s)',
@@ -114,7 +114,7 @@ const functions = `
       ', minitcond = ' || quote_literal(g.aggminitval),
       (select format(', sortop = operator(%I.%s)', o.nspname, so.oprname)
        from pg_operator so join pg_namespace o on o.oid = so.oprnamespace where so.oid = g.aggsortop)))
-  ${named('pg_proc p', 'p.pronamespace')} join pg_aggregate g on g.aggfnoid = p.oid and g.aggkind = 'n'`;
+  ${from('pg_proc p', 'p.pronamespace')} join pg_aggregate g on g.aggfnoid = p.oid and g.aggkind = 'n'`;
 
 const operatorName = (oid: string) =>
   `(select format('operator(%I.%s)', o.nspname, r.oprname) from pg_operator r join pg_namespace o on o.oid = r.oprnamespace where r.oid = ${oid})`;
@@ -126,7 +126,7 @@ const operators = `
     ', negator = ' || ${operatorName('p.oprnegate')}, case when p.oprrest <> 0 then ', restrict = ' || p.oprrest end,
     case when p.oprjoin <> 0 then ', join = ' || p.oprjoin end, case when p.oprcanhash then ', hashes' end,
     case when p.oprcanmerge then ', merges' end)
-  ${named('pg_operator p', 'p.oprnamespace')} where p.oprcode <> 0
+  ${from('pg_operator p', 'p.oprnamespace')} where p.oprcode <> 0
   union all
   select 'pg_cast'::regclass, c.oid, 4, format('create cast (%s as %s) %s%s', format_type(c.castsource, null),
     format_type(c.casttarget, null), case c.castmethod when 'f' then 'with function ' || c.castfunc::regprocedure
@@ -137,7 +137,7 @@ const operators = `
 const textSearch = `
   select 'pg_ts_dict'::regclass, d.oid, 4, format('create text search dictionary %I.%I (template = %I.%I%s)', n.nspname, d.dictname,
     tn.nspname, t.tmplname, ', ' || d.dictinitoption)
-  ${named('pg_ts_dict d', 'd.dictnamespace')} join pg_ts_template t on t.oid = d.dicttemplate
+  ${from('pg_ts_dict d', 'd.dictnamespace')} join pg_ts_template t on t.oid = d.dicttemplate
     join pg_namespace tn on tn.oid = t.tmplnamespace
   union all
   select 'pg_ts_config'::regclass, f.oid, 5, format('create text search configuration %I.%I (parser = %I.%I)', n.nspname, f.cfgname,
@@ -148,13 +148,13 @@ const textSearch = `
        where m.mapcfg = f.oid and m.maptokentype = k.tokid)), '' order by k.tokid)
     from ts_token_type(f.cfgparser) k
     where exists (select from pg_ts_config_map m where m.mapcfg = f.oid and m.maptokentype = k.tokid)), '')
-  ${named('pg_ts_config f', 'f.cfgnamespace')} join pg_ts_parser p on p.oid = f.cfgparser
+  ${from('pg_ts_config f', 'f.cfgnamespace')} join pg_ts_parser p on p.oid = f.cfgparser
     join pg_namespace pn on pn.oid = p.prsnamespace`;
 
 const sequences = `
   select 'pg_class'::regclass, c.oid, 6, format('create %ssequence %I.%I as %s %s', case c.relpersistence when 'u' then 'unlogged ' end,
     n.nspname, c.relname, format_type(s.seqtypid, null), ${sequenceOptions})
-  ${named('pg_class c', 'c.relnamespace')} join pg_sequence s on s.seqrelid = c.oid
+  ${from('pg_class c', 'c.relnamespace')} join pg_sequence s on s.seqrelid = c.oid
   where not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'i')`;
 
 const tables = `
@@ -168,49 +168,49 @@ const tables = `
     case when ${isChild} then (select format(' inherits (%s)', string_agg(i.inhparent::regclass::text, ', ' order by i.inhseqno))
       from pg_inherits i where i.inhrelid = c.oid) end,
     case when c.relkind = 'p' then ' partition by ' || pg_get_partkeydef(c.oid) end, ${options})
-  ${named('pg_class c', 'c.relnamespace')} where c.relkind in ('r', 'p')`;
+  ${from('pg_class c', 'c.relnamespace')} where c.relkind in ('r', 'p')`;
 
 const views = `
   select 'pg_class'::regclass, c.oid, 9, format('create %sview %I.%I%s as %s%s', case c.relkind when 'm' then 'materialized ' end,
     n.nspname, c.relname, ${options}, rtrim(pg_get_viewdef(c.oid), ';'), case c.relkind when 'm' then ' with no data' end)
-  ${named('pg_class c', 'c.relnamespace')} where c.relkind in ('v', 'm')`;
+  ${from('pg_class c', 'c.relnamespace')} where c.relkind in ('v', 'm')`;
 
 const defaults = `
   select 'pg_attrdef'::regclass, d.oid, 8, format('alter table only %s alter column %I set default %s', d.adrelid::regclass, a.attname,
     pg_get_expr(d.adbin, d.adrelid))
-  ${named('pg_class c', 'c.relnamespace')} join pg_attrdef d on d.adrelid = c.oid
+  ${from('pg_class c', 'c.relnamespace')} join pg_attrdef d on d.adrelid = c.oid
     join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum and a.attgenerated = ''`;
 
 const constraints = `
   select 'pg_constraint'::regclass, k.oid, case k.contype when 'f' then 13 else 10 end,
     format('alter table %s%s add constraint %I %s', case when k.contype <> 'f' then 'only ' end, k.conrelid::regclass, k.conname,
       pg_get_constraintdef(k.oid))
-  ${named('pg_class c', 'c.relnamespace')} join pg_constraint k on k.conrelid = c.oid
+  ${from('pg_class c', 'c.relnamespace')} join pg_constraint k on k.conrelid = c.oid
   where k.contype in ('p', 'u', 'x') or (k.contype = 'f' and k.conparentid = 0)
     or (k.contype = 'c' and not (${isInlineCheck}) and k.conislocal) or (k.contype = 'n' and not k.convalidated)
   union all
   select 'pg_constraint'::regclass, k.oid, 10, format('alter domain %I.%I add constraint %I %s', n.nspname, t.typname, k.conname,
     pg_get_constraintdef(k.oid))
-  ${named('pg_type t', 't.typnamespace')} join pg_constraint k on k.contypid = t.oid and k.contype = 'c' and not k.convalidated`;
+  ${from('pg_type t', 't.typnamespace')} join pg_constraint k on k.contypid = t.oid and k.contype = 'c' and not k.convalidated`;
 
 /** An index that is not valid is what a failed CREATE INDEX CONCURRENTLY left; one of a partitioned table waits for its parts. */
 const indexes = `
   select 'pg_class'::regclass, x.oid, 11, pg_get_indexdef(x.oid)
-  ${named('pg_class x', 'x.relnamespace')} join pg_index i on i.indexrelid = x.oid
+  ${from('pg_class x', 'x.relnamespace')} join pg_index i on i.indexrelid = x.oid
   where (i.indisvalid or x.relkind = 'I')
     and not exists (select from pg_constraint k where k.conindid = x.oid and k.contype in ('p', 'u', 'x'))`;
 
 const behaviour = `
-  select 'pg_statistic_ext'::regclass, s.oid, 12, pg_get_statisticsobjdef(s.oid) ${named('pg_statistic_ext s', 's.stxnamespace')}
+  select 'pg_statistic_ext'::regclass, s.oid, 12, pg_get_statisticsobjdef(s.oid) ${from('pg_statistic_ext s', 's.stxnamespace')}
   union all
   select 'pg_rewrite'::regclass, r.oid, 14, concat_ws('; ', rtrim(pg_get_ruledef(r.oid), ';'),
     case r.ev_enabled when 'D' then format('alter table %s disable rule %I', r.ev_class::regclass, r.rulename) end)
-  ${named('pg_class c', 'c.relnamespace')} join pg_rewrite r on r.ev_class = c.oid and r.rulename <> '_RETURN'
+  ${from('pg_class c', 'c.relnamespace')} join pg_rewrite r on r.ev_class = c.oid and r.rulename <> '_RETURN'
   union all
   select 'pg_trigger'::regclass, t.oid, 15, concat_ws('; ', pg_get_triggerdef(t.oid), case when t.tgenabled <> 'O' then
     format('alter table %s %s trigger %I', t.tgrelid::regclass,
       case t.tgenabled when 'D' then 'disable' when 'R' then 'enable replica' else 'enable always' end, t.tgname) end)
-  ${named('pg_class c', 'c.relnamespace')} join pg_trigger t on t.tgrelid = c.oid
+  ${from('pg_class c', 'c.relnamespace')} join pg_trigger t on t.tgrelid = c.oid
   where not t.tgisinternal and t.tgparentid = 0`;
 
 /** Parts of extensions, and of other objects such as the constructors of a range, come with them. */
@@ -236,17 +236,17 @@ export const objectsSql = `
     select from pg_depend e where e.classid = o.class and e.objid = o.id and e.deptype in ('e', 'i') and e.refobjid <> o.id)
   order by o.step, o.id`;
 
-const attached = (kinds: string, sql: string) => `
+const attachSql = (kinds: string, sql: string) => `
   select i.inhparent::int8 as parent, i.inhrelid::int8 as child, ${sql} as sql
-  ${named('pg_class c', 'c.relnamespace')} join pg_inherits i on i.inhrelid = c.oid
+  ${from('pg_class c', 'c.relnamespace')} join pg_inherits i on i.inhrelid = c.oid
   where c.relkind in (${kinds}) and c.relispartition
   order by 3`;
 
-export const partitionsSql = attached(
+export const partitionsSql = attachSql(
   `'r', 'p'`,
   `format('alter table only %s attach partition %s %s', i.inhparent::regclass, c.oid::regclass, pg_get_expr(c.relpartbound, c.oid))`,
 );
-export const partitionIndexesSql = attached(
+export const partitionIndexesSql = attachSql(
   `'i', 'I'`,
   `format('alter index %s attach partition %s', i.inhparent::regclass, c.oid::regclass)`,
 );
@@ -268,12 +268,12 @@ export const dependenciesSql = `
 export const unsupportedSql = `
   select u.class::oid::int8 as class, u.id::int8 as id, f.type || ' ' || f.identity as what
   from (
-    select 'pg_class'::regclass as class, c.oid as id ${named('pg_class c', 'c.relnamespace')} where c.relkind = 'f'
+    select 'pg_class'::regclass as class, c.oid as id ${from('pg_class c', 'c.relnamespace')} where c.relkind = 'f'
     union all
-    select 'pg_type'::regclass, t.oid ${named('pg_type t', 't.typnamespace')} left join pg_range r on r.rngtypid = t.oid
+    select 'pg_type'::regclass, t.oid ${from('pg_type t', 't.typnamespace')} left join pg_range r on r.rngtypid = t.oid
     where (t.typtype = 'b' and t.typelem = 0) or r.rngcanonical <> 0
     union all
-    select 'pg_proc'::regclass, p.oid ${named('pg_proc p', 'p.pronamespace')} left join pg_aggregate g on g.aggfnoid = p.oid
+    select 'pg_proc'::regclass, p.oid ${from('pg_proc p', 'p.pronamespace')} left join pg_aggregate g on g.aggfnoid = p.oid
     where p.prokind = 'w' or g.aggkind <> 'n'
     union all select 'pg_opfamily'::regclass, oid from pg_opfamily
     union all select 'pg_conversion'::regclass, oid from pg_conversion

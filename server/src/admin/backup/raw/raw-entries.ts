@@ -87,11 +87,11 @@ export async function* rawDatabaseEntries(
   const { client, definitions, tables, leftOut } = await openDump(ref, server);
   try {
     manifest.left_out.push(...leftOut.map((what) => `${what} in the ${describeRawDatabase(ref)}`));
-    const sum = createHash('sha256');
+    const hash = createHash('sha256');
     const record = { ...ref, tables: tables.length, rows: 0, bytes: 0 };
     const entry = (inside: string, content: Uint8Array) => {
       const made = tarEntry(rawPath(ref.database, inside), content, at);
-      sum.update(fileHashInput(made)).update(content);
+      hash.update(fileHashInput(made)).update(content);
       record.bytes += content.byteLength;
       progress(content.byteLength);
       return made;
@@ -106,7 +106,7 @@ export async function* rawDatabaseEntries(
     for await (const { path, content } of largeObjects(client, ref)) yield entry(path, content);
     const { rows: names } = await client.query<{ schema: string; name: string }>(sequenceNamesSql);
     yield entry(endName, json({ sequences: await readSequenceStates(client, names) }));
-    manifest.raw_databases.push({ ...record, sha256: sum.digest('hex') });
+    manifest.raw_databases.push({ ...record, sha256: hash.digest('hex') });
   } finally {
     await client.end().catch(() => {});
   }

@@ -8,11 +8,11 @@ import { type ContainerDetail, EngineError, ignoreMissing, readFrames } from './
 import { inspectContainer } from './instances.ts';
 
 /**
- * Where the apps in containers listen. PORT is published. For an app that does not listen there, a helper container in its
+ * The ports of apps in containers. PORT is published. For an app that does not listen there, a helper container in its
  * network looks for its port and carries connections to it from a second published port, wherever the engine is.
  */
 export interface AppPorts {
-  /** A helper that runs already goes on. */
+  /** A running helper continues. */
   watch(instanceId: string, log: LogSink): void;
   found(instanceId: string): { address?: string; unreachable?: string | undefined };
   remove(instanceId: string): Promise<void>;
@@ -47,7 +47,7 @@ export function createAppPorts(deps: Deps): AppPorts {
       const own = `${publish.host}:${ports.published}`;
       const forwarded = `${publish.host}:${ports.forward}`;
       if (!detail.State.Running || detail.State.Restarting) {
-        await Promise.race([Bun.sleep(lookEveryMs), aborted(signal)]);
+        await Promise.race([Bun.sleep(lookEveryMs), waitForAbort(signal)]);
         continue;
       }
       const helper = helperName(instanceId);
@@ -102,7 +102,7 @@ export function createAppPorts(deps: Deps): AppPorts {
     while (!signal.aborted) {
       const now = await inspectContainer(engine, instanceName(instanceId)).catch(() => undefined);
       if (now !== undefined && (now?.State.StartedAt !== StartedAt || !now.State.Running)) return onRestart();
-      await Promise.race([Bun.sleep(lookEveryMs), aborted(signal)]);
+      await Promise.race([Bun.sleep(lookEveryMs), waitForAbort(signal)]);
     }
   }
 
@@ -113,7 +113,7 @@ export function createAppPorts(deps: Deps): AppPorts {
       } catch (error) {
         if (watch.stopping.signal.aborted) return;
         deps.log.warn({ err: error, instance: instanceId }, 'the port of an app could not be found');
-        await Promise.race([Bun.sleep(afterFailureMs), aborted(watch.stopping.signal)]);
+        await Promise.race([Bun.sleep(afterFailureMs), waitForAbort(watch.stopping.signal)]);
       }
   }
 
@@ -139,7 +139,7 @@ export function createAppPorts(deps: Deps): AppPorts {
   };
 }
 
-const aborted = (signal: AbortSignal) =>
+const waitForAbort = (signal: AbortSignal) =>
   new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
@@ -256,7 +256,7 @@ async function followHelper(
   name: string,
   options: {
     signal: AbortSignal;
-    /** It has written lines that are in the log of the app. */
+    /** Lines of the helper are in the log of the app already. */
     isKnown: boolean;
     log: LogSink;
     onFound(found: Found): boolean;

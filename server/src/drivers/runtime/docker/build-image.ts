@@ -82,7 +82,7 @@ export async function pushImage(
       throw new BuildError('build', `The image could not be stored in the registry: ${error.slice(0, 500)}`);
 }
 
-/** After it was built, or pulled, on another node. */
+/** The image was built or pulled on another node. */
 export async function ensureImage(
   { engine, registry }: DockerDeps,
   { image, imageId }: ImageArtifact,
@@ -97,7 +97,7 @@ export async function ensureImage(
 
 const pullMsMax = 10 * 60_000;
 
-/** Of a build that was ended before it was done. */
+/** The error of a build that was stopped. */
 export function buildEndError({ buildMsMax }: DockerDeps, job: BuildJob, disk: AbortSignal): BuildError {
   job.signal.throwIfAborted();
   if (disk.aborted) return new BuildError('build', `The build ${disk.reason}.`);

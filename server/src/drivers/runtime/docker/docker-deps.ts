@@ -19,7 +19,7 @@ export interface DockerDeps {
   engine: Engine;
   node: string;
   swarmNode: string | null;
-  /** From which the nodes of a Swarm get the images of apps. */
+  /** The registry from which the nodes of a Swarm get the images of apps. */
   registry: string | null;
   /** Label for everything of this installation, since others may use the engine too. */
   installation: string;

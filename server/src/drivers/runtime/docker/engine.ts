@@ -63,7 +63,7 @@ export function createEngine(host: string): Engine {
     throw new EngineError(answer.status, parseMessage(await answer.text()));
   }
 
-  async function versioned(path: string, { upTo }: Call): Promise<string> {
+  async function addVersion(path: string, { upTo }: Call): Promise<string> {
     version ??= negotiate().catch((error: unknown) => {
       version = null;
       throw error;
@@ -88,7 +88,7 @@ export function createEngine(host: string): Engine {
     async json<T>(method: Method, path: string, call: Call = {}) {
       const answer = await request(
         method,
-        await versioned(path, call),
+        await addVersion(path, call),
         call,
         call.timeoutMs ?? responseMsMax,
       );
@@ -97,14 +97,14 @@ export function createEngine(host: string): Engine {
     async send(method, path, call = {}) {
       const answer = await request(
         method,
-        await versioned(path, call),
+        await addVersion(path, call),
         call,
         call.timeoutMs ?? responseMsMax,
       );
       await answer.arrayBuffer();
     },
     async stream(method, path, call = {}) {
-      return request(method, await versioned(path, call), call, call.timeoutMs ?? null);
+      return request(method, await addVersion(path, call), call, call.timeoutMs ?? null);
     },
   };
 }

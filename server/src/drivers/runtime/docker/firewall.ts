@@ -131,19 +131,19 @@ function parseServices(label: string | undefined): Service[] {
   return label === undefined ? [] : (JSON.parse(label) as Service[]);
 }
 
-/** Of the networks that the engine of this server has. */
+/** The chain for networks of the engine of this server. */
 const bridgesOf = (installation: string) => ({
   name: `SVC-${installationHash(installation)}`,
   bridges: `${bridgePrefix(installation)}+`,
 });
-/** Of a container in an overlay network, all other connections use this bridge of its node. */
+/** Containers of an overlay network use this bridge of their node for all other connections. */
 const gatewayOf = (installation: string) => ({
   name: `SVC-${installationHash(installation)}-GW`,
   bridges: 'docker_gwbridge',
 });
 
 interface Rules {
-  /** Of the chains, which have at most 28 characters. */
+  /** Names of chains have at most 28 characters. */
   name: string;
   bridges: string;
   egress: IsolationOptions['egress'];

@@ -206,7 +206,7 @@ export function followServiceLog(deps: DockerDeps, options: FollowOptions): LogF
     }
   }
 
-  /** Of the containers on this node it is known whether they had too little memory. */
+  /** Only containers on this node can be asked whether they had too little memory. */
   async function describeTask({ NodeID, Status }: TaskSummary): Promise<string> {
     const { ContainerID = '', ExitCode: code = -1 } = Status.ContainerStatus ?? {};
     const detail = NodeID === deps.swarmNode ? await inspectContainer(deps.engine, ContainerID) : null;

@@ -10,7 +10,7 @@ interface Logs {
   follow(options: {
     instanceId: string;
     services: readonly string[];
-    /** Its containers may be on other nodes of a Swarm. */
+    /** Containers of a service may be on other nodes of a Swarm. */
     isService: boolean;
     memoryMb: number | null;
     log: LogSink;

@@ -67,7 +67,7 @@ export const composeBridge = ({ installation }: DockerDeps, { instanceId }: Star
 
 /**
  * A Swarm takes the options of a bridge only from a second network, which exists on one node. Instances run on that node.
- * Its own kind, `overlay`, has no bridge that the firewall could name.
+ * A network of kind `overlay` has no bridge that the firewall could name.
  */
 export async function ensureServicesNetwork({ engine, network, installation }: DockerDeps): Promise<string> {
   if (network !== null) return network;

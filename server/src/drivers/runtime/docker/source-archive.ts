@@ -88,8 +88,8 @@ async function listNames(folder: string, always: readonly string[]): Promise<str
   for await (const { path, entry } of walkTree(folder)) {
     const name = relative(folder, path);
     if (name === '.git' || name.startsWith('.git/')) continue;
-    const isWanted = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink();
-    if (isWanted && (always.includes(name) || !isIgnored(name))) names.push(name);
+    const isSupported = entry.isFile() || entry.isDirectory() || entry.isSymbolicLink();
+    if (isSupported && (always.includes(name) || !isIgnored(name))) names.push(name);
   }
   // Sorted, so that the same source gives the same archive and the engine can use its cache.
   return names.sort();

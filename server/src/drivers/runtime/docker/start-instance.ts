@@ -57,10 +57,10 @@ async function choosePort({ command }: StartJob): Promise<number> {
   return command === undefined ? findFreePort(() => false) : 0;
 }
 
-/** Of a Dockerfile without a command of its own the image says what runs, and where. */
+/** The image decides what runs, and where, if a Dockerfile was built without a command. */
 function runSettings({ run }: ImageArtifact, { command = run?.command }: StartJob) {
-  const place = run && { dir: run.dir, user: run.user };
-  return { command: command === undefined ? null : shellWords(command), place };
+  const defaults = run && { dir: run.dir, user: run.user };
+  return { command: command === undefined ? null : shellWords(command), defaults };
 }
 
 /** Programs of installed packages are found by name, as in the build and in the process runtime. */
@@ -83,7 +83,7 @@ async function containerSpec(
   job: StartJob,
   { artifact, port, forward }: { artifact: ImageArtifact; port: number; forward: number },
 ) {
-  const { command, place } = runSettings(artifact, job);
+  const { command, defaults } = runSettings(artifact, job);
   const published = port > 0 ? [[artifact.port, port] as const, [forward, forward] as const] : [];
   const ports = <T>(value: (outer: number) => T) =>
     Object.fromEntries(published.map(([inner, outer]) => [`${inner}/tcp`, value(outer)]));
@@ -96,7 +96,7 @@ async function containerSpec(
     },
     ...(port > 0 ? { ExposedPorts: ports(() => ({})) } : {}),
     ...(command ? { Cmd: command, Entrypoint: [] } : {}),
-    ...(place ? { WorkingDir: place.dir, User: place.user } : {}),
+    ...(defaults ? { WorkingDir: defaults.dir, User: defaults.user } : {}),
     HostConfig: {
       ...(await hostConfig(deps, job)),
       RestartPolicy: { Name: 'on-failure', MaximumRetryCount: containerRestartsMax },
@@ -149,7 +149,7 @@ export async function startService(
   return createService(deps, job, serviceSpec(deps, job, { artifact, port, network, constraints }), port);
 }
 
-/** One after the other: the place of one depends on those of the others. */
+/** One after the other: the node of one instance depends on those of the others. */
 async function startSpread(deps: DockerDeps, job: StartJob, artifact: ImageArtifact): Promise<number> {
   const before = placing.get(deps.engine) ?? Promise.resolve();
   const next = before
@@ -198,7 +198,7 @@ function serviceSpec(
     constraints,
   }: { artifact: ImageArtifact; port: number; network: string; constraints: string[] },
 ) {
-  const { command, place } = runSettings(artifact, job);
+  const { command, defaults } = runSettings(artifact, job);
   const labels = instanceLabels(deps, job, { service: 'app', port });
   return {
     Name: instanceName(job.instanceId),
@@ -209,7 +209,7 @@ function serviceSpec(
         Env: containerVariables(job.env, artifact.port),
         Labels: labels,
         ...(command ? { Command: command } : {}),
-        ...(place ? { Dir: place.dir, User: place.user } : {}),
+        ...(defaults ? { Dir: defaults.dir, User: defaults.user } : {}),
         Init: true,
         CapabilityDrop: ['ALL'],
         Privileges: { NoNewPrivileges: true },

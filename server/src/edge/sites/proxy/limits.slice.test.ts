@@ -54,7 +54,7 @@ test('an app that never responds does not affect the limit of other apps', async
   const other = slots.acquire('other');
   expect(other).not.toBeNull();
   expect(slots.acquire('third')).toBeNull();
-  const leave = taken[0]?.keep();
+  const leave = taken[0]?.pin();
   taken[0]?.release();
   expect(slots.acquire('third')).toBeNull();
   leave?.();

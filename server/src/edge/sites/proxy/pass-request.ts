@@ -114,11 +114,11 @@ async function sendRequest(
   isAnswered = true;
   shared.reachable.note(address);
   deadline.touch(limits.idleMs);
-  const keep = () => {
-    leave = exchange.slot.keep();
+  const pin = () => {
+    leave = exchange.slot.pin();
     if (hasEnded) leave();
   };
-  return passResponse(shared, exchange, { answered, stop, deadline, end, keep, isOverdue: () => isOverdue });
+  return passResponse(shared, exchange, { answered, stop, deadline, end, pin, isOverdue: () => isOverdue });
 }
 
 function bodyOf({ whole, request, headers }: ProxyExchange, piece: () => void): WatchedStream | null {
@@ -138,14 +138,14 @@ interface Answered {
   stop: { abort(): void };
   deadline: { touch(ms?: number): void };
   end(): void;
-  keep(): void;
+  pin(): void;
   isOverdue(): boolean;
 }
 
 async function passResponse(
   shared: ProxyShared,
   exchange: ProxyExchange,
-  { answered, stop, deadline, end, keep, isOverdue }: Answered,
+  { answered, stop, deadline, end, pin, isOverdue }: Answered,
 ): Promise<ProxyResponse | RefusalCode> {
   const { request, whole, site } = exchange;
   const { status } = answered;
@@ -185,7 +185,7 @@ async function passResponse(
   }
   const isLong = answered.headers.get('content-type')?.startsWith('text/event-stream') === true;
   count();
-  keep();
+  pin();
   return { status, headers, body: streamBody() };
 
   function streamBody(): ReadableStream<Uint8Array> {

@@ -43,7 +43,7 @@ export async function passSocket(
     return typeof opened === 'number' ? refusalResponse(opened, request.requestId()) : opened;
   }
   shared.reachable.note(address);
-  const leave = exchange.slot.keep();
+  const leave = exchange.slot.pin();
   const ends = connectSockets(shared, exchange, app, () => {
     shared.inFlight.end(address);
     leave();

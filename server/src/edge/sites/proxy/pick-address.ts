@@ -93,7 +93,7 @@ async function firstReachable(shared: ProxyShared, addresses: readonly string[],
 }
 
 export interface Slot {
-  keep(): () => void;
+  pin(): () => void;
   release(): void;
 }
 
@@ -118,7 +118,7 @@ export function createSlots(limits: Pick<ProxyLimits, 'concurrentMax' | 'concurr
         else byApp.delete(appId);
       };
       return {
-        keep() {
+        pin() {
           isRetained = true;
           return leave;
         },

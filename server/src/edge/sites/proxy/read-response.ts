@@ -3,7 +3,7 @@ import { HeaderList } from '../../../http/headers.ts';
 export interface ResponseHead {
   status: number;
   headers: HeaderList;
-  /** Where the body ends (RFC 9112, 6.3): a number of bytes, at the last chunk, or with the connection. */
+  /** The end of the body (RFC 9112, 6.3): a number of bytes, at the last chunk, or with the connection. */
   body: number | 'chunked' | 'close';
   isReusable: boolean;
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { createMetrics } from '../../../core/metrics.ts';
-import { openFrontDoor } from '../../../listeners.ts';
+import { openHttpServer } from '../../../listeners.ts';
 import { silentLog } from '../../../testing.ts';
 import type { Person } from '../authenticate-visitor.ts';
 import { createEdge } from '../edge.ts';
@@ -59,15 +59,15 @@ export function startProxy(options: {
   const edge = createEdge({ ...edgeDefaults, sites, source: site.source, proxy });
   const trustedProxies = { includes: () => false };
   const handle = createSiteHandler({ ...edgeDefaults, edge, extraHosts: [], trustedProxies });
-  const door = openFrontDoor({
+  const server = openHttpServer({
     trustedProxies,
     handle: async () => new Response('platform'),
     hostHandler: () => handle,
     log: silentLog,
     metrics: createMetrics(),
   });
-  const listener = door.listen({ host: '127.0.0.1', port: 0, edge: () => edge });
-  const serving = { stop: (graceMs: number) => door.stop([listener], { graceMs, how: 'soon' }) };
+  const listener = server.listen({ host: '127.0.0.1', port: 0, edge: () => edge });
+  const serving = { stop: (graceMs: number) => server.stop([listener], { graceMs, how: 'soon' }) };
   const url = `http://127.0.0.1:${listener.port}`;
   return {
     port: listener.port,

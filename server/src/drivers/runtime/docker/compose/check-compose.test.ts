@@ -8,12 +8,8 @@ const line = (text: string) => service(`    ${text}\n`);
 
 /** Each reaches for something outside of the app. */
 const hostile: [what: string, file: string, told: RegExp][] = [
-  [
-    'a folder of the machine',
-    line('volumes: ["/etc:/etc"]'),
-    /service web: volumes .*folders of the machine/,
-  ],
-  ['a folder beside the source', line('volumes: ["./data:/data"]'), /volumes .*folders of the machine/],
+  ['a folder of the machine', line('volumes: ["/etc:/etc"]'), /service web: volumes .*folders of the host/],
+  ['a folder beside the source', line('volumes: ["./data:/data"]'), /volumes .*folders of the host/],
   ['a folder by a home', line('volumes: ["~/x:/x"]'), /volumes/],
   ['a bind mount in the long form', line('volumes: [{type: bind, source: /, target: /host}]'), /volumes/],
   ['a tmpfs in the long form', line('volumes: [{type: tmpfs, target: /x}]'), /volumes/],
@@ -118,7 +114,7 @@ const hostile: [what: string, file: string, told: RegExp][] = [
     /svc\.http/,
   ],
   ['no possible main service', 'services: {a: {image: x}}', /svc\.http/],
-  ['a range of ports', 'services: {a: {image: x, ports: ["80-90:80-90"]}}', /no single port/],
+  ['a range of ports', 'services: {a: {image: x, ports: ["80-90:80-90"]}}', /not a single port/],
   ['a dependency on an unknown service', line('depends_on: [db]'), /depends_on .*db/],
 ];
 

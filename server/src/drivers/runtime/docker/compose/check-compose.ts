@@ -42,7 +42,7 @@ export function checkCompose(text: string, variables: Readonly<Record<string, st
 }
 
 const topReasons: Record<string, string> = {
-  networks: 'is not allowed: the services of an app have one network of their own',
+  networks: 'is not allowed: the services of an app share one private network',
   include: 'is not allowed: everything must be in this file',
   configs: 'is not allowed: put files into an image',
   secrets: 'is not allowed: set them with `svc env set`, and use them as variables',

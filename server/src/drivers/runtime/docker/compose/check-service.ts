@@ -20,33 +20,33 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function checkService(name: string, raw: RawService, context: ServiceContext): ComposeService {
-  const refuse = (key: string, why: string) => new ComposeError(name, key, why);
+  const keyError = (key: string, why: string) => new ComposeError(name, key, why);
   for (const key of Object.keys(raw)) {
     if (!allowed.includes(key) && !key.startsWith('x-'))
-      throw refuse(key, reasons[key] ?? 'is not supported here');
+      throw keyError(key, reasons[key] ?? 'is not supported here');
   }
   const resolve = (key: string, value: unknown): string => {
-    if (typeof value !== 'string' && typeof value !== 'number') throw refuse(key, 'has to be text');
+    if (typeof value !== 'string' && typeof value !== 'number') throw keyError(key, 'must be text');
     try {
       return interpolate(String(value), context.variables);
     } catch (error) {
-      throw refuse(key, `cannot be resolved: ${(error as Error).message.replace(/\.$/, '')}`);
+      throw keyError(key, `cannot be resolved: ${(error as Error).message.replace(/\.$/, '')}`);
     }
   };
   const image = raw.image === undefined ? null : resolve('image', raw.image);
   const build = raw.build === undefined ? null : buildOf(raw.build);
-  if (image === null && build === null) throw refuse('image', 'is missing, and there is no build');
+  if (image === null && build === null) throw keyError('image', 'is missing, and there is no build');
   if (build === null && !/^[a-z0-9][\w./:@-]{0,254}$/i.test(image ?? ''))
-    throw refuse('image', 'is no name of one');
+    throw keyError('image', 'is not a valid image name');
   const against = build === null ? findImageProblem(image ?? '') : null;
-  if (against !== null) throw refuse('image', `has ${image}, which ${against}`);
+  if (against !== null) throw keyError('image', `has ${image}, which ${against}`);
 
   function buildOf(value: unknown): ComposeBuild {
     const options = isRecord(value) ? value : { context: value };
     const unknown = Object.keys(options).find(
       (key) => !['context', 'dockerfile', 'target', 'args'].includes(key),
     );
-    if (unknown !== undefined) throw refuse(`build.${unknown}`, 'is not supported here');
+    if (unknown !== undefined) throw keyError(`build.${unknown}`, 'is not supported here');
     const context = below('build.context', resolve('build.context', options.context ?? '.'));
     const file = resolve('build.dockerfile', options.dockerfile ?? 'Dockerfile');
     return {
@@ -60,7 +60,7 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
   function below(key: string, path: string): string {
     const clean = posix.normalize(path).replace(/\/$/, '');
     if (/^[a-z]+:|^git@|\.git$/i.test(path) || posix.isAbsolute(clean) || clean.split('/').includes('..'))
-      throw refuse(key, 'has to be below the source');
+      throw keyError(key, 'must be a path below the source');
     return clean;
   }
 
@@ -75,9 +75,9 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
         ? Object.entries(value).map(([each, text]) => [each, text ?? `\${${each}}`] as const)
         : [];
     if (pairs.length === 0 && !isRecord(value) && !Array.isArray(value))
-      throw refuse(key, 'has to be names and values');
+      throw keyError(key, 'must be names with values');
     const wrong = pairs.find(([each]) => !/^[A-Za-z_]\w*$/.test(each));
-    if (wrong) throw refuse(key, `has a name that is none: ${wrong[0].slice(0, 40)}`);
+    if (wrong) throw keyError(key, `has an invalid variable name: ${wrong[0].slice(0, 40)}`);
     return Object.fromEntries(pairs.map(([each, text]) => [each, read(text)]));
   }
 
@@ -86,13 +86,13 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
     if (typeof value === 'string') return value;
     if (Array.isArray(value) && value.every((each) => ['string', 'number'].includes(typeof each)))
       return value.map(String);
-    throw refuse(key, 'has to be text, or a list of it');
+    throw keyError(key, 'must be text or a list of texts');
   }
 
   function portsOf(key: 'ports' | 'expose'): number[] {
     const value = raw[key];
     if (value === undefined || value === null) return [];
-    if (!Array.isArray(value)) throw refuse(key, 'has to be a list');
+    if (!Array.isArray(value)) throw keyError(key, 'must be a list');
     return value.flatMap((each) => {
       if (isRecord(each) && each.protocol === 'udp') return [];
       const text = resolve(key, isRecord(each) ? each.target : each);
@@ -104,7 +104,7 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
           .at(-1),
       );
       if (!Number.isInteger(port) || port < 1 || port > 65_535)
-        throw refuse(key, `has ${text}, which is no single port`);
+        throw keyError(key, `has ${text}, which is not a single port`);
       return [port];
     });
   }
@@ -115,17 +115,17 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
       : ['volume', ...resolve('volumes', each).split(':')];
     const [volume, path] = [resolve('volumes', source ?? ''), resolve('volumes', target ?? '')];
     if (type !== 'volume' || /^[./~$\\]|^[A-Za-z]:/.test(volume))
-      throw refuse(
+      throw keyError(
         'volumes',
-        `has ${volume || String(type)}: folders of the machine are not allowed, only named volumes`,
+        `has ${volume || String(type)}: only named volumes are allowed, not folders of the host`,
       );
     if (!context.volumes.includes(volume) || !/^\/[^:]*$/.test(path))
-      throw refuse('volumes', `has ${volume}, which is not named below the file’s own volumes`);
-    if (mode !== undefined && mode !== 'rw' && mode !== 'ro') throw refuse('volumes', `has the mode ${mode}`);
+      throw keyError('volumes', `has ${volume}, which the file does not declare under volumes`);
+    if (mode !== undefined && mode !== 'rw' && mode !== 'ro') throw keyError('volumes', `has mode ${mode}`);
     const unknown = isRecord(each)
       ? Object.keys(each).find((key) => !['type', 'source', 'target', 'read_only'].includes(key))
       : undefined;
-    if (unknown !== undefined) throw refuse('volumes', `has ${unknown}, which is not supported here`);
+    if (unknown !== undefined) throw keyError('volumes', `has ${unknown}, which is not supported here`);
     return { volume, target: path, mode: mode === 'ro' ? 'ro' : 'rw' };
   }
 
@@ -134,12 +134,12 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
     if (value === undefined || value === null) return {};
     if (Array.isArray(value))
       return Object.fromEntries(value.map((each) => [String(each), 'service_started']));
-    if (!isRecord(value)) throw refuse('depends_on', 'has to be names');
+    if (!isRecord(value)) throw keyError('depends_on', 'must be a list of service names');
     return Object.fromEntries(
       Object.entries(value).map(([other, how]) => {
         const condition = isRecord(how) ? (how.condition ?? 'service_started') : 'service_started';
         if (!['service_started', 'service_healthy'].includes(String(condition)))
-          throw refuse('depends_on', `has the condition ${String(condition)}, which is not supported here`);
+          throw keyError('depends_on', `has the condition ${String(condition)}, which is not supported here`);
         return [other, String(condition)];
       }),
     );
@@ -148,14 +148,14 @@ export function checkService(name: string, raw: RawService, context: ServiceCont
   function healthcheck(): Record<string, unknown> | null {
     const value = raw.healthcheck;
     if (value === undefined || value === null) return null;
-    if (!isRecord(value)) throw refuse('healthcheck', 'has to say what to test');
+    if (!isRecord(value)) throw keyError('healthcheck', 'must be an object with a test');
     const unknown = Object.keys(value).find((key) => !healthKeys.includes(key));
-    if (unknown !== undefined) throw refuse(`healthcheck.${unknown}`, 'is not supported here');
+    if (unknown !== undefined) throw keyError(`healthcheck.${unknown}`, 'is not supported here');
     return value;
   }
 
   if (raw.volumes !== undefined && raw.volumes !== null && !Array.isArray(raw.volumes))
-    throw refuse('volumes', 'has to be a list');
+    throw keyError('volumes', 'must be a list');
   return {
     image: build === null ? image : null,
     build,
@@ -190,8 +190,8 @@ const allowed = [
 ];
 const healthKeys = ['test', 'interval', 'timeout', 'retries', 'start_period', 'disable'];
 
-const outside = 'is not allowed: an app stays in its containers';
-const elsewhere = 'is not allowed: everything has to stand in this file';
+const outside = 'is not allowed: it would give the app access outside its containers';
+const elsewhere = 'is not allowed: put everything into this file';
 const reasons: Record<string, string> = {
   ...Object.fromEntries(
     [
@@ -227,12 +227,12 @@ const reasons: Record<string, string> = {
       .map((key) => [key, outside]),
   ),
   extends: elsewhere,
-  env_file: `${elsewhere}; variables are set by \`svc env set\``,
-  networks: 'is not allowed: the services of an app have a network of their own, and no other',
-  external_links: 'is not allowed: the services of an app have a network of their own, and no other',
-  links: 'is not needed: services find one another by their names',
-  secrets: 'is not allowed: set them by `svc env set`, and use them by their names',
-  configs: 'is not allowed: put files into an image',
-  deploy: 'is not allowed: limits are those of the app’s tier',
+  env_file: `${elsewhere}; set variables with \`svc env set\``,
+  networks: 'is not allowed: the services of an app share one private network',
+  external_links: 'is not allowed: the services of an app share one private network',
+  links: 'is not needed: services find each other by name',
+  secrets: 'is not allowed: set secrets with `svc env set`, and refer to them by name',
+  configs: 'is not allowed: put the files into an image',
+  deploy: 'is not allowed: the tier of the app sets the limits',
   container_name: 'is not allowed: the platform assigns names',
 };

@@ -83,7 +83,7 @@ function dependencies(app: ComposeApp, name: string, found = new Set<string>()):
   return [...found];
 }
 
-/** Of the services that run for this deployment, or for the one before it. */
+/** The network of the services of this deployment, or of the one before it. */
 async function findProjectNetwork(
   deps: DockerDeps,
   { appId, deploymentId }: Pick<StartJob, 'appId' | 'deploymentId'>,
