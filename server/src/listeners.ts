@@ -29,7 +29,7 @@ type Endpoint = Pick<
 const generalGraceMs = 100;
 
 /** The listeners check every request, answer sites and rows, and pass the rest on to the general server. */
-export function openHttpServer(options: ServeOptions) {
+export function openHttpServer(options: Omit<Parameters<typeof serve>[0], 'host' | 'port' | 'clients'>) {
   const clients = createPassThroughClients();
   const general = serve({ ...options, host: clients.fallback.hostname, port: 0, clients });
   clients.fallback.port = general.port;

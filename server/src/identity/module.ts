@@ -10,9 +10,9 @@ import { onPerson } from '../people/person-events.ts';
 import { findSeededAdmin } from '../people/seed.ts';
 import { mailResetLink, resetMailTopic } from './account/password.ts';
 import { deleteKnownOrigins, deleteOldAccountRows, deleteOldLoginAttempts } from './account/store.ts';
-import { createAppTokenHandler, deleteExpiredAppTokens } from './app-identity/app-tokens.ts';
+import { createAppTokenHandler } from './app-identity/app-tokens.ts';
 import { revokeAccountGrants } from './app-identity/service-accounts.ts';
-import { countServiceAccounts } from './app-identity/store.ts';
+import { countServiceAccounts, deleteExpiredAppTokens } from './app-identity/store.ts';
 import {
   type CredentialDeps,
   createAuthenticate,

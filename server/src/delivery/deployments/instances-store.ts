@@ -24,7 +24,7 @@ export interface InstanceRow {
 type Tables = { app_instances: InstanceRow };
 
 /** An instance that was not confirmed for this long counts as gone. */
-const confirmedSeconds = 15;
+export const confirmedSeconds = 15;
 const lostSeconds = 60;
 
 export async function insertInstanceRow(

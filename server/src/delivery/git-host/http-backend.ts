@@ -35,7 +35,7 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
   const timer = setTimeout(() => ending.abort(), callMsMax);
   const abort = () => ending.abort();
   request.signal.addEventListener('abort', abort, { once: true });
-  const child = git.open(repositoryFolder(call), ['http-backend'], {
+  const child = git.open(join(call.root, call.path.split('/')[1] ?? ''), ['http-backend'], {
     env: cgiEnvironment(request, call),
     signal: ending.signal,
   });
