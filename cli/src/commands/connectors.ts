@@ -203,7 +203,7 @@ export const connectorsSchemaRefresh = defineCommand({
   words: 'connectors schema refresh',
   summary: 'Read the tables, views and columns of the data source again',
   description: 'Changes nothing but the stored list of tables. There is no preview.',
-  kind: 'local',
+  kind: 'act',
   calls: describeCall(refreshConnectorSchema),
   positionals: [connectorPositional],
   run: async (ctx, { positionals }) => {
