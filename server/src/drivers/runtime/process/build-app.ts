@@ -160,7 +160,10 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
   const tmp = join(folder, 'tmp');
   await makeOwnFolder(tmp, user);
   const { sandbox, egress } = deps.isolation;
-  const services = await findServices(Object.values(deps.baseEnvironment.forBuilds));
+  const services = await findServices([
+    ...Object.values(deps.baseEnvironment.forBuilds),
+    ...(job.services ?? []),
+  ]);
   const group = createGroup(deps, mark, limits);
   const guard = await startGuard(users, { mark, user });
   const neighbours = () => listNeighbours(layout.run, { mark, user });
