@@ -130,7 +130,8 @@ const publishesWholeSource = ({ method, plan }: BuildJob) =>
 const buildMemoryMbMin = 2048;
 const buildCpuMin = 1;
 export const buildDiskMbMin = 8_192;
-const outputMsMax = 2_000;
+/** Output waits to be stored while there is much of it. */
+const outputMsMax = 30_000;
 
 interface BuildSandbox {
   folder: string;
