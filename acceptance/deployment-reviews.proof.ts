@@ -132,7 +132,7 @@ test.concurrent('a new deployment of an app on the internet waits for a review, 
   });
   expect((await asAdmin(['review', 'logs', request.id])).stdout).toContain('an admin must approve');
   const staging = await it.staging(tenant.admin);
-  await staging.shows('two');
+  expect((await staging.ask()).text).toBe('two');
   expect(await it.text()).toBe('one');
 
   const own = await decide(request.id, 'approve', {}, tenant.member);

@@ -58,6 +58,27 @@ setInterval(() => {}, 1000);`,
     ).toEqual([...Array.from({ length: 19 }, (_, at) => `line ${at + 12}`), `told ${told}`]);
   });
 
+  test('because its start command ends with code 0 says what to change, and shows its last lines', async () => {
+    const app = await newDeployedApp({
+      'svc.yaml': 'start: node server.js\n',
+      'server.js': "console.log('Compiled 3 files.');",
+    });
+    expect([app.ended.state, app.ended.failure.code, app.ended.failure.detail]).toEqual([
+      'failed',
+      'health_check_failed',
+      expect.stringMatching(
+        /start command ended with code 0.*must keep running and listen on PORT.*start in svc\.yaml/,
+      ),
+    ]);
+    const lines = await app.buildLog(app.ended.id);
+    expect(lines[lines.indexOf('The last lines of the app:') + 1]).toBe('Compiled 3 files.');
+    const worker = await app.deploy({
+      ...nodeApp('one'),
+      'svc.yaml': 'start: node server.js\nprocesses: { mailer: "echo sent" }\n',
+    });
+    expect(worker.failure.detail).toMatch(/process mailer ended with code 0.*must keep running/);
+  });
+
   test('by a push notifies the owner', async () => {
     const app = await newNodeApp(tenant, { 'svc.yaml': 'build: exit 3\nstart: node server.js\n' });
     await mustGit(['add', '-A'], app.copy.folder);

@@ -72,6 +72,23 @@ describe('the first push to the repository of an app', () => {
     await mustGit(['clone', '-q', remote(app), 'clone'], again);
   });
 
+  test('creates it again after the repository was deleted', async () => {
+    const app = await newSite();
+    const copy = await newCopy();
+    expect((await copy.push(remote(app), '-o', 'wait')).code).toBe(0);
+    const remove = ['git-host', 'repos', 'delete', nameOf(app)];
+    const preview = await svc([...remove, '--json']);
+    expect(preview.json<{ plan: { warnings: string[] } }>().plan.warnings).toEqual([
+      expect.stringContaining(`svc apps git disconnect --app ${app.slug} --execute`),
+    ]);
+    expect((await svc([...remove, '--execute', '--yes'])).code).toBe(0);
+    await copy.commit();
+    const pushed = await copy.push(remote(app), '-o', 'wait');
+    expect([pushed.code, pushed.stderr]).toEqual([0, expect.stringContaining('Created the repository')]);
+    expect(pushed.stderr).toContain(`Deployment #2 of ${app.slug}: live at`);
+    expect((await statusOf(app)).connection).toMatchObject({ repo: nameOf(app), branch: 'main' });
+  });
+
   test('may be large, by a co-owner, and with a token for the code of this app only', async () => {
     const app = await newSite({ coOwner: tenant.admin });
     const body = { name: uniqueName('git'), actions: ['code'], apps: [app.id] };

@@ -44,6 +44,14 @@ describe('svc run', () => {
     ]);
   });
 
+  test('loses no line of fast output', async () => {
+    const count = 15_000;
+    const ran = await asOwner(['run', '--app', app.id, '--', `seq ${count}; seq ${count} >&2; exit 3`]);
+    const expected = `${Array.from({ length: count }, (_, at) => at + 1).join('\n')}\n`;
+    expect(ran.code).toBe(3);
+    expect(ran.stdout === expected && ran.stderr === expected).toBe(true);
+  });
+
   test('stops the command at Ctrl-C, and at the end of --timeout', async () => {
     const late = await asOwner(['run', '--app', app.id, '--timeout', '3s', '--', 'sleep', '600']);
     expect([late.code, late.stderr]).toEqual([10, expect.stringContaining('not ended after 3s')]);

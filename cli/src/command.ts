@@ -50,6 +50,8 @@ export type Column = string | { title: string; value: (record: Record<string, un
 
 export interface View {
   columns: readonly Column[];
+  /** The column that people read first: where room is short, ids and other columns are left out before it is cut. */
+  main?: string;
   fields?: readonly Column[];
   /** Instead of "Nothing found."; null: as usual. */
   empty?(answer: Record<string, unknown>): string | null;

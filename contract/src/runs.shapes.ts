@@ -22,6 +22,7 @@ export const Run = z.object({
   state: z.enum(runStates),
   exit_code: z.int().nullable().meta({ description: 'Null if the platform ended the command.' }),
   failure: z.string().nullable().meta({ description: 'Why it failed, or was not run.' }),
+  lines_missing: z.int().meta({ description: 'Lines of its output that are not in its log.' }),
   created_by: uuid.nullable(),
   created_at: timestamp,
   started_at: timestamp.nullable(),

@@ -24,6 +24,9 @@ export const runsOpenMax = 5;
 export const runRetentionDays = 30;
 /** Limit for each app; the logs of older runs are deleted. */
 export const retainedRunLogs = 200;
+/** Of one run; what is printed after them is counted. A program that is faster than its log waits. */
+export const runLogLinesMax = 100_000;
+export const runLogBytesMax = 64 * 1024 * 1024;
 
 const app = '/api/v1/tenants/{tenantID}/apps/{app}';
 const collection = `${app}/runs`;

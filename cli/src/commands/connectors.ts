@@ -112,7 +112,7 @@ export const connectorsCreate = defineCommand({
   },
   check: ({ flags, positionals }) => {
     if (flags.name === undefined && flags.slug === undefined && positionals.slug === undefined)
-      return 'Name the connector: svc connectors create <slug>, or --name.';
+      return 'Name the connector: svc connectors create <slug> --kind <kind>, or --name.';
     if (flags.slug !== undefined && positionals.slug !== undefined)
       return 'Give the slug once: as an argument or with --slug.';
     return undefined;
@@ -203,7 +203,7 @@ export const connectorsSchemaRefresh = defineCommand({
   words: 'connectors schema refresh',
   summary: 'Read the tables, views and columns of the data source again',
   description: 'Changes nothing but the stored list of tables. There is no preview.',
-  kind: 'local',
+  kind: 'act',
   calls: describeCall(refreshConnectorSchema),
   positionals: [connectorPositional],
   run: async (ctx, { positionals }) => {

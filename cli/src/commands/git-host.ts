@@ -107,7 +107,7 @@ export const gitHostLink = defineCommand({
     'code and exits with 11; --resume-last then checks once whether it was approved (0, or 11 if not), and with ' +
     '--wait-approval waits for that long (exit 10). An expired code exits with 6, a denied code with 4. --json prints ' +
     'the device code, which is a secret, for --device-code.',
-  kind: 'local',
+  kind: 'act',
   timeoutDefault: '20m',
   calls: `${describeCall(startGitLink)}, then ${describeCall(pollGitLink)}`,
   flags: approvalFlags,
@@ -127,7 +127,7 @@ export const gitHostComplete = defineCommand({
   words: 'git-host complete',
   summary: 'Finish a connection that svc apps git connect started in a browser',
   description: 'A state works once, for the person who started, and for 15 minutes. There is no preview.',
-  kind: 'local',
+  kind: 'act',
   calls: describeCall(completeGitConnection),
   flags: {
     state: { type: 'string', placeholder: 'state', required: true, summary: 'State of the connection' },

@@ -28,7 +28,7 @@ export const rowsWatch = defineCommand({
     'Prints one JSON object per line: {"event": "insert", "id": …, "data": the row}. Events are insert, update and delete (data is ' +
     'the id of the row); ready when earlier changes are complete; row for each row that exists (--snapshot); reset when what was ' +
     'printed before is no longer valid. Lost connections are opened again. The table needs a change feed: svc tables update ' +
-    '<table> --changes true. Ends at Ctrl-C (exit 130). ' +
+    '<table> --app <app> --changes true. Ends at Ctrl-C (exit 130). ' +
     rowsCredential,
   kind: 'read',
   credential: 'login_or_pat',
@@ -108,7 +108,7 @@ async function listEntries(
 export const rowsHistory = defineCommand({
   words: 'rows history',
   summary: 'List the changes of a row, newest first',
-  description: `The table needs a history: svc tables update <table> --history 30d. ${rowsCredential}`,
+  description: `The table needs a history: svc tables update <table> --app <app> --history 30d. ${rowsCredential}`,
   kind: 'read',
   credential: 'login_or_pat',
   calls: `${listRowHistory.method} ${listRowHistory.path}`,
@@ -123,7 +123,7 @@ export const rowsHistory = defineCommand({
 export const rowsTrash = defineCommand({
   words: 'rows trash',
   summary: 'List deleted rows that can be restored',
-  description: `The table needs a trash: svc tables update <table> --soft-delete 30d. ${rowsCredential}`,
+  description: `The table needs a trash: svc tables update <table> --app <app> --soft-delete 30d. ${rowsCredential}`,
   kind: 'read',
   credential: 'login_or_pat',
   calls: `${listTrash.method} ${listTrash.path}`,

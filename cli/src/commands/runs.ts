@@ -6,6 +6,8 @@ import {
   listScheduleRuns,
   listSchedules,
   readRunLog,
+  runLogBytesMax,
+  runLogLinesMax,
   runSchedule,
 } from '@svc/contract/runs.ts';
 import { defineCommand, deployCredential, describeCall } from '../command.ts';
@@ -24,8 +26,10 @@ export const runOnce = defineCommand({
     'The command runs at once, beside the instances of the app, with its variables and limits, and in a copy of its files that is ' +
     'removed afterwards. Standard output and standard error are passed on, and its exit code is the exit code of svc run. One ' +
     'argument is a line for the shell; several are a program and its arguments. Ctrl-C stops the command (exit 130), and so does ' +
-    `--timeout, at most 24h (exit 10). Exit 9 if the platform ended it. With --json the output is on standard error. ${deployCredential}`,
-  kind: 'local',
+    `--timeout, at most 24h (exit 10). Exit 9 if the platform ended it. The command waits while its output comes faster than it is ` +
+    `stored; after ${runLogLinesMax} lines or ${runLogBytesMax / 1024 / 1024} MiB the rest is missing, which a warning says. ` +
+    `With --json the output is on standard error. ${deployCredential}`,
+  kind: 'act',
   credential: 'login_or_pat',
   timeoutDefault: '1h',
   calls: `${describeCall(createRun)}, then ${describeCall(readRunLog)} and ${describeCall(getRun)}`,

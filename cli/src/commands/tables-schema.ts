@@ -136,5 +136,5 @@ export const tablesExport = defineCommand({
     return { value, text: () => text };
   },
   output: objectSchema({ roles: { type: 'array', items: { type: 'string' } }, tables: 'object' }),
-  examples: { '--app lunch': 'For svc.yaml, or for svc apply --file' },
+  examples: { '--app lunch': 'For svc.yaml, or for svc apply --app lunch --file tables.yaml' },
 });

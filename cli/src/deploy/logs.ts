@@ -185,7 +185,7 @@ export async function noLogReason(ctx: Ctx, source: LogSource): Promise<string |
   const app = await (await ctx.client()).call(getApp, { params });
   const slug = sanitize(app.slug);
   if (app.deploy_method === 'static')
-    return `${slug} is a static site without a running process. Next: svc deployments list --app ${slug} shows its builds, svc deployments logs <id> the log of one.`;
+    return `${slug} is a static site without a running process. Next: svc deployments list --app ${slug} shows its builds, svc deployments logs <id> --app ${slug} the log of one.`;
   if (app.deployment_status === 'draft')
     return `${slug} has never been deployed. Next: svc deploy --app ${slug} --from-dir . --execute`;
   return null;

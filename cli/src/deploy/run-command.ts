@@ -4,6 +4,8 @@ import {
   createRun,
   getRun,
   runEndStates,
+  runLogBytesMax,
+  runLogLinesMax,
   runSchedule,
   runTimeoutSecondsMax,
 } from '@svc/contract/runs.ts';
@@ -65,6 +67,7 @@ async function followRun(ctx: Ctx, params: AppParams, run: RunRecord): Promise<R
   const isTable = ctx.globals.format === 'table';
   await printOutput(ctx, { params, run, stdout: isTable ? 'stdout' : 'stderr' });
   const ended = await (await ctx.client()).call(getRun, { params: { ...params, run: run.id } });
+  noteMissingLines(ctx, ended);
   return { value: ended, view: runView, ...(isTable && { printed: true }), ...runOutcome(ended, params) };
 }
 
@@ -86,6 +89,14 @@ async function printOutput(
       if (to === 'stdout') await ctx.io.out(textOf(line, to));
       else if (line.stream !== 'platform' || !ctx.globals.quiet) ctx.io.err(textOf(line, to));
     }
+}
+
+function noteMissingLines(ctx: Ctx, { lines_missing: count }: RunRecord): void {
+  if (count === 0) return;
+  const limit = `${runLogLinesMax} lines or ${runLogBytesMax / 1024 / 1024} MiB`;
+  ctx.note(
+    `${count} lines of the output are missing: the log of a run has at most ${limit}. Write a larger output to a file of the app's storage.`,
+  );
 }
 
 function runOutcome(run: RunRecord, { app }: AppParams): Pick<Result, 'exit' | 'failed'> {
@@ -150,5 +161,6 @@ export async function followRunLog(
   const { exit, failed, ...result } = await followLog(ctx, { log: 'run', ...params, run }, tail);
   if (exit !== undefined || failed !== undefined) return { ...result, exit, failed };
   const ended = await (await ctx.client()).call(getRun, { params: { ...params, run } });
+  noteMissingLines(ctx, ended);
   return { ...result, ...runOutcome(ended, params) };
 }

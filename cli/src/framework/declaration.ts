@@ -9,8 +9,8 @@ export interface Declaration<
   words: string;
   summary: string;
   description?: string;
-  /** `mutate` previews unless --execute is given; `local` has no preview. */
-  kind: 'read' | 'mutate' | 'local';
+  /** `mutate` previews unless --execute is given; `act` starts or changes something on the server at once; `local` does neither. */
+  kind: 'read' | 'mutate' | 'act' | 'local';
   positionals?: P;
   flags?: F;
   oneRequired?: readonly (readonly string[])[];

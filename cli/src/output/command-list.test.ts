@@ -14,11 +14,8 @@ describe('svc schema', () => {
       commandWords.map((words) => `svc ${words}`),
     );
     const entry = (words: string) => commands.find(({ command }: CommandEntry) => command === `svc ${words}`);
-    expect([entry('apps list').kind, entry('apps update').kind, entry('init').kind]).toEqual([
-      'read',
-      'change',
-      'local',
-    ]);
+    const kinds = ['apps list', 'apps update', 'run', 'init'].map((words) => entry(words).kind);
+    expect(kinds).toEqual(['read', 'change', 'act', 'local']);
     expect(entry('apps list').output).toMatchObject({
       type: 'page',
       fields: expect.arrayContaining(['slug', 'name']),

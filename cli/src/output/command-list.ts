@@ -16,7 +16,8 @@ interface Argument {
 
 export interface CommandEntry {
   command: string;
-  kind: 'read' | 'change' | 'local';
+  /** `change` needs --execute; `act` starts or changes something on the server at once. */
+  kind: 'read' | 'change' | 'act' | 'local';
   summary: string;
   arguments: Argument[];
   output: { type: string; fields: string[] };

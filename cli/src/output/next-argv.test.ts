@@ -17,3 +17,17 @@ test.each([
 ])('%s', async (advice, argv) => {
   expect(await nextCommand(advice)).toEqual({ argv, why: advice });
 });
+
+test('the app of the failed command is added where the advice does not name it', async () => {
+  const advice = 'Next: svc deploy --execute.';
+  expect((await nextCommand(advice)).argv).toEqual([]);
+  expect((await nextCommand(advice, { app: 'shop' })).argv).toEqual([
+    'svc',
+    'deploy',
+    '--execute',
+    '--app',
+    'shop',
+  ]);
+  const missing = 'svc apps storage rm, or nothing.';
+  expect((await nextCommand(missing, { app: 'shop' })).argv).toEqual([]);
+});

@@ -21,7 +21,7 @@ const steps: Record<ErrorCode, string> = {
   forbidden: 'Another role or ownership is required; svc whoami shows your role in each tenant.',
   wrong_password: 'Type it again, or reset it: “Forgot your password?” on the sign-in page.',
   cross_site_request: 'Send a token instead of a cookie.',
-  url_expired: 'Run the command again, or get a new URL with svc apps storage get-url.',
+  url_expired: 'Run the command again, or get a new URL with svc apps storage get-url <key> --app <app>.',
   self_approval: 'Ask another tenant admin to approve it.',
   self_review: 'Ask a tenant admin other than the requester.',
   not_in_manifest: 'Deploy again; the files have changed since the release was created.',
@@ -33,18 +33,21 @@ const steps: Record<ErrorCode, string> = {
   invalid_state_transition: 'Check its current state with the get command.',
   immutable_field: 'Do not change this field, or create a new object with the new value.',
   visibility_widen_not_allowed:
-    'Only a narrower visibility is allowed here; svc publish requests a wider one.',
+    'Only a narrower visibility is allowed here; svc publish --app <app> --visibility <visibility> --execute requests a wider one.',
   policy_in_use: 'svc grants list shows the grants; revoke those that use the policy first.',
   data_scope_missing:
-    'An owner of the app can run svc apps update <app> --data-scopes <scopes> --execute, then svc publish.',
-  grant_missing: 'svc grants request --connector <connector> --scope <path> … requests it.',
+    'An owner of the app can run svc apps update <app> --data-scopes <scopes> --execute, then request a review: svc publish --app <app> --visibility <visibility> --execute.',
+  grant_missing:
+    'svc grants request --connector <connector> --preset <preset> --scope <path> --expires-in 8h --reason <reason> --execute requests it.',
   policy_unresolvable: 'An admin can run svc policies get <policy> and update it.',
   connector_not_configured: 'svc connectors update <connector> --host <host> … sets them.',
   connector_read_only: 'An admin can allow changes: svc connectors update <connector> --writable --execute.',
   connector_in_use: 'svc grants list --connector <id> shows the grants; revoke them first.',
   preset_in_use: 'svc grants list shows the grants; revoke those that use the preset first.',
-  preset_built_in: 'Create a preset of your own with svc presets create.',
-  grant_not_active: 'Create a new grant with svc grants create.',
+  preset_built_in:
+    'Create a preset of your own: svc presets create --name <name> --actions <actions> --execute.',
+  grant_not_active:
+    'Create a new grant: svc grants create --subject <subject> --connector <connector> --preset <preset> --execute.',
   table_busy: 'Try again in a moment.',
   not_null_violation: 'Add a default, make the column nullable, or update the rows first.',
   table_in_use:
@@ -55,7 +58,7 @@ const steps: Record<ErrorCode, string> = {
   changes_off: 'An owner can run svc tables update <table> --app <app> --changes true --execute.',
   history_off:
     'An owner can run svc tables update <table> --app <app> --history 30d --soft-delete 30d --execute.',
-  restore_conflict: 'Restore the rows one by one: svc rows history shows them.',
+  restore_conflict: 'Restore the rows one by one: svc rows history <table> <id> --app <app> shows them.',
   column_in_use: 'Keep the column, or change the rules that name it first.',
   app_not_active: 'The app is read-only; its owners and admins can run svc apps reactivate <app> --execute.',
   slug_taken: 'Choose another slug; svc apps check-availability --slug <slug> suggests some.',
@@ -63,23 +66,26 @@ const steps: Record<ErrorCode, string> = {
   nothing_deployed: 'Deploy it first.',
   no_successful_deployment: 'Deploy it first.',
   deploy_in_progress: 'Wait until the deployment ends.',
-  not_wider: 'svc apps get <app> shows the visibility; svc apps update --visibility narrows it.',
+  not_wider:
+    'svc apps get <app> shows the visibility; svc apps update <app> --visibility <visibility> --execute narrows it.',
   request_open:
     'svc review history --app <app> shows it; svc review withdraw <request> --execute withdraws it.',
   stale_deployment:
     'Request a review of the current deployment: svc publish --app <app> --visibility <visibility> --execute.',
   settled:
-    'Show the request to see its result (svc review get, svc grants requests show), and make another one.',
+    'Show the request to see its result (svc review get <request>, svc grants requests show <request>), and make another one.',
   grant_request_open: 'svc grants requests list --view mine shows it; withdraw it to request something else.',
   duration_exceeded: 'Request a shorter time with --expires-in, or ask an admin for a grant.',
   app_suspended: 'svc apps resume <app> --execute runs it again.',
-  no_source: 'Connect a repository with svc apps git connect, or deploy a folder: svc deploy --from-dir .',
+  no_source:
+    'Connect a repository with svc apps git connect --app <app> --repo <owner/name>, or deploy a folder: svc deploy --app <app> --from-dir . --execute.',
   not_cancelable: 'svc deployments get <id> --app <app> shows its status.',
   artifact_expired: 'Deploy that commit again: svc deploy --app <app> --ref <commit>.',
   runtime_unsupported:
     'Change what the message names; only the operator can choose another runtime (SVC_RUNTIME) or database.',
   git_account_required: 'Run svc git-host link.',
-  installation_missing: 'Install the git host app for that owner; svc apps git connect shows the URL.',
+  installation_missing:
+    'Install the git host app for that owner; svc apps git connect --app <app> --repo <owner/name> shows the URL.',
   already_connected: 'Disconnect it first with svc apps git disconnect --app <app> --execute.',
   not_connected: 'Connect a repository with svc apps git connect --app <app> --repo <owner/name>.',
   repo_exists: 'Choose another name with --repo-name.',
@@ -113,13 +119,14 @@ const steps: Record<ErrorCode, string> = {
   not_pending: 'svc apps static site get --app <app> shows the staged release and open requests.',
   not_rollback_target: 'svc apps static releases list --app <app> shows the superseded releases.',
   nothing_active: 'Deploy first: svc apps static deploy --app <app>.',
-  already_attached: 'svc apps domains list --app <app> shows it; continue with svc apps domains verify.',
+  already_attached:
+    'svc apps domains list --app <app> shows it; continue with svc apps domains verify <domain-id> --app <app>.',
   host_active_elsewhere: 'Remove the host from the other app, or publish the TXT record and verify again.',
-  already_uploaded: 'Get a new URL: svc apps sign-icon-upload.',
+  already_uploaded: 'Get a new URL: svc apps sign-icon-upload --app <app> --file <file>.',
   unique_violation: 'Choose another name.',
   raw_db_unavailable: "Ask the operator; the server's log has the details.",
   consent_required: "Ask the app's owner to run svc apps inspection-consent set --app <app> --granted.",
-  last_admin: 'Make another member tenant_admin first: svc members set.',
+  last_admin: 'Make another member tenant_admin first: svc members set <user> --role tenant_admin --execute.',
   group_managed:
     'Change the group at the identity provider; `svc groups list` shows the source of each group.',
   factor_required: 'Add a passkey or an authenticator app in the console first.',
@@ -144,7 +151,8 @@ const steps: Record<ErrorCode, string> = {
   rate_limited: 'Wait a moment, then try again.',
   internal: 'Report the request id to the operator.',
   unavailable: 'Try again in a moment.',
-  query_timeout: 'Request less at a time, or add an index: svc tables indexes add.',
+  query_timeout:
+    'Request less at a time, or add an index: svc tables indexes add <table> --app <app> --column <column> --execute.',
 };
 
 const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>> = {
@@ -157,7 +165,7 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
   'apps resume': {
     invalid_state_transition: 'Reactivate it first with svc apps reactivate <app> --execute.',
     resource_tier_exceeded:
-      'Choose a smaller tier with svc apps update <app> --resource-tier, or ask a tenant admin for more.',
+      'Choose a smaller tier with svc apps update <app> --resource-tier <tier> --execute, or ask a tenant admin for more.',
   },
   'apps templates': {
     not_found: 'Check the id and the tenant; svc apps templates list shows the templates.',
@@ -174,7 +182,8 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
   rows: {
     unique_violation: 'Use another value, or update the existing row; rows import has --on-conflict.',
     not_found: 'Check the app, the table and the id; svc tables list --app <app> shows the tables.',
-    forbidden: 'Ask an owner of the app to run svc tables grants issue.',
+    forbidden:
+      'Ask an owner of the app for a grant: svc tables grants issue --app <app> --table <table> --principal-type user --principal-id <principal> --actions <actions> --execute.',
   },
   'rows import': {
     validation_failed: 'Nothing was stored. Fix the named lines, then run the same command again.',
@@ -186,7 +195,7 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
   'apps storage': {
     not_found: 'Check the app and the key; svc apps storage ls --app <app> shows the keys.',
     forbidden: 'Ask an owner of the app; admins cannot read objects.',
-    limit_reached: 'Delete what is no longer needed: svc apps storage rm.',
+    limit_reached: 'Delete what is no longer needed: svc apps storage rm <key> --app <app> --execute.',
     app_not_active: 'Objects are read-only; ask an owner to reactivate the app.',
     payload_too_large: 'Store it in parts.',
   },
@@ -229,7 +238,8 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
   },
   'git-host accounts': { not_found: 'svc git-host accounts list shows the ids.' },
   'git-host complete': {
-    not_found: 'Start again with svc apps git connect; a state works once, for 15 minutes.',
+    not_found:
+      'Start again with svc apps git connect --app <app> --repo <owner/name>; a state works once, for 15 minutes.',
   },
   'apps domains': {
     not_found: 'Check the app and the id; svc apps domains list --app <app> shows the domains.',
@@ -257,7 +267,8 @@ const stepsByWords: Readonly<Record<string, Partial<Record<ErrorCode, string>>>>
       'svc deployments list --app <app> shows the live deployment, which is the default of --deployment-id.',
   },
   'tables grants issue': {
-    unique_violation: 'Revoke that grant with svc tables grants revoke, then issue the new one.',
+    unique_violation:
+      'Revoke that grant with svc tables grants revoke --app <app> --table <table> --grant-id <id> --execute, then issue the new one.',
   },
   'tables indexes add': {
     unique_violation: 'Choose another name; if rows share a value, update them or remove --unique.',
@@ -270,24 +281,24 @@ const stepsByConnector: Partial<Record<ErrorCode, string>> = {
     'svc access preview --connector <connector> --resource-path <table> says why; svc grants tables shows the tables that you can read.',
   unknown_column: 'Check the spelling; svc grants tables shows the columns that you can read.',
   forbidden:
-    'svc grants tables shows what your grants allow; svc grants request --connector <connector> --scope <table> … requests more.',
+    'svc grants tables shows what your grants allow; svc grants request --connector <connector> --preset <preset> --scope <table> --expires-in 8h --reason <reason> --execute requests more.',
 };
 
 const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> = {
   SVC_API_KEY: {
     unauthenticated:
-      'SVC_API_KEY is wrong, revoked or expired. Create another with svc pats create, or unset it and run svc login.',
+      'SVC_API_KEY is wrong, revoked or expired. Create another with svc pats create --name <name> --execute, or unset it and run svc login.',
     forbidden:
-      'The token in SVC_API_KEY or its issuer is not allowed to do this. Unset SVC_API_KEY to use your login, or create a token with the action that is missing: svc pats create --actions read,write,code,deploy.',
+      'The token in SVC_API_KEY or its issuer is not allowed to do this. Unset SVC_API_KEY to use your login, or create a token with the action that is missing: svc pats create --name <name> --actions read,write,code,deploy --execute.',
   },
   SVC_TOKEN: {
     unauthenticated: 'SVC_TOKEN is no longer valid: set a new one, or unset it and run svc login.',
   },
   SVC_SERVICE_ACCOUNT: {
     unauthenticated:
-      'The token of the service account is revoked or expired. An owner of the app creates another with svc service-accounts tokens create.',
+      'The token of the service account is revoked or expired. An owner of the app creates another with svc service-accounts tokens create <account> --app <app> --name <name> --execute.',
     forbidden:
-      'An owner of the app can give the service account more actions: svc service-accounts update <name> --actions rows,tables,storage,deploy.',
+      'An owner of the app can give the service account more actions: svc service-accounts update <account> --app <app> --actions rows,tables,storage,deploy --execute.',
     login_required: 'A service account cannot do this: log in as an owner of the app, svc login.',
     not_found: 'A service account can use its own app only: check --app and --tenant.',
   },

@@ -175,6 +175,62 @@ describe('a table for people', () => {
     for (const line of out.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(80);
   });
 
+  const longUrl = 'https://feature-login--pet-shop.apps.example.com/';
+  const at = '2026-11-16T11:57:00.123Z';
+  const run = { id, state: 'failed', exit_code: 1, created_at: at, ended_at: at, path: null };
+  test.each([
+    [
+      ['previews', 'list', '--app', 'shop'],
+      {
+        slug: 'feature-login--pet-shop',
+        branch: 'feature/login',
+        deployment: { state: 'superseded' },
+        commit: 'a'.repeat(40),
+        pushed_at: at,
+        expires_at: at,
+        url: longUrl,
+      },
+      ['feature/login', longUrl],
+    ],
+    [
+      ['runs', 'list', '--app', 'shop'],
+      { ...run, command: 'npm run migrate -- --to 20261116' },
+      ['failed', 'npm run migrate -- --to 20261116'],
+    ],
+    [
+      ['schedules', 'runs', 'nightly', '--app', 'shop'],
+      { ...run, due_at: at, started_at: at, failure: 'The command ended with exit code 1.' },
+      ['failed', 'The command ended with exit code 1.'],
+    ],
+  ])('has the most useful column whole at 80 columns: %p', async (words, item, texts) => {
+    answer(item);
+    const { out } = await server.svc(words, { ...terminal, env: { NO_COLOR: '1' } });
+    for (const text of texts) expect(out).toContain(text);
+    for (const line of out.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(80);
+    expect(out.trim().split('\n')).toHaveLength(2);
+  });
+
+  test('of rows leaves out ids before it cuts the first column', async () => {
+    const row = {
+      id,
+      author: id,
+      label: 'A Philosophy of Software Design',
+      pages: 196,
+      description: 'How to decompose complex systems into modules',
+      created_at: at,
+    };
+    server.intercept = () =>
+      Response.json({ data: [row], page: 1, per_page: 50, has_more: false, next_cursor: null });
+    const { out, err } = await server.svc(['rows', 'list', 'books', '--app', 'shop'], {
+      ...terminal,
+      env: { NO_COLOR: '1' },
+    });
+    expect(out).toContain(row.label);
+    expect(out).toContain('196');
+    expect(err).toContain('Not shown for lack of room: id, author');
+    for (const line of out.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(80);
+  });
+
   test('shows everything and exact times with -o wide', async () => {
     answer(deployment);
     const { out } = await server.svc(['deployments', 'list', '--app', 'shop', '-o', 'wide'], terminal);

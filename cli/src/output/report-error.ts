@@ -17,7 +17,9 @@ export async function reportError(run: Run, cause: unknown): Promise<number> {
   const format = ctx?.globals.format ?? requestedFormat(io.argv);
   const report = toReport(run, cause);
   if (format === 'json' || format === 'jsonl') {
-    io.err(`${JSON.stringify(await forPrograms(report, ctx?.warnings() ?? []))}\n`);
+    io.err(
+      `${JSON.stringify(await forPrograms(report, { warnings: ctx?.warnings() ?? [], app: failedCall(run).app }))}\n`,
+    );
     return report.exit;
   }
   ctx?.flushNotes();
@@ -29,12 +31,15 @@ export async function reportError(run: Run, cause: unknown): Promise<number> {
 }
 
 /** One line, so that a reader finds it after any progress lines. */
-async function forPrograms({ problem }: Report, warnings: readonly string[]): Promise<object> {
+async function forPrograms(
+  { problem }: Report,
+  { warnings, app }: { warnings: readonly string[]; app: string | undefined },
+): Promise<object> {
   const { next, ...rest } = problem;
   const { nextCommand } = await import('./next-argv.ts');
   return {
     ...rest,
-    ...(next !== undefined && { next: await nextCommand(next) }),
+    ...(next !== undefined && { next: await nextCommand(next, { app }) }),
     ...(warnings.length > 0 && { warnings }),
   };
 }

@@ -26,8 +26,11 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
   );
   const limit = wide ? null : style.width;
   const isIds = idColumns(shown, cells);
+  const main = mainColumn({ shown, cells, isIds }, view);
   const fitted =
-    limit === null || chosen !== undefined ? shown.map((_, at) => at) : fit({ shown, natural, isIds }, limit);
+    limit === null || chosen !== undefined
+      ? shown.map((_, at) => at)
+      : fit({ shown, natural, isIds, main }, limit);
   const lead = fitted.find((column) => !isIds[column]);
   const at = (row: readonly string[]) => fitted.map((index) => row[index] ?? '');
   const names = fitted.map((index) => shown[index]?.name ?? '');
@@ -38,6 +41,7 @@ export async function renderTable(ctx: Ctx, { value, view }: Result, style: Styl
         (column, index) =>
           index === 0 ||
           column === lead ||
+          (column === main?.at && (natural[column] ?? 0) <= main.charsMin) ||
           (isKeyColumn(names[index] ?? '') && (natural[column] ?? 0) <= keyColumnCharsMin),
       ),
       rows: cells.map(at),
@@ -155,30 +159,59 @@ function idColumns(shown: readonly RenderedColumn[], cells: readonly (readonly s
   });
 }
 
+interface MainColumn {
+  at: number;
+  /** It is not cut to fewer. A URL is of no use if it is cut. */
+  charsMin: number;
+}
+
+/** Of rows of an app's table, the first column that is no id. */
+function mainColumn(
+  { shown, cells, isIds }: Pick<Columns, 'shown' | 'isIds'> & { cells: readonly (readonly string[])[] },
+  view: View | undefined,
+): MainColumn | undefined {
+  const isMain = (name: string, at: number) =>
+    view?.exact ? !isIds[at] && name !== 'id' : name === view?.main;
+  const at = shown.findIndex(({ name }, index) => isMain(name, index));
+  if (at === -1) return undefined;
+  const isUrl = cells.some((row) => /^https?:/.test(row[at] ?? ''));
+  return { at, charsMin: isUrl ? Number.POSITIVE_INFINITY : keyColumnCharsMin };
+}
+
 interface Columns {
   shown: readonly RenderedColumn[];
   natural: readonly number[];
   isIds: readonly boolean[];
+  main: MainColumn | undefined;
 }
 
 /**
  * Which columns fit: without ids first, where others say what a row is; then without the last of the others, as long as
  * shortening them to a few characters is not enough; then without any id.
  */
-function fit({ shown, natural, isIds }: Columns, limit: number): number[] {
-  const hasName = shown.some(
-    ({ name }, at) => !isIds[at] && /^(?:name|slug|alias|email|host|seq|key|app|app_slug|title)$/.test(name),
-  );
+function fit({ shown, natural, isIds, main }: Columns, limit: number): number[] {
+  const hasName =
+    main !== undefined ||
+    shown.some(
+      ({ name }, at) =>
+        !isIds[at] && /^(?:name|slug|alias|email|host|seq|key|app|app_slug|title)$/.test(name),
+    );
   let visible = shown.map((_, at) => at);
   const width = (of: (at: number) => number) => visible.reduce((sum, at) => sum + of(at) + gap, -gap);
   const whole = (at: number) => natural[at] ?? 0;
   const ids = visible.filter((at) => isIds[at] && (at > 0 || hasName)).reverse();
   for (const id of ids) if (width(whole) > limit) visible = visible.filter((at) => at !== id);
   const lead = visible.find((at) => !isIds[at]);
-  const isFixed = (at: number) => at === visible[0] || at === lead || isKeyColumn(shown[at]?.name ?? '');
-  const short = (at: number) => Math.min(whole(at), isFixed(at) ? keyColumnCharsMin : cellCharsMin);
+  const isFixed = (at: number) =>
+    at === visible[0] || at === lead || at === main?.at || isKeyColumn(shown[at]?.name ?? '');
+  const charsMin = (at: number) =>
+    at === main?.at ? main.charsMin : isFixed(at) ? keyColumnCharsMin : cellCharsMin;
+  const short = (at: number) => Math.min(whole(at), charsMin(at));
   while (width(short) > limit) {
-    const last = visible.findLast((at) => !isFixed(at)) ?? visible.find((at) => isIds[at] && at !== lead);
+    const last =
+      visible.findLast((at) => !isFixed(at)) ??
+      visible.find((at) => isIds[at] && at !== lead) ??
+      (main && visible.findLast((at) => at !== main.at && at !== visible[0]));
     if (last === undefined) break;
     visible = visible.filter((at) => at !== last);
   }

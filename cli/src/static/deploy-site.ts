@@ -168,15 +168,16 @@ export async function deployOutcome(
   release: MovedRelease,
 ): Promise<DeployOutcome> {
   const { number, pointer, url, changed } = release;
-  const of = `--release-id ${number} --app ${sanitize(params.app)} --execute`;
-  if (pointer === null) return unplacedOutcome(ctx, params, { number, of });
+  const releaseFlags = `--release-id ${number} --app ${sanitize(params.app)} --execute`;
+  if (pointer === null) return unplacedOutcome(ctx, params, { number, releaseFlags });
   const same = changed === false ? `Release ${number} is identical and was already ${pointer}. ` : '';
-  const next = pointer === 'staged' ? reviewAdvice(of) : url === null ? await hiddenReason(ctx, params) : '';
+  const next =
+    pointer === 'staged' ? reviewAdvice(releaseFlags) : url === null ? await hiddenReason(ctx, params) : '';
   return { note: `${same}${next}`.trim() || null };
 }
 
-function reviewAdvice(of: string): string {
-  return `Visitors see it after a review. Next: svc apps static releases promote-request ${of}`;
+function reviewAdvice(releaseFlags: string): string {
+  return `Visitors see it after a review. Next: svc apps static releases promote-request ${releaseFlags}`;
 }
 
 async function hiddenReason(ctx: Ctx, params: AppParams): Promise<string> {
@@ -195,7 +196,7 @@ async function hiddenReason(ctx: Ctx, params: AppParams): Promise<string> {
 async function unplacedOutcome(
   ctx: Ctx,
   params: AppParams,
-  { number, of }: { number: number; of: string },
+  { number, releaseFlags }: { number: number; releaseFlags: string },
 ): Promise<DeployOutcome> {
   const client = await ctx.client();
   const { active_release, staged_release } = await client.call(getSite, { params });
@@ -203,12 +204,12 @@ async function unplacedOutcome(
   if (newer) {
     const move = newer === staged_release ? 'stage' : 'activate';
     const stays = `Release ${newer.number} is newer and stays in place.`;
-    return { note: `${stays} To show this one anyway: svc apps static releases ${move} ${of}` };
+    return { note: `${stays} To show this one anyway: svc apps static releases ${move} ${releaseFlags}` };
   }
   const why =
     'The release is not shown: if the app is visible beyond its owners, a review on the staging host comes first.';
   const enable = `svc apps static site staging enable --app ${sanitize(params.app)} --execute`;
-  return { note: `${why} Next: ${enable}, then svc apps static releases stage ${of}`, exit: 11 };
+  return { note: `${why} Next: ${enable}, then svc apps static releases stage ${releaseFlags}`, exit: 11 };
 }
 
 export type MovedRelease = Answer<typeof shapes.finalizeRelease>;

@@ -45,10 +45,9 @@ export async function printPromotionNextStep(
   const staged = await findStaged(ctx, params);
   if (staged === null) return result;
   const { number, digest } = staged.release;
-  const line = `svc apps static releases promote-approve --release-id ${number} --digest ${sanitize(digest)}`;
+  const line = `svc apps static releases promote-approve --app ${sanitize(params.app)} --release-id ${number} --digest ${sanitize(digest)} --execute`;
   ctx.note(
-    `Next, a tenant admin reviews ${sanitize(staged.url)} and runs promote-reject, or\n` +
-      `  ${line} --app ${sanitize(params.app)} --execute`,
+    `Next, a tenant admin reviews ${sanitize(staged.url)} and runs promote-reject, or\n` + `  ${line}`,
   );
   return result;
 }

@@ -202,8 +202,7 @@ export async function localSource(ctx: Ctx, name: string): Promise<LocalSource> 
   const entry = await file.stat().catch((cause) => {
     throw fileUnreadableError(name, cause);
   });
-  if (entry.isDirectory())
-    throw usageError(`${name} is a folder.`, 'svc apps storage cp --recursive copies folders.');
+  if (entry.isDirectory()) throw usageError(`${name} is a folder.`, 'Add --recursive to copy a folder.');
   return { name, bytes: entry.isFile() ? entry.size : null, chunks: () => fileChunks(file, name) };
 }
 

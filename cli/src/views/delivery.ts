@@ -50,6 +50,7 @@ const emptyTexts = new Map<unknown, string>([
 export const scaleView: View = { columns: ['process', 'instances', 'set_by'] };
 
 export const runView: View = {
+  main: 'command',
   columns: [
     'id',
     'state',
@@ -77,6 +78,7 @@ export const runView: View = {
 };
 
 export const scheduleRunView: View = {
+  main: 'failure',
   columns: ['id', 'due_at', 'state', 'exit_code', 'started_at', 'ended_at', 'failure'],
   fields: [],
 };
@@ -95,14 +97,15 @@ export const scheduleView: View = {
 };
 
 export const previewView: View = {
+  main: 'url',
   columns: [
-    'slug',
     'branch',
     { title: 'state', value: ({ deployment }) => Reflect.get(Object(deployment), 'state') ?? '' },
+    'url',
     { title: 'commit', value: ({ commit }) => (typeof commit === 'string' ? commit.slice(0, 12) : '') },
     'pushed_at',
     'expires_at',
-    'url',
+    'slug',
   ],
   fields: [
     'slug',

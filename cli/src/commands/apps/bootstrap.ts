@@ -37,7 +37,7 @@ export const appsTemplatesAdd = defineCommand({
   view: templateView,
   examples: {
     "--repo acme/house-style --name 'House style' --alias house --execute":
-      'Allow svc apps bootstrap --template house',
+      'Let apps be created with --template house',
   },
 });
 

@@ -57,7 +57,7 @@ export const appsDomainsVerify = defineCommand({
   description:
     'Queries the name servers of the host. A pending domain is not an error. With --wait the check repeats until the ' +
     'domain is active or disconnected (exit 9), for as long as --timeout allows (exit 10). There is no preview.',
-  kind: 'local',
+  kind: 'act',
   calls: `${verifyDomain.method} ${verifyDomain.path}, with --wait ${getDomain.method} ${getDomain.path}`,
   positionals: [{ name: 'domain-id', summary: 'Id of the domain, from list; not its host' }],
   flags: {

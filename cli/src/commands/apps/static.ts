@@ -66,7 +66,7 @@ export const appsStaticAuthStart = defineCommand({
   description:
     'For browsers without a login: the URL works once, for one minute, and redirects to the target. Whoever opens it ' +
     'first is signed in as you, so do not share it. There is no preview.',
-  kind: 'local',
+  kind: 'act',
   calls: `${startSiteAuth.method} ${startSiteAuth.path}`,
   flags: {
     target: { type: 'string', placeholder: 'url', required: true, summary: 'URL of a site' },

@@ -78,7 +78,7 @@ function NoAccess({ connector, path, problem }: { connector: string; path: strin
           </Button>
         )
       }
-      command={`svc grants request --connector ${connector} --preset reader --scope ${path} --expires-in 8h`}
+      command={`svc grants request --connector ${connector} --preset reader --scope ${path} --expires-in 8h --reason '…' --execute`}
     >
       {problem ?? 'No grant of yours opens it, or the grant has ended. Request access for a limited time.'}
     </EmptyState>

@@ -24,7 +24,7 @@ export async function searchedTable(
   if (language === undefined || columns.length === 0)
     throw validationError(
       'search',
-      `needs a search index, which the table does not have. An owner can add one: svc tables indexes add ${table.catalogue.name} --search <column>:A --execute`,
+      `needs a search index, which the table does not have. An owner can add one: svc tables indexes add ${table.catalogue.name} --app <app> --search <column>:A --execute`,
       'no_search_index',
     );
   const alternatives = await normalizeTerms(ctx, language, parseSearch(query.search));

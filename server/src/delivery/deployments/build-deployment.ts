@@ -38,6 +38,7 @@ import {
   withLease,
 } from './claimed-work.ts';
 import { loadDeployedApp, openEnv, sealEnv } from './deployment-record.ts';
+import { linkOwnPackages } from './own-packages.ts';
 import { openReviewDatabase } from './reviews.ts';
 import {
   type DeploymentEnvironment,
@@ -94,6 +95,11 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
   const tools = (await deps.toolchains?.prepare(required, { log: log.sink, signal })) ?? [];
   const own = await deps.environment.own(row);
   const platformEnv = await deps.environment.platform(row, 'build');
+  const services = await linkOwnPackages(into, {
+    baseUrl: platformEnv.SVC_BASE_URL,
+    runtime: deps.runtime,
+    log: log.sink,
+  });
   const { framework, firstByteMs, release, tables } = source;
   const { processes, sleepMs, schedules } = isPreview ? previewScale(source) : source;
   const built = await deps.runtime.build({
@@ -104,6 +110,7 @@ export async function buildDeployment(work: ClaimedWork, before: DeploymentRow) 
     method,
     plan,
     tools,
+    services,
     sourceDir: into,
     isReviewed,
     liveDeploymentId: (await findLiveDeploymentRow(deps.db, toAppRef(row)))?.id ?? null,

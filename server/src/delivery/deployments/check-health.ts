@@ -36,7 +36,7 @@ export async function checkHealth(check: HealthCheck): Promise<string> {
     }
     if (now.state === 'gone') throw unhealthyError('The app has exited.');
     if (now.state === 'failed' || (now.state === 'restarting' && now.restarts >= restartsMax))
-      throw unhealthyError(now.detail);
+      throw unhealthyError(endedNormally.test(now.detail) ? startEndedText : now.detail);
     if (performance.now() > until)
       throw unhealthyError(
         `The app was not healthy within ${Math.round(check.timeoutMs / 1_000)} s. ${last}`,
@@ -44,6 +44,11 @@ export async function checkHealth(check: HealthCheck): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, probeEveryMs));
   }
 }
+
+/** In the state of an instance, whatever runs it. */
+const endedNormally = /\bended with exit code 0\b/;
+const startEndedText =
+  'The start command ended with code 0: a web process must keep running and listen on PORT. Set start in svc.yaml to the command that runs the server in the foreground, such as “start: node server.js”.';
 
 /** A process without a port counts as started once it has run this long. */
 const steadyMs = 2_000;
@@ -55,13 +60,17 @@ export async function waitUntilSteady({
 }: Pick<HealthCheck, 'getState' | 'signal'> & { process: string }): Promise<void> {
   let since = performance.now();
   let restarts = 0;
+  let detail = '';
   for (;;) {
     signal.throwIfAborted();
     const now = await getState();
     if (now.state === 'gone') throw unhealthyError(`The process ${process} has exited.`);
+    if (now.state !== 'running') detail = now.detail;
     if (now.state === 'failed' || now.restarts >= restartsMax)
       throw unhealthyError(
-        `The process ${process} exits${now.state === 'running' ? ' again and again.' : `: ${now.detail}`}`,
+        endedNormally.test(detail)
+          ? `The command of the process ${process} ended with code 0: a process must keep running. What runs once belongs in release or schedules of svc.yaml.`
+          : `The process ${process} exits${detail === '' ? ' again and again.' : `: ${detail}`}`,
       );
     if (now.state !== 'running' || now.restarts !== restarts) since = performance.now();
     restarts = now.restarts;

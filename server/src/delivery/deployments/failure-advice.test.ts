@@ -36,18 +36,22 @@ test.each([
     "Error: Cannot find module '/app/index.js'",
     'The build has no file app/index.js: correct start in svc.yaml, or the build that should make it.',
   ],
-  ['Error: DATABASE_URL is not set', 'Set the variable: svc env set DATABASE_URL=… --execute.'],
+  ['Error: DATABASE_URL is not set', 'Set the variable: svc env set DATABASE_URL=… --app shop --execute.'],
   [
     'Missing required environment variable: STRIPE_KEY',
-    'Set the variable: svc env set STRIPE_KEY=… --execute.',
+    'Set the variable: svc env set STRIPE_KEY=… --app shop --execute.',
   ],
 ])('%s', (line, advice) => {
-  expect(findAdvice(['first', line, '    at Object.<anonymous> (/app/x.js:1:1)'])).toBe(advice);
+  expect(findAdvice(['first', line, '    at Object.<anonymous> (/app/x.js:1:1)'], { app: 'shop' })).toBe(
+    advice,
+  );
 });
 
 test('a local file that does not exist is no dependency, and other lines give no advice', () => {
   expect(
-    findAdvice(["Error: Cannot find module './missing'", 'exit 1', 'not found: 404 for GET /x']),
+    findAdvice(["Error: Cannot find module './missing'", 'exit 1', 'not found: 404 for GET /x'], {
+      app: 'shop',
+    }),
   ).toBeNull();
-  expect(findAdvice([])).toBeNull();
+  expect(findAdvice([], { app: 'shop' })).toBeNull();
 });

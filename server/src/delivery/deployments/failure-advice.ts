@@ -1,5 +1,5 @@
 /** Maps output of build tools and programs to the change that the project needs. */
-const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
+const advices: readonly { sign: RegExp; advice: (name: string, app: string) => string }[] = [
   {
     // npm leaves optional packages out without a word when their download fails.
     sign: /Cannot find module '((?:@[\w.-]+\/)?[\w.-]+-linux-(?:arm64|x64)[\w-]*)'/,
@@ -36,7 +36,7 @@ const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
   },
   {
     sign: /[Ee]nvironment variable[: ]+["'`]?([A-Z][A-Z0-9_]{2,})|\b([A-Z][A-Z0-9_]{2,}) (?:is not set|is required|is missing|must be set|environment variable)/,
-    advice: (name) => `Set the variable: svc env set ${name}=… --execute.`,
+    advice: (name, app) => `Set the variable: svc env set ${name}=… --app ${app} --execute.`,
   },
   {
     sign: /JavaScript heap out of memory/,
@@ -44,11 +44,12 @@ const advices: readonly { sign: RegExp; advice: (name: string) => string }[] = [
   },
 ];
 
-export function findAdvice(lines: readonly string[]): string | null {
+/** The newest line that says what is wrong decides. */
+export function findAdvice(lines: readonly string[], { app }: { app: string }): string | null {
   for (const line of lines.toReversed())
     for (const { sign, advice } of advices) {
       const found = sign.exec(line);
-      if (found) return advice(found.slice(1).find((part) => part !== undefined) ?? '');
+      if (found) return advice(found.slice(1).find((part) => part !== undefined) ?? '', app);
     }
   return null;
 }

@@ -12,6 +12,7 @@ import {
   loadClaimedRow,
   toDeploymentFailure,
 } from './claimed-work.ts';
+import { loadDeployedApp } from './deployment-record.ts';
 import { findAdvice } from './failure-advice.ts';
 import type { Instances } from './instances.ts';
 import {
@@ -143,7 +144,8 @@ async function runDeployment(work: ClaimedWork): Promise<void> {
       new DeploymentFailure('internal', step ?? 'build', 'An internal error; the server log has details.');
     if (failure.lines.length > 0) log.sink('platform', 'The last lines of the app:');
     for (const line of failure.lines) log.sink('stdout', line);
-    const advice = findAdvice(isInLog(failure) ? log.last() : failure.lines);
+    const { slug } = await loadDeployedApp(deps.db, claimed);
+    const advice = findAdvice(isInLog(failure) ? log.last() : failure.lines, { app: slug });
     if (advice !== null) failure.message += ` ${advice}`;
     log.sink('platform', `Failed: ${failure.message}`);
     await endUnreleased(work, { state: 'failed', failure });

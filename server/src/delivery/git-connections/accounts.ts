@@ -1,3 +1,4 @@
+import { findAppRow } from '../../apps/record/find-app.ts';
 import type { MutationCtx, TenantCtx, TenantMutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, paginate, toPage } from '../../core/paging.ts';
 import { fail, orNotFound } from '../../core/problem.ts';
@@ -130,10 +131,16 @@ export async function deleteRepository(
   const isOwn = repo.created_by === user.userId || connected.some(({ repoId }) => repoId === repo.id);
   if (!isOwn) throw fail(repo.is_private ? 'not_found' : 'forbidden');
   const uses = await listConnectionRowsOfRepo(ctx.db, { host: gitHost.webUrl, repoId: repo.id });
-  if (uses.length > 0)
+  for (const { tenant_id: tenantId, app_id: appId } of uses) {
+    const slug = (await findAppRow(ctx.db, tenantId, appId))?.slug ?? appId;
+    const again =
+      repo.name === slug
+        ? 'The next push creates the repository again. To connect another one, disconnect it first:'
+        : 'To connect another repository, disconnect this one first:';
     ctx.warn(
-      `${uses.length === 1 ? 'An app is' : `${uses.length} apps are`} connected to it and can no longer be deployed from it; what is live stays live.`,
+      `${slug} can no longer be deployed from it; what is live stays live. ${again} svc apps git disconnect --app ${slug} --execute`,
     );
+  }
   await deleteRepoRow(ctx.db, ctx.tenant.id, repo.id);
   ctx.audit({
     action: 'gitHost.deleteRepository',

@@ -1,16 +1,20 @@
-import { type AppRow, findAppRow, listOwnedAppIds } from '../../apps/record/find-app.ts';
+import { type AppRow, findAppRow, listOwnedAppIds, lockApp } from '../../apps/record/find-app.ts';
+import type { AppRef, MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { type OperatorDeps, runAsOperator } from '../../core/mutation.ts';
 import { appTag } from '../../core/tags.ts';
 import type { ConnectedApps, MissedPush, PushMessage, PushReport, ReceivedPush } from '../git-host/deps.ts';
+import { findRepoRowById } from '../git-host/host-store.ts';
 import { type LogWaits, readLastLines } from '../logs/log-lines.ts';
 import {
   type ConnectionRow,
+  deleteConnectionRow,
   findConnectionRow,
   findPushRow,
   hasPushOfCommit,
   listConnectionRowsOfApps,
   listConnectionRowsOfRepo,
+  lockConnectionRow,
 } from './connection-store.ts';
 import { connectRepository } from './connections.ts';
 import {
@@ -54,7 +58,8 @@ export function createConnectedApps(deps: ConnectedAppsDeps): ConnectedApps {
     async findOwnedApp(db, { tenantId, userId, slug }) {
       const app = gitHost.isBuiltIn ? await findOwned(db, { tenantId, userId, slug }) : null;
       if (!app) return null;
-      const connection = await findConnectionRow(db, { tenantId, appId: app.id });
+      const row = await findConnectionRow(db, { tenantId, appId: app.id });
+      const connection = row && (await isDeletedRepo(db, gitHost, row)) ? undefined : row;
       const connectedTo = connection ? { repo: connection.repo, cloneUrl: connection.clone_url } : null;
       return { id: app.id, slug: app.slug, isActive: app.record === 'active', connectedTo };
     },
@@ -68,12 +73,40 @@ export function createConnectedApps(deps: ConnectedAppsDeps): ConnectedApps {
         branch,
         isNew: true,
       };
+      await endDeletedConnection(ctx, gitHost, { tenantId, appId });
       await connectRepository(ctx, { tenantId, appId, connectedBy: userId, prepared });
     },
 
     receivePush: (push) => receivePush(deps, push),
     recordMissed: (push) => recordMissed(deps, push),
   };
+}
+
+async function isDeletedRepo(
+  db: Db,
+  gitHost: Pick<GitDeps['gitHost'], 'isBuiltIn' | 'webUrl'>,
+  { host, repo_id: id }: ConnectionRow,
+): Promise<boolean> {
+  return gitHost.isBuiltIn && host === gitHost.webUrl && (await findRepoRowById(db, id)) === undefined;
+}
+
+/** The connection to a deleted repository would refuse the one that the first push creates. */
+async function endDeletedConnection(
+  ctx: MutationCtx,
+  gitHost: GitDeps['gitHost'],
+  ref: AppRef,
+): Promise<void> {
+  const app = await lockApp(ctx.db, ref.tenantId, ref.appId);
+  const row = app && (await lockConnectionRow(ctx.db, ref));
+  if (!row || !(await isDeletedRepo(ctx.db, gitHost, row))) return;
+  await deleteConnectionRow(ctx.db, ref);
+  ctx.audit({
+    action: 'git.disconnect',
+    appId: ref.appId,
+    target: { kind: 'git_connection', id: ref.appId, name: app.slug },
+    before: { repo: row.repo, branch: row.branch, installation_id: row.installation_id },
+    after: null,
+  });
 }
 
 async function findOwned(

@@ -58,7 +58,7 @@ describe('access', () => {
     }
     const address = `${env.host.baseUrl}/git/${repo.fullName}.git/info/refs?service=git-upload-pack`;
     const answer = await fetch(address, { headers: { authorization: `Bearer ${others}` } });
-    expect(await answer.text()).toContain('svc pats create --actions code');
+    expect(await answer.text()).toContain('svc pats create --name git --actions code');
 
     const [app, other] = [
       await newApp(env.database.db, env.tenant, env.member),

@@ -196,7 +196,9 @@ async function findPusher({ db, app }: GitHostDeps, principal: Principal) {
 
 function refusalText(principal: Principal, what: string): string {
   const hasNoCode = principal.kind === 'user' && principal.scope && !principal.scope.actions.includes('code');
-  const why = hasNoCode ? ' The token needs the action code: svc pats create --actions code.' : '';
+  const why = hasNoCode
+    ? ' The token needs the action code: svc pats create --name git --actions code --execute.'
+    : '';
   return `You cannot ${what} this repository.${why}`;
 }
 

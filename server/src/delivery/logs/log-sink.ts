@@ -1,4 +1,5 @@
 import { buildLogLinesMax, retainedAppLogLines } from '@svc/contract/deployments.ts';
+import { runLogBytesMax, runLogLinesMax } from '@svc/contract/runs.ts';
 import type { Logger } from 'pino';
 import { type Db, sqlState } from '../../core/db.ts';
 import type { LogSink } from '../../drivers/runtime/runtime.ts';
@@ -14,8 +15,12 @@ import {
 
 const flushMs = 200;
 const flushLinesMax = 200;
-/** Lines beyond this are counted and dropped while the database is slow. */
+/** Lines of an app beyond this are counted and dropped while the database is slow. */
 const bufferedLinesMax = 5_000;
+/** A program whose log is stored whole, a build or a run, is not read while more lines are waiting … */
+const waitingLinesMax = 2_000;
+/** … but what was read from its pipes before is stored. */
+const wholeBufferedLinesMax = 50_000;
 const trimEveryLines = 2_000;
 /** Limits notifications, which reach every cache of every server process. */
 const notifyAppMs = 1_000;
@@ -43,6 +48,9 @@ interface LogTarget {
 export interface OpenLog {
   sink: LogSink;
   last(): readonly string[];
+  /** Lines that are not in the log, also those beyond its limit. */
+  missing(): number;
+  /** Resolves when the buffered lines are stored, as far as possible. */
   close(): Promise<void>;
 }
 
@@ -51,11 +59,21 @@ export interface LogSinks {
 }
 
 /** Stores lines in batches, because a transaction for each line is too slow. */
-export function createLogSink(deps: { db: Db; log: Logger }): LogSinks {
-  return { open: (target) => openLog(deps, target) };
+export function createLogSink({
+  db,
+  log,
+  limits = logLimits,
+}: Omit<LogDeps, 'limits'> & Partial<LogDeps>): LogSinks {
+  return { open: (target) => openLog({ db, log, limits }, target) };
 }
 
-function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenLog {
+interface LogDeps {
+  db: Db;
+  log: Logger;
+  limits: Readonly<Record<LogSource, LogLimit>>;
+}
+
+function openLog({ db, log, limits }: LogDeps, target: LogTarget): OpenLog {
   const { appId, deploymentId, source, process = null } = target;
   const clean = createCleanLine(target.secrets ?? []);
   let buffer: NewLine[] = [];
@@ -66,13 +84,19 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   let flushing: Promise<void> | null = null;
   let sinceTrim = 0;
   let notifiedAt = Number.NEGATIVE_INFINITY;
-  /** Lines left in the log of a build or run; null: not counted yet. A resumed build continues its log. */
-  let room: number | null = source === 'app' ? Number.POSITIVE_INFINITY : null;
+  let missing = 0;
+  const isWhole = source !== 'app';
+  const limit = limits[source];
+  /** What is left of the limit; null: not counted yet. A resumed build continues its log. */
+  let room: LogLimit | null = isWhole ? null : limit;
+  const isAtLimit = () => room?.lines === 0;
+  let waiting: PromiseWithResolvers<void> | null = null;
 
   const sink: LogSink = (stream, line) => {
     if (isEnded) return;
-    if (buffer.length >= bufferedLinesMax) {
+    if (buffer.length >= (isWhole ? wholeBufferedLinesMax : bufferedLinesMax)) {
       lost++;
+      missing++;
       return;
     }
     reportLost();
@@ -84,10 +108,24 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
     else timer ??= setTimeout(() => void flush(), flushMs);
   };
 
-  sink.isFull = () => isEnded || room === 0 || buffer.length >= bufferedLinesMax;
+  sink.isFull = () => isEnded || isAtLimit() || (!isWhole && buffer.length >= bufferedLinesMax);
   sink.miss = (lines) => {
-    if (!isEnded && room !== 0) lost += lines;
+    if (isEnded) return;
+    missing += lines;
+    if (!isAtLimit()) lost += lines;
   };
+  if (isWhole)
+    sink.ready = () => {
+      if (isEnded || isAtLimit() || buffer.length < waitingLinesMax) return null;
+      waiting ??= Promise.withResolvers();
+      return waiting.promise;
+    };
+
+  function resumeReading(): void {
+    if (!isEnded && !isAtLimit() && buffer.length >= waitingLinesMax) return;
+    waiting?.resolve();
+    waiting = null;
+  }
 
   function reportLost(): void {
     if (lost > 0) buffer.push(lostLine(lost));
@@ -106,22 +144,29 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
 
   async function write(): Promise<void> {
     try {
-      room ??= Math.max(0, buildLogLinesMax - (await countLines(db, { deploymentId, source })));
+      room ??= {
+        ...limit,
+        lines: Math.max(0, limit.lines - (await countLines(db, { deploymentId, source }))),
+      };
       for (;;) {
         if (buffer.length === 0) reportLost();
         const batch = buffer.slice(0, flushLinesMax);
         if (batch.length === 0) return;
-        const lines = limitToRoom(room, batch);
+        const fitting = fitLines(batch, { room, limit });
+        const { lines } = fitting;
         if (lines.length > 0)
           await insertLines(db, { appId, deploymentId, source, process }, { lines, tag: tagNow() });
         buffer = buffer.slice(batch.length);
-        room = Math.max(0, room - batch.length);
+        room = fitting.room;
+        missing += fitting.missing;
+        resumeReading();
         await trim(lines.length);
       }
     } catch (error) {
       if (sqlState(error) === foreignKeyViolation) {
         isEnded = true;
         buffer = [];
+        resumeReading();
         return;
       }
       log.warn({ err: error, deployment: deploymentId }, 'write of log lines failed');
@@ -145,6 +190,7 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
   return {
     sink,
     last: () => last,
+    missing: () => missing,
     async close() {
       for (let tries = 0; tries < closeAttemptsMax; tries++) {
         await flushing;
@@ -153,15 +199,49 @@ function openLog({ db, log }: { db: Db; log: Logger }, target: LogTarget): OpenL
       }
       isEnded = true;
       clearTimeout(timer);
+      resumeReading();
     },
   };
 }
 
-function limitToRoom(room: number, batch: readonly NewLine[]): NewLine[] {
-  if (batch.length < room) return [...batch];
-  if (room === 0) return [];
-  const text = `The log ends here: it has reached its limit of ${buildLogLinesMax} lines.`;
-  return [...batch.slice(0, room - 1), { stream: 'platform', at: new Date(), text }];
+interface LogLimit {
+  lines: number;
+  bytes: number;
+}
+
+const logLimits: Readonly<Record<LogSource, LogLimit>> = {
+  app: { lines: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY },
+  build: { lines: buildLogLinesMax, bytes: Number.POSITIVE_INFINITY },
+  run: { lines: runLogLinesMax, bytes: runLogBytesMax },
+};
+
+interface FittingLines {
+  lines: readonly NewLine[];
+  missing: number;
+  room: LogLimit;
+}
+
+/** The last line reports that the log is full. */
+function fitLines(
+  batch: readonly NewLine[],
+  { room, limit }: { room: LogLimit; limit: LogLimit },
+): FittingLines {
+  if (room.lines === 0) return { lines: [], missing: batch.length, room };
+  const left = { ...room };
+  for (const [at, { text }] of batch.entries()) {
+    left.lines -= 1;
+    left.bytes -= Buffer.byteLength(text);
+    if (left.lines > 0 && left.bytes > 0) continue;
+    const lines = [...batch.slice(0, at), limitLine(limit)];
+    return { lines, missing: batch.length - at, room: { lines: 0, bytes: 0 } };
+  }
+  return { lines: batch, missing: 0, room: left };
+}
+
+function limitLine({ lines, bytes }: LogLimit): NewLine {
+  const ofBytes = Number.isFinite(bytes) ? ` or ${bytes / 1024 / 1024} MiB` : '';
+  const text = `The log ends here: it has reached its limit of ${lines} lines${ofBytes}.`;
+  return { stream: 'platform', at: new Date(), text };
 }
 
 function lostLine(count: number): NewLine {

@@ -75,6 +75,7 @@ async function world() {
   return { tenant, app, owner, member, admin, deployment, end, read, texts, write };
 }
 
+const noLimit = { lines: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
 
 describe('the log of a build', () => {
@@ -180,6 +181,34 @@ describe('the log of a build', () => {
       expect.stringContaining('ends here'),
     ]);
     expect(rows.at(-1)?.stream).toBe('platform');
+  });
+
+  test('of a run holds the program back while lines wait to be stored, and counts those beyond its limit', async () => {
+    const { app } = await world();
+    const id = Bun.randomUUIDv7();
+    const limits = {
+      app: noLimit,
+      build: noLimit,
+      run: { lines: 5_000, bytes: Number.POSITIVE_INFINITY },
+    };
+    const small = createLogSink({ db: database.db, log: silentLog, limits });
+    const { sink, missing, close } = small.open({ appId: app.id, deploymentId: id, source: 'run' });
+    let waits = 0;
+    for (const line of numbered(6_000)) {
+      for (let wait = sink.ready?.(); wait; wait = sink.ready?.()) {
+        waits += 1;
+        await wait;
+      }
+      sink('stdout', line);
+    }
+    await close();
+    expect([waits > 0, missing()]).toEqual([true, 1_001]);
+    const { rows } = await sql<{ text: string }>`
+      select text from svc.log_lines where deployment_id = ${id} order by id`.execute(database.db);
+    expect(rows.map(({ text }) => text)).toEqual([
+      ...numbered(4_999),
+      expect.stringContaining('limit of 5000 lines'),
+    ]);
   });
 
   test('contains no secret', async () => {

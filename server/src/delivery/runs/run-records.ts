@@ -32,6 +32,7 @@ export function runRecord(row: RunRow): RunRecord {
     state: row.state,
     exit_code: row.exit_code,
     failure: row.failure,
+    lines_missing: row.lines_missing,
     created_by: row.created_by,
     created_at: row.created_at.toISOString(),
     started_at: row.started_at?.toISOString() ?? null,
@@ -81,6 +82,8 @@ export interface RunRow {
   state: (typeof runStates)[number];
   exit_code: number | null;
   failure: string | null;
+  /** Lines of its output that are not in its log. */
+  lines_missing: number;
   cancel_asked: boolean;
   lease_holder: string | null;
   lease_until: Date | null;
@@ -93,7 +96,7 @@ type Tables = { app_runs: RunRow };
 
 export type NewRun = Omit<
   RunRow,
-  'lease_holder' | 'lease_until' | 'cancel_asked' | 'exit_code' | 'started_at'
+  'lease_holder' | 'lease_until' | 'cancel_asked' | 'exit_code' | 'lines_missing' | 'started_at'
 >;
 
 function selectRuns(db: Db, { tenantId, appId }: AppRef) {

@@ -103,6 +103,7 @@ export async function queueRun(
     cancel_asked: false,
     lease_holder: null,
     lease_until: null,
+    lines_missing: 0,
     started_at: null,
   };
 }

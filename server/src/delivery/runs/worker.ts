@@ -42,7 +42,7 @@ interface RunDeps extends OperatorDeps, RunSettingsDeps {
   now: () => Date;
 }
 
-type Ending = Pick<RunRow, 'state'> & Partial<Pick<RunRow, 'exit_code' | 'failure'>>;
+type Ending = Pick<RunRow, 'state'> & Partial<Pick<RunRow, 'exit_code' | 'failure' | 'lines_missing'>>;
 
 const concurrencyMax = 20;
 const pollMs = 1_000;
@@ -138,22 +138,19 @@ async function carryOut(deps: RunDeps, claimed: RunClaim, signal: AbortSignal): 
   const identity = await deps.environment.commandIdentity(live, { commandId: claimed.id, timeoutMs });
   const { secrets, ...settings } = await loadRunSettings(deps, live, identity);
   const log = deps.logs.open({ appId: app.appId, deploymentId: claimed.id, source: 'run', secrets });
+  let ending: Ending;
   try {
-    if (claimed.path !== null) return await callPath(deps, claimed, { log, signal });
-    const result = await runtime.run({
-      ...settings,
-      runId: claimed.id,
-      command: claimed.command ?? '',
-      timeoutMs,
-      log: log.sink,
-      signal,
-    });
-    return commandEnding(result, log);
+    if (claimed.path !== null) ending = await callPath(deps, claimed, { log, signal });
+    else {
+      const job = { runId: claimed.id, command: claimed.command ?? '', timeoutMs, log: log.sink, signal };
+      ending = commandEnding(await runtime.run({ ...settings, ...job }), log);
+    }
   } finally {
     await deps.environment.endCommandIdentity(app.appId, claimed.id);
     // Before the end is stored: readers of the log then have all of it.
     await log.close();
   }
+  return { ...ending, lines_missing: log.missing() };
 }
 
 function commandEnding({ exitCode, how }: RunResult, log: OpenLog): Ending {

@@ -62,6 +62,8 @@ export interface BuildJob {
   plan: BuildPlan;
   /** Folders in the toolchain dir, in the order of `PATH`. */
   tools?: string[];
+  /** URLs of the platform that the build can use. */
+  services?: readonly string[];
   sourceDir: string;
   /** Somebody reviews the build by its source: of earlier builds, only those that were approved may get into it. */
   isReviewed?: boolean;
@@ -82,6 +84,8 @@ export interface Limits {
 
 export interface LogSink {
   (stream: 'stdout' | 'stderr' | 'platform', line: string): void;
+  /** Of a log that is stored whole: resolves when it can take more; null: now. Until then the program is not read, and waits. */
+  ready?(): Promise<void> | null;
   /** While the log is full, lines are only counted (`miss`). */
   isFull?(): boolean;
   miss?(lines: number): void;

@@ -134,10 +134,9 @@ function runningApp(row: SiteRow, { kind }: SiteHost): RunningApp | null {
   const { deploymentId, addresses, firstByteMs, authMode, tenantSlug, sleepMs, healthMs } = row;
   if (deploymentId === null) return null;
   if (row.record !== 'active' || row.runtime !== 'running') return null;
-  const wakeMs =
-    sleepMs === null || kind === 'staging'
-      ? null
-      : (healthMs ?? healthTimeoutSecondsDefault * 1_000) + startMsMax;
+  // What is reviewed runs only while people look at it.
+  const canSleep = sleepMs !== null || kind === 'staging';
+  const wakeMs = canSleep ? (healthMs ?? healthTimeoutSecondsDefault * 1_000) + startMsMax : null;
   return { deploymentId, addresses, firstByteMs, wakeMs, authMode, tenantSlug };
 }
 

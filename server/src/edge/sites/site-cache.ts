@@ -172,7 +172,7 @@ export interface RunningApp {
   deploymentId: string;
   addresses: readonly string[];
   firstByteMs: number | null;
-  /** How long a request may wait until an app that sleeps has started. Null: the app does not sleep. */
+  /** How long a request may wait until an app that sleeps, or is opened for a review, has started. Null: it always runs. */
   wakeMs: number | null;
   authMode: (typeof authModes)[number];
   tenantSlug: string;

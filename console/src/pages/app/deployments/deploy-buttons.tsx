@@ -137,7 +137,7 @@ export function Redeploy() {
   });
   const unconnected = git.data?.connected
     ? null
-    : 'No repository is connected. Upload the source again: svc deploy --from-dir . --execute';
+    : `No repository is connected. Upload the source again: svc deploy --app ${app.slug} --from-dir . --execute`;
   return (
     <Stack gap="sm" align="flex-start">
       <Text size="sm">Redeploy the app to apply them.</Text>

@@ -126,7 +126,8 @@ export function whyNotRestart({ state, method }: Pick<Deployment, 'state' | 'met
 }
 
 export function whyNotRedeploy({ commit }: Pick<Deployment, 'commit'>, isConnected: boolean): string | null {
-  if (commit === null) return 'Its source was uploaded. Upload it again: svc deploy --from-dir . --execute';
+  if (commit === null)
+    return 'Its source was uploaded. Upload it again: svc deploy --app <app> --from-dir . --execute';
   return isConnected ? null : 'No repository is connected.';
 }
 

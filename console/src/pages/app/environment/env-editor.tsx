@@ -115,7 +115,7 @@ function EnvPaste({ cannot, take }: { cannot: string | null; take: (set: Record<
           <Textarea
             {...field('text')}
             label="Lines of NAME=value"
-            description="Comments, export and quotes are supported, as in svc env set --from-file."
+            description="Comments, export and quotes are supported, as in the file that svc env set reads."
             minRows={8}
             maxRows={20}
             data-autofocus

@@ -60,13 +60,22 @@ export async function connectAgent(socketPath: string, gatewayPort: number | nul
       const sink = sinks.get(message.log);
       for (const [stream, line] of message.lines) sink?.(stream, line);
       if (message.missed > 0) sink?.miss?.(message.missed);
-      if (sink) void ask('readLog', { log: message.log, batch: message.batch }).catch(() => {});
+      if (sink) void acknowledge(sink, message);
     } else {
       const waiting = pending.get(message.request);
       pending.delete(message.request);
       if ('result' in message) waiting?.resolve(message.result);
       else waiting?.reject(toError(message.error));
     }
+  }
+
+  /** A log that is stored whole gets more lines when it has stored these. */
+  async function acknowledge(
+    sink: LogSink,
+    { log, batch }: Extract<Message, { log: string }>,
+  ): Promise<void> {
+    for (let wait = sink.ready?.(); wait; wait = sink.ready?.()) await wait;
+    await ask('readLog', { log, batch }).catch(() => {});
   }
 
   async function ask<T, V extends Verb = Verb>(
@@ -121,7 +130,12 @@ export async function connectAgent(socketPath: string, gatewayPort: number | nul
     node,
     endsWithServer: false,
     refuses: (requirements) => ask('refuses', requirements),
-    build: ({ log, signal, ...job }) => abortable('build', job, { id: job.buildId, log, signal }),
+    build: ({ log, signal, ...job }) =>
+      abortable(
+        'build',
+        { ...job, services: job.services ? [...job.services] : undefined },
+        { id: job.buildId, log, signal },
+      ),
     start,
     run: ({ log, signal, ...job }) =>
       abortable(

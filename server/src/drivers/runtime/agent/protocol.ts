@@ -48,6 +48,7 @@ export const verbs = {
     buildId: id,
     plan,
     tools: z.array(z.string()).optional(),
+    services: z.array(z.string()).optional(),
     sourceDir: z.string(),
     isReviewed: z.boolean().optional(),
     liveDeploymentId: id.nullish(),

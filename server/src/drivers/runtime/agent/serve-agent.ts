@@ -47,7 +47,7 @@ export async function serveAgent(options: {
   });
 
   function bufferOf(instanceId: string): LogBuffer {
-    const buffer = buffers.get(instanceId) ?? createLogBuffer(instanceId);
+    const buffer = buffers.get(instanceId) ?? createLogBuffer(instanceId, { isWhole: false });
     buffers.set(instanceId, buffer);
     return buffer;
   }
@@ -154,12 +154,14 @@ export async function serveAgent(options: {
   ): Promise<T> {
     const stopping = new AbortController();
     client.aborts.set(request, stopping);
-    const buffer = createLogBuffer(id);
+    const buffer = createLogBuffer(id, { isWhole: true });
+    buffers.set(id, buffer);
     buffer.attach(client.lines);
     try {
       return await work(buffer.sink, stopping.signal);
     } finally {
       buffer.flush();
+      buffers.delete(id);
       client.aborts.delete(request);
     }
   }
@@ -235,11 +237,17 @@ const sendEveryMs = 20;
 const keptLinesMax = 2_000;
 const keptBytesMax = 512 * 1024;
 const waitingBytesMax = 1024 * 1024;
+/** Of a build or a run: its program is not read while the server has not stored more lines than this. */
+const unreadLinesMax = 2_000;
+const unreadBytesMax = 1024 * 1024;
 
-/** Keeps lines until a server has them; the oldest go first, and are counted. */
-function createLogBuffer(name: string): LogBuffer {
+/** Keeps lines until a server has them. Of an instance the oldest go first, and are counted; a build or run waits. */
+function createLogBuffer(name: string, { isWhole }: { isWhole: boolean }): LogBuffer {
   let lines: LogLine[] = [];
   let missed = 0;
+  /** Lines that the server has not acknowledged. */
+  const open = { lines: 0, bytes: 0 };
+  let waiting: PromiseWithResolvers<void> | null = null;
   let unread: { batch: LogBatch; target: JsonLines }[] = [];
   let lastBatch = 0;
   let target: JsonLines | null = null;
@@ -266,14 +274,31 @@ function createLogBuffer(name: string): LogBuffer {
     missed += count;
   }
 
+  const canTake = () => !target || (open.lines < unreadLinesMax && open.bytes < unreadBytesMax);
+
+  function resumeReading(): void {
+    if (!canTake()) return;
+    waiting?.resolve();
+    waiting = null;
+  }
+
+  function ready(): Promise<void> | null {
+    if (canTake()) return null;
+    waiting ??= Promise.withResolvers();
+    return waiting.promise;
+  }
+
   const sink: LogSink = Object.assign(
     (stream: LogLine[0], line: string) => {
       lines.push([stream, line]);
+      open.lines += 1;
+      open.bytes += line.length;
       if (target) _timer ??= setTimeout(flush, sendEveryMs);
       else if (lines.length > 2 * keptLinesMax) dropOldest();
     },
     {
-      isFull: () => target !== null && target.waitingBytes() > waitingBytesMax,
+      ...(isWhole && { ready }),
+      isFull: () => !isWhole && target !== null && target.waitingBytes() > waitingBytesMax,
       miss: (count: number) => {
         missed += count;
       },
@@ -295,9 +320,15 @@ function createLogBuffer(name: string): LogBuffer {
       missed += lost.reduce((sum, batch) => sum + batch.missed, 0);
       if (target) flush();
       else dropOldest();
+      resumeReading();
     },
     acknowledge(batch) {
+      for (const sent of unread.filter((each) => each.batch.batch <= batch)) {
+        open.lines -= sent.batch.lines.length;
+        for (const [, line] of sent.batch.lines) open.bytes -= line.length;
+      }
       unread = unread.filter((sent) => sent.batch.batch > batch);
+      resumeReading();
     },
     flush,
   };

@@ -53,7 +53,7 @@ export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResu
     if (!detail) return { exitCode: null, how: 'was removed' };
     const { ExitCode: code, OOMKilled: isOutOfMemory } = detail.State;
     if (isOutOfMemory) return { exitCode: null, how: `ran out of memory (${job.limits.memoryMb} MiB)` };
-    return { exitCode: code, how: code === 0 ? 'ended by itself' : describeEnd(detail) };
+    return { exitCode: code, how: describeEnd(detail) };
   } finally {
     stopping.removeEventListener('abort', onStop);
     await removeInstance(deps, runId, { graceMs: 0, afterEnd: async () => {} });
@@ -97,8 +97,10 @@ async function followOutput({ engine }: DockerDeps, { log }: RunJob, name: strin
   const lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') };
   const query = { stdout: 1, stderr: 1, follow: 1 };
   const answer = await engine.stream('GET', `/containers/${name}/logs`, { query });
-  for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>))
+  for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
+    for (let wait = log.ready?.(); wait; wait = log.ready?.()) await wait;
     lines[stream].take(bytes);
+  }
   lines.stdout.end();
   lines.stderr.end();
 }

@@ -130,7 +130,8 @@ const publishesWholeSource = ({ method, plan }: BuildJob) =>
 const buildMemoryMbMin = 2048;
 const buildCpuMin = 1;
 export const buildDiskMbMin = 8_192;
-const outputMsMax = 2_000;
+/** Output waits to be stored while there is much of it. */
+const outputMsMax = 30_000;
 
 interface BuildSandbox {
   folder: string;
@@ -160,7 +161,10 @@ async function openBuildSandbox(deps: ProcessDeps, job: BuildJob): Promise<Build
   const tmp = join(folder, 'tmp');
   await makeOwnFolder(tmp, user);
   const { sandbox, egress } = deps.isolation;
-  const services = await findServices(Object.values(deps.baseEnvironment.forBuilds));
+  const services = await findServices([
+    ...Object.values(deps.baseEnvironment.forBuilds),
+    ...(job.services ?? []),
+  ]);
   const group = createGroup(deps, mark, limits);
   const guard = await startGuard(users, { mark, user });
   const neighbours = () => listNeighbours(layout.run, { mark, user });

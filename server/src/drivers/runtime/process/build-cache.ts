@@ -35,7 +35,7 @@ export function openBuildCache(
   const hash = createHash('sha256').update(
     JSON.stringify([installCommand, job.tools, installVariables(job)]),
   );
-  for (const path of inputs) hash.update(`\0${relative(folders.tree, path)}\0`).update(readFileSync(path));
+  for (const path of inputs) hash.update(`\0${relative(folders.tree, path)}\0`).update(installInput(path));
   const name = hash.digest('hex').slice(0, 32);
   const packages = `"$HOME"/${cacheFolder}/packages-${name}`;
   const output = `"$HOME"/${cacheFolder}/output`;
@@ -65,6 +65,10 @@ export function openBuildCache(
       folders.cacheHome === folders.home ? runScript(`rm -rf "$HOME"/${cacheFolder}`) : removeTree(stored),
   };
 }
+
+/** Without the port at which a build finds the platform, which each start of the server chooses. */
+const installInput = (path: string) =>
+  readFileSync(path, 'latin1').replace(/\bhttp:\/\/127\.0\.0\.1:\d+(?=\/sdk\.tgz)/g, '');
 
 const quote = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
 

@@ -131,7 +131,7 @@ function shellExports(env: Readonly<Record<string, string>>): string {
 }
 
 function describeExit(code: number | null, signal: NodeJS.Signals | null): ExitResult {
-  if (code === 0) return { ok: true, code, how: 'ended by itself' };
+  if (code === 0) return { ok: true, code, how: 'ended with exit code 0' };
   // bwrap reports a signal as a shell does.
   const name = signal ?? signalName((code ?? 0) - 128);
   return {

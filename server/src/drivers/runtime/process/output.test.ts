@@ -31,6 +31,19 @@ test('a log with free capacity continues with a complete line', async () => {
   expect([lines, missed()]).toEqual([['one', 'three', 'four'], 1]);
 });
 
+test('a log that is stored whole gets every line: its program waits', async () => {
+  const { log, lines } = logOf(Number.POSITIVE_INFINITY);
+  let stored = 0;
+  log.ready = () => {
+    if (lines.length - stored < 2) return null;
+    return Bun.sleep(1).then(() => {
+      stored = lines.length;
+    });
+  };
+  await readOutput(chunksOf('one\ntwo\n', 'three\nfour\nfi', 've\nsix\n'), { name: 'stdout', log });
+  expect([lines, stored]).toEqual([['one', 'two', 'three', 'four', 'five', 'six'], 4]);
+});
+
 function linesOf(chunks: readonly Uint8Array[], lineBytesMax = 100): string[] {
   const lines: string[] = [];
   const splitter = splitLines({ lineBytesMax, onLine: (line) => lines.push(line) });

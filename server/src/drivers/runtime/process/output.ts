@@ -24,6 +24,7 @@ export async function readOutput(
   try {
     for await (const chunk of stream as AsyncIterable<Uint8Array>) {
       for (let from = 0; from < chunk.length; from += sliceBytesMax) {
+        for (let wait = log.ready?.(); wait; wait = log.ready?.()) await wait;
         const bytes = chunk.subarray(from, from + sliceBytesMax);
         const costMs = Math.max(logBytes(bytes), bytes.length / pace.bytesPerMs);
         const now = performance.now();

@@ -48,6 +48,23 @@ describe('an app that sleeps', () => {
     socket.close();
   });
 
+  test('waits for what a reviewer opens, without waking the live app', async () => {
+    await using app = startApp(() => new Response('reviewed'));
+    let visits = 0;
+    const { proxy, woken, start } = sleepingProxy(app.address, {
+      hostKind: 'staging',
+      onVisit: () => {
+        visits += 1;
+      },
+    });
+    await using _ = proxy;
+    const asking = proxy.fetch('/');
+    await until(() => visits > 0);
+    start();
+    expect(await (await asking).text()).toBe('reviewed');
+    expect(woken).toEqual([]);
+  });
+
   test('is reported as starting if it does not start in time', async () => {
     const { proxy } = sleepingProxy('', { wakeMs: 50 });
     await using _ = proxy;

@@ -82,7 +82,7 @@ export function createProxy(deps: ProxyDeps): AppProxy {
     if ('refused' in auth) return respond(input, auth.refused);
     deps.onVisit?.(site, app);
     const { person, userId } = auth;
-    if (app.wakeMs !== null) activity.note(site.appId);
+    if (app.wakeMs !== null && site.hostKind !== 'staging') activity.note(site.appId);
     const headers = requestHeaders(whole.request.headers, {
       authMode: app.authMode,
       authority: request.authority,

@@ -147,7 +147,8 @@ export function createWaker({ wake, waitForChange }: Pick<AppSleep, 'wake' | 'wa
     for (;;) {
       // Subscribe before the look, so that no change is missed in between.
       const changed = waitForChange(site.appId, pollMs);
-      await wake(site.appId);
+      // The visit itself has opened a deployment in review.
+      if (site.hostKind !== 'staging') await wake(site.appId);
       const now = (await again())?.app;
       if (!now || now.addresses.length > 0) return now?.addresses ?? [];
       if (performance.now() > until || whole.isStopping()) return [];
@@ -156,9 +157,10 @@ export function createWaker({ wake, waitForChange }: Pick<AppSleep, 'wake' | 'wa
   }
 
   return async (exchange: ProxyExchange): Promise<readonly string[]> => {
-    const { appId } = exchange.site;
-    const under = waking.get(appId) ?? waitForAddresses(exchange).finally(() => waking.delete(appId));
-    waking.set(appId, under);
+    const { appId, hostKind } = exchange.site;
+    const key = `${appId} ${hostKind === 'staging' ? hostKind : 'live'}`;
+    const under = waking.get(key) ?? waitForAddresses(exchange).finally(() => waking.delete(key));
+    waking.set(key, under);
     const { signal } = exchange.whole.request;
     const gone = Promise.withResolvers<readonly string[]>();
     const leave = () => gone.resolve([]);

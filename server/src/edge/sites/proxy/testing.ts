@@ -5,7 +5,7 @@ import { silentLog } from '../../../testing.ts';
 import type { Person } from '../authenticate-visitor.ts';
 import { createEdge } from '../edge.ts';
 import { createSiteHandler } from '../handle-request.ts';
-import type { RunningApp, SiteCache } from '../site-cache.ts';
+import type { RunningApp, SiteCache, SiteSnapshot } from '../site-cache.ts';
 import { edgeDefaults, testSite } from '../testing.ts';
 import { createProxy } from './create-proxy.ts';
 import { type AppSleep, createInFlightCounter, type ProxyDeps, type ProxyLimits } from './pick-address.ts';
@@ -17,6 +17,8 @@ export function startProxy(options: {
   addresses: readonly string[];
   firstByteMs?: number;
   wakeMs?: number;
+  hostKind?: SiteSnapshot['hostKind'];
+  onVisit?: ProxyDeps['onVisit'];
   sleep?: Partial<AppSleep>;
   authMode?: RunningApp['authMode'];
   limits?: Partial<ProxyLimits>;
@@ -31,9 +33,10 @@ export function startProxy(options: {
   let { addresses } = options;
   let later: readonly string[] | null = null;
   const site = testSite({});
-  const { firstByteMs = null, wakeMs = null } = options;
+  const { firstByteMs = null, wakeMs = null, hostKind = site.hostKind } = options;
   const snapshot = () => ({
     ...site,
+    hostKind,
     app: { deploymentId: 'd1', addresses, firstByteMs, wakeMs, authMode, tenantSlug: 'acme' },
   });
   const proxy = createProxy({

@@ -78,7 +78,7 @@ setTimeout(() => server.listen(5000, () => fs.writeFileSync('/tmp/ready', '')), 
   test.concurrent('that does not run starts what its main service depends on for a command, and removes it', async () => {
     const app = newApp();
     const built = await app.build();
-    expect(await app.command(built, ask)).toEqual({ exitCode: 0, how: 'ended by itself' });
+    expect(await app.command(built, ask)).toEqual({ exitCode: 0, how: 'ended with exit code 0' });
     expect(app.lines('stdout')).toContain('x');
     expect(await bench.runtime.list()).not.toContainEqual(expect.objectContaining({ appId: app.appId }));
     expect(await names(app.appId)).toBe(0);
