@@ -89,7 +89,7 @@ export const redirectRule = z
       ctx.addIssue({
         code: 'custom',
         path: ['to'],
-        message: 'matches from, so the redirect would loop',
+        message: 'leads to a path that from matches, so it would loop',
       });
   });
 

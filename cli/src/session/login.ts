@@ -144,7 +144,8 @@ export async function logout(ctx: Ctx): Promise<Result> {
       delete credentials.profiles[profile];
     }),
   );
-  if (!revoked) ctx.note(`${login.base_url} did not confirm the logout; the login expires there automatically.`);
+  if (!revoked)
+    ctx.note(`${login.base_url} did not confirm the logout; the login expires there automatically.`);
   return {
     value: { profile, logged_out: true, revoked },
     text: () => `Logged out of ${login.base_url}.\n`,
