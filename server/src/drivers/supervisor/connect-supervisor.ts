@@ -8,6 +8,8 @@ export interface Supervisor {
   openDatabase(): Promise<Database>;
   rawServer: RawServer;
   rawGate: RawGate;
+  /** Of the process that starts git, if git has a user of its own. */
+  gitSocket(): Promise<string>;
   /** One for all workers: a request of local login may come to any of them. */
   localSecret(): Promise<string>;
   counts: CountExchange;
@@ -79,6 +81,7 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
       setLogins: (logins) => void send({ logins }),
       close: async () => {},
     },
+    gitSocket: () => ask('gitSocket'),
     localSecret: () => ask('localSecret'),
     counts: {
       send: (counts) => void send({ counts }),
@@ -98,6 +101,8 @@ export interface Supervised {
   gatewayPort: number;
   /** Null: the server has the user of the agent. */
   serverUser: { uid: number; gid: number } | null;
+  /** False: git has the user of the server. */
+  hasGitUser: boolean;
   /** Null for parts that are no workers. */
   worker: { number: number; isFirst: boolean; count: number } | null;
   /** Descriptors of the sockets that all workers share; null: the worker opens its own. */
@@ -119,7 +124,13 @@ export type ServerMessage =
   | { counts: Counts }
   | { logins: GateLogins };
 
-export type SupervisorRequest = 'database' | 'rawDatabase' | 'rawGate' | 'localSecret' | 'metrics';
+export type SupervisorRequest =
+  | 'database'
+  | 'rawDatabase'
+  | 'rawGate'
+  | 'gitSocket'
+  | 'localSecret'
+  | 'metrics';
 
 /** To a part: an answer, a question for its metrics, that it ends after its requests, what other workers counted, or logins. */
 export type SupervisorMessage =

@@ -17,7 +17,8 @@ afterAll(async () => {
 
 const spinning = 'for n in 1 2 3 4 5 6; do while :; do :; done & done; echo busy; wait';
 /** Each process ends before anybody looks at it. */
-const forking = 'for n in 1 2 3 4; do while :; do sh -c "n=0; while [ \\$n -lt 3000 ]; do n=\\$((n+1)); done"; done & done; echo busy; wait';
+const forking =
+  'for n in 1 2 3 4; do while :; do sh -c "n=0; while [ \\$n -lt 3000 ]; do n=\\$((n+1)); done"; done & done; echo busy; wait';
 /** Less than an app gets on a busy machine. */
 const cores = 0.05;
 const measuredMs = 8_000;
@@ -25,26 +26,29 @@ const measuredMs = 8_000;
 test.each([
   ['is busy in many processes', spinning],
   ['is busy in processes that end at once', forking],
-])('without control groups, an app that %s gets its share of the CPU, and a neighbour answers', async (_, command) => {
-  const neighbour = await bench.app('web').run();
-  const app = bench.app('web');
-  app.limits.cpu = cores;
-  app.sample.plan.startCommand = command;
-  const instance = await app.start(await app.build());
-  await bench.until(() => app.lines('stdout').includes('busy'));
-  const cpuMs = async () => (await instance.usage())?.cpuMs ?? 0;
-  await bench.until(async () => (await cpuMs()) > 300);
-  const [before, startedAt] = [await cpuMs(), performance.now()];
-  for (const until = startedAt + measuredMs; performance.now() < until; await Bun.sleep(200))
-    expect(await bench.answer(neighbour.address, '/env')).toContain('PORT=');
-  const share = ((await cpuMs()) - before) / (performance.now() - startedAt);
-  console.log(`share ${share.toFixed(3)}`);
-  expect(share).toBeGreaterThan(0.01);
-  expect(share).toBeLessThan(cores * 1.6);
-  expect((await instance.getState()).state).toBe('running');
-  await instance.stop();
-  await neighbour.stop();
-});
+])(
+  'without control groups, an app that %s gets its share of the CPU, and a neighbour answers',
+  async (_, command) => {
+    const neighbour = await bench.app('web').run();
+    const app = bench.app('web');
+    app.limits.cpu = cores;
+    app.sample.plan.startCommand = command;
+    const instance = await app.start(await app.build());
+    await bench.until(() => app.lines('stdout').includes('busy'));
+    const cpuMs = async () => (await instance.usage())?.cpuMs ?? 0;
+    await bench.until(async () => (await cpuMs()) > 300);
+    const [before, startedAt] = [await cpuMs(), performance.now()];
+    for (const until = startedAt + measuredMs; performance.now() < until; await Bun.sleep(200))
+      expect(await bench.answer(neighbour.address, '/env')).toContain('PORT=');
+    const share = ((await cpuMs()) - before) / (performance.now() - startedAt);
+    console.log(`share ${share.toFixed(3)}`);
+    expect(share).toBeGreaterThan(0.01);
+    expect(share).toBeLessThan(cores * 1.6);
+    expect((await instance.getState()).state).toBe('running');
+    await instance.stop();
+    await neighbour.stop();
+  },
+);
 
 test('an app that is paused ends within its grace period, by SIGTERM', async () => {
   const app = bench.app('web');

@@ -55,6 +55,8 @@ test('the time of processes that have ended counts once, whether their parent wa
   for (let second = 1; second < 20; second++)
     expect(waits.spend([row(1, 0, 900 * (second - 1)), row(1 + second, 900)], second * 1_000)).toBe(false);
   const ignores = createCpuShare(1, 0);
-  const paused = Array.from({ length: 20 }, (_, at) => ignores.spend([row(1, 0), row(2 + at, 1_500)], (at + 1) * 1_000));
+  const paused = Array.from({ length: 20 }, (_, at) =>
+    ignores.spend([row(1, 0), row(2 + at, 1_500)], (at + 1) * 1_000),
+  );
   expect(paused).toContain(true);
 });

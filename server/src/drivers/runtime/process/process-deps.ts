@@ -8,7 +8,14 @@ import { type CpuShare, createCpuShare } from './cpu-share.ts';
 import type { BaseEnvironment } from './environment.ts';
 import type { Layout } from './folders.ts';
 import type { Isolation } from './isolation.ts';
-import { continueApp, listTree, pauseApp, type ProcessRow, proportionalBytes, readProcessTable } from './process-trees.ts';
+import {
+  continueApp,
+  listTree,
+  type ProcessRow,
+  pauseApp,
+  proportionalBytes,
+  readProcessTable,
+} from './process-trees.ts';
 import { bytesOnDisk, type Measured } from './trees.ts';
 
 export interface ProcessDeps {
@@ -163,8 +170,7 @@ export function createUsageWatch(): UsageWatch {
   };
 }
 
-const pauseTree = ({ isSandboxed }: Watched, tree: readonly ProcessRow[]) =>
-  pauseApp(tree, { isSandboxed });
+const pauseTree = ({ isSandboxed }: Watched, tree: readonly ProcessRow[]) => pauseApp(tree, { isSandboxed });
 
 export function sumUsage(tree: readonly ProcessRow[]): Usage {
   return {
