@@ -168,6 +168,18 @@ function readRow(pid: number): ProcessRow | null {
   };
 }
 
+/** All its threads: none runs, waits for the CPU or for a disk, or is paused. */
+export function isSleeping(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readText(`/proc/${pid}/task/${thread}/stat`);
+      return stat === null || !/[RDTt]/.test(stat.charAt(stat.lastIndexOf(')') + 2));
+    });
+  } catch {
+    return true;
+  }
+}
+
 export function listTree(leader: number, table: readonly ProcessRow[]): ProcessRow[] {
   const found = new Set(table.filter(({ pid, session }) => pid === leader || session === leader));
   const known = new Set([...found].map(({ pid }) => pid));
