@@ -1,5 +1,4 @@
-import { serveGitHelper } from './drivers/git/git-helper.ts';
-import { gitSocketVariable, gitUmask } from './drivers/git/git-launcher.ts';
+import { gitSocketVariable, gitUmask, serveGitHelper } from './drivers/git/git-launcher.ts';
 
 // Started by the supervisor of root when git is needed, as the user of git, and starts git for the server, which has another user.
 process.umask(gitUmask);

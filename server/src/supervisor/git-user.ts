@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { socketPathBytesMax } from '../config/network.ts';
+import type { Config } from '../config.ts';
 import type { Ids } from '../drivers/database/programs.ts';
 import { gitFolderNames, gitSocketVariable, sharedMode } from '../drivers/git/git-launcher.ts';
 import { type Part, startPart } from './part.ts';
@@ -89,7 +90,11 @@ function run(program: string, args: string[]): void {
 }
 
 /** The process that starts git. It starts when a worker asks for its socket. */
-export function createGitKeeper(dataDir: string, user: GitUser | null, log: Logger) {
+export function createGitKeeper(
+  { dataDir, runtime }: Pick<Config, 'dataDir' | 'runtime'>,
+  user: GitUser | null,
+  log: Logger,
+) {
   let part: Part | null = null;
   let isStopping = false;
   const path = user && helperSocketPath(dataDir, user);
@@ -102,7 +107,7 @@ export function createGitKeeper(dataDir: string, user: GitUser | null, log: Logg
     const opened = startPart({
       program: 'git.ts',
       through: [...enter, 'setpriv', ...drop, '--'],
-      env: { PATH: process.env.PATH, [gitSocketVariable]: path },
+      env: { PATH: runtime.baseEnvironment.path, [gitSocketVariable]: path },
     });
     part = opened;
     void opened.exited.then(({ code }) => {

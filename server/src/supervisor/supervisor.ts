@@ -117,7 +117,7 @@ export function createSupervisor(
       if (!gitUser) takeBackGitFolders(config.dataDir, serverUser);
       handOverDataDir(config.dataDir, serverUser);
     }
-    git = createGitKeeper(config.dataDir, gitUser, log);
+    git = createGitKeeper(config, gitUser, log);
     sockets = await openSharedSockets(config, serverUser);
     if (!sockets)
       log.warn('the server has one worker: this system does not let several processes share a port');

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { fail } from '../../core/problem.ts';
 import { createLocalLauncher, type GitLauncher } from '../../drivers/git/git-launcher.ts';
-import type { GitChild } from '../../drivers/git/start-git.ts';
+import type { GitChild } from '../../drivers/git/git-sandbox.ts';
 
 export interface GitProcesses {
   read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { fail } from '../../core/problem.ts';
-import type { GitChild } from '../../drivers/git/start-git.ts';
+import type { GitChild } from '../../drivers/git/git-sandbox.ts';
 import { bodyChunks } from '../../http/read-body.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
 import type { PushMessage } from './deps.ts';
