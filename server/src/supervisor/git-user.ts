@@ -40,7 +40,8 @@ export function chooseGitUser(dataDir: string, log: Logger): GitUser | null {
   const user = { uid, gid: uid };
   const closed = findClosedToServer(dataDir, user);
   const enter = closed === null ? [] : showBelowClosed(closed, { dataDir, user, env: {} });
-  const reason = typeof enter === 'string' ? enter : handOverGitFolders(dataDir, user);
+  const reason =
+    typeof enter === 'string' ? enter : (tryUser({ ...user, enter }) ?? handOverGitFolders(dataDir, user));
   if (reason === null) return { ...user, enter: enter as string[] };
   const advice = closed && adviceForClosed(closed);
   log.warn({ reason, advice }, 'git has the user of the server, because a user of its own is impossible');
@@ -48,6 +49,24 @@ export function chooseGitUser(dataDir: string, log: Logger): GitUser | null {
 }
 
 const isGitUid = (uid: number) => uid >= uidMin && uid <= uidMax;
+
+/** `setpriv` may be missing, or the number unknown to a container. Returns why it is impossible. */
+function tryUser(user: GitUser): string | null {
+  const [program = '', ...args] = [...asGitUser(user), 'true'];
+  const { status, error, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  return status === 0 ? null : (error?.message ?? stderr.trim().slice(0, 300));
+}
+
+const asGitUser = ({ uid, gid, enter }: GitUser) => [
+  ...enter,
+  'setpriv',
+  `--reuid=${uid}`,
+  `--regid=${gid}`,
+  '--clear-groups',
+  '--inh-caps=-all',
+  '--no-new-privs',
+  '--',
+];
 
 /** Also those of a server before it had this user, and those of a restored back-up. Returns why it is impossible. */
 function handOverGitFolders(dataDir: string, { uid, gid }: Ids): string | null {
@@ -102,11 +121,9 @@ export function createGitKeeper(
   function open(): Part {
     if (!user || !path) throw new Error('git has the user of the server.');
     rmSync(path, { force: true });
-    const { enter, uid, gid } = user;
-    const drop = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'];
     const opened = startPart({
       program: 'git.ts',
-      through: [...enter, 'setpriv', ...drop, '--'],
+      through: asGitUser(user),
       env: { PATH: runtime.baseEnvironment.path, [gitSocketVariable]: path },
     });
     part = opened;
