@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type Bench, openBench } from '../testing.ts';
-import { readProcessTable } from './process-trees.ts';
 import { type ProcessWorld, processWorld } from './testing.ts';
 
 let world: ProcessWorld;
@@ -41,8 +40,7 @@ test.each([
     for (const until = startedAt + measuredMs; performance.now() < until; await Bun.sleep(200))
       expect(await bench.answer(neighbour.address, '/env')).toContain('PORT=');
     const share = ((await cpuMs()) - before) / (performance.now() - startedAt);
-    console.log(`share ${share.toFixed(3)}`);
-    expect(share).toBeGreaterThan(0.01);
+      expect(share).toBeGreaterThan(0.01);
     expect(share).toBeLessThan(cores * 1.6);
     expect((await instance.getState()).state).toBe('running');
     await instance.stop();
@@ -60,12 +58,4 @@ test('an app that is paused ends within its grace period, by SIGTERM', async () 
   await instance.stop(20_000);
   expect(app.lines('stdout')).toContain('bye');
   expect(await instance.getState()).toEqual({ state: 'gone' });
-});
-
-test('an app that keeps to its share is not paused', async () => {
-  const instance = await bench.app('web').run();
-  for (const until = performance.now() + 3_000; performance.now() < until; await Bun.sleep(100))
-    expect(await bench.answer(instance.address, '/env')).toContain('PORT=');
-  expect(readProcessTable().length).toBeGreaterThan(0);
-  await instance.stop();
 });

@@ -107,6 +107,7 @@ const pauseIntervalMs = 100;
 export function createUsageWatch(): UsageWatch {
   const all = new Map<Watched, CpuShare | null>();
   const busy = new Set<Watched>();
+  const paused = new Set<Watched>();
   let timer: Timer | undefined;
   let busyTimer: Timer | undefined;
 
@@ -120,7 +121,7 @@ export function createUsageWatch(): UsageWatch {
       if (bytesMax !== null && exceedsMemory(bytesMax, use, tree)) onTooMuch();
       if (!share || busy.has(watched) || !share.spend(tree, performance.now())) continue;
       busy.add(watched);
-      pauseTree(watched, tree);
+      pause(watched, tree);
     }
     if (busy.size > 0) busyTimer ??= setInterval(checkBusy, pauseIntervalMs);
   }
@@ -131,11 +132,17 @@ export function createUsageWatch(): UsageWatch {
       const share = all.get(watched);
       if (!share) continue;
       const tree = listTree(watched.leader, table);
-      if (share.spend(tree, performance.now())) pauseTree(watched, tree);
-      else continueApp(tree);
+      // Again, because an app may have started processes while it was paused.
+      if (share.spend(tree, performance.now())) pause(watched, tree);
+      else if (paused.delete(watched)) continueApp(tree);
       if (!share.isBusy()) busy.delete(watched);
     }
     if (busy.size === 0) stopBusyTimer();
+  }
+
+  function pause(watched: Watched, tree: readonly ProcessRow[]): void {
+    paused.add(watched);
+    pauseApp(tree, watched);
   }
 
   function stopBusyTimer(): void {
@@ -156,21 +163,21 @@ export function createUsageWatch(): UsageWatch {
       return {
         stop() {
           all.delete(watched);
-          if (busy.delete(watched)) continueApp(listTree(watched.leader, readProcessTable()));
+          busy.delete(watched);
+          if (paused.delete(watched)) continueApp(listTree(watched.leader, readProcessTable()));
           if (all.size === 0) stopTimers();
         },
       };
     },
     close() {
-      for (const watched of busy) continueApp(listTree(watched.leader, readProcessTable()));
+      for (const watched of paused) continueApp(listTree(watched.leader, readProcessTable()));
       all.clear();
       busy.clear();
+      paused.clear();
       stopTimers();
     },
   };
 }
-
-const pauseTree = ({ isSandboxed }: Watched, tree: readonly ProcessRow[]) => pauseApp(tree, { isSandboxed });
 
 export function sumUsage(tree: readonly ProcessRow[]): Usage {
   return {
