@@ -182,7 +182,7 @@ describe('modules of the server', () => {
     const readers = production.filter(
       (path) =>
         within(path, 'server') &&
-        !/server\/src\/(main|admin|agent|gate|supervise)\.ts$/.test(path) &&
+        !/server\/src\/(main|admin|agent|gate|git|supervise)\.ts$/.test(path) &&
         /process\.env|Bun\.env/.test(textOf(path)),
     );
     expect(readers).toEqual([]);

@@ -7,8 +7,12 @@ import { folderOf, type RunningServer, root, startEmbedded } from '../support/se
 import { askSite, newSite, visitorCookie } from '../support/sites.ts';
 import { keepAsking } from '../support/until.ts';
 
-export const startSupervised = (env: Record<string, string> = {}) =>
+export const startSupervised = (
+  env: Record<string, string> = {},
+  more: { dataDir?: string; port?: number } = {},
+) =>
   startEmbedded({
+    ...more,
     env,
     command: [process.execPath, join(root, 'server/src/supervise.ts')],
     readyMs: 200_000,

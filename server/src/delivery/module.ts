@@ -9,8 +9,9 @@ import type { DataServices } from '../data/module.ts';
 import { installationId } from '../data/raw-databases/lifecycle.ts';
 import type { DriverDeps } from '../drivers/deps.ts';
 import { createGitClient, type GitClient, removeStaleGitFolders } from '../drivers/git/git-client.ts';
+import { createHelperLauncher, createLocalLauncher, gitFolderNames } from '../drivers/git/git-launcher.ts';
+import { findGitSandboxProblem } from '../drivers/git/git-sandbox.ts';
 import { localUrl, openGitHost } from '../drivers/git/open-git-host.ts';
-import { findGitSandboxProblem } from '../drivers/git/run-git.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
 import { openRuntime } from '../drivers/runtime/open-runtime.ts';
 import type { Runtime } from '../drivers/runtime/runtime.ts';
@@ -159,9 +160,14 @@ export const delivery: Module = {
     const builtIn = await deps.keys.follow(builtInAppKey);
     const gitHostClient = await openGitHost(config, { builtIn });
     const git: GitDeps = { db, gitHost: gitHostClient, baseUrl: config.baseUrl, now };
-    const workDir = join(config.dataDir, 'git-work');
-    await removeStaleGitFolders(workDir, now());
-    const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path });
+    const workDir = join(config.dataDir, gitFolderNames.work);
+    const { supervisor } = deps;
+    const launcher =
+      supervisor && config.supervised?.hasGitUser
+        ? createHelperLauncher(supervisor.gitSocket)
+        : createLocalLauncher();
+    await removeStaleGitFolders(workDir, now(), launcher);
+    const gitClient = createGitClient({ workDir, path: config.runtime.baseEnvironment.path, launcher });
     const logWaits = createLogWaits(deps.invalidation);
     const previews = createPushPreviews({ gitHost: gitHostClient, raw: deps.rawDatabases });
     const connected = {
@@ -176,6 +182,7 @@ export const delivery: Module = {
       ...config,
       ...deps,
       app: builtIn,
+      launcher,
       internalUrl: localUrl(config),
       connectedApps: createConnectedApps(connected),
     });
@@ -242,10 +249,10 @@ export const delivery: Module = {
     },
     { matches: at(gitSetupPath), handle: setupPage },
   ],
-  effects: ({ config, db, objects, git, runtime, builds }: DeliveryDeps & DeliveryServices) => ({
+  effects: ({ db, objects, git, gitHost, runtime, builds }: DeliveryDeps & DeliveryServices) => ({
     [createHookTopic]: createHook(git),
     [removeHookTopic]: removeHook(git),
-    [removeFolderTopic]: removeRepositoryFolder(config.dataDir),
+    [removeFolderTopic]: removeRepositoryFolder(gitHost.deps.folders),
     [discardTopic]: discardArtifact({ db, runtime, builds }),
     'static.removeBlobs': removeBlobs({ objects }),
     'static.discardApp': removeSiteObjects({ objects }),

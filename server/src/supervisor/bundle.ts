@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { projectRoot } from '../core/project-root.ts';
 
 /** Entry points of the server. As bundles with bytecode they load in half the time (decision 117). */
-export const programs = ['supervise.ts', 'agent.ts', 'gate.ts', 'main.ts'] as const;
+export const programs = ['supervise.ts', 'agent.ts', 'gate.ts', 'git.ts', 'main.ts'] as const;
 export type Program = (typeof programs)[number];
 
 export interface Manifest {

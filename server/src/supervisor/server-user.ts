@@ -111,14 +111,17 @@ export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
   }
 }
 
-export function asServerUser({ uid, gid, enter }: ServerUser, ports: readonly number[]): string[] {
+export function asServerUser(
+  { uid, gid, enter }: ServerUser,
+  { ports, group }: { ports: readonly number[]; group: number | null },
+): string[] {
   const right = ports.some((port) => port < 1024) ? '+net_bind_service' : '-all';
   return [
     ...enter,
     'setpriv',
     `--reuid=${uid}`,
     `--regid=${gid}`,
-    '--clear-groups',
+    group === null ? '--clear-groups' : `--groups=${group}`,
     `--inh-caps=${right}`,
     ...(right === '-all' ? [] : [`--ambient-caps=${right}`]),
     '--no-new-privs',

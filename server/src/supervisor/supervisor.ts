@@ -18,6 +18,7 @@ import {
   supervisedVariable,
 } from '../drivers/supervisor/connect-supervisor.ts';
 import { retainFixed } from './env-file.ts';
+import { chooseGitUser, createGitKeeper, takeBackGitFolders } from './git-user.ts';
 import { type Part, startPart } from './part.ts';
 import { asServerUser, chooseServerUser, handOverDataDir } from './server-user.ts';
 import { checkListeners, listPorts, type OpenedSockets, openSharedSockets } from './shared-sockets.ts';
@@ -99,6 +100,7 @@ export function createSupervisor(
   let agent: Part | null = null;
   let opened: Database | null = null;
   let sockets: OpenedSockets | null = null;
+  let git: ReturnType<typeof createGitKeeper> | null = null;
   const metrics = createWorkerMetrics(() => workers?.list() ?? []);
   const raw = config.databaseUrl || config.rawDatabaseUrl ? null : embeddedRawServer(config.dataDir, log);
   const gate = createGateKeeper(log);
@@ -108,7 +110,12 @@ export function createSupervisor(
     await checkListeners(config);
     mkdirSync(config.dataDir, { recursive: true, mode: 0o711 });
     const serverUser = chooseServerUser(config, log, env);
-    if (serverUser) handOverDataDir(config.dataDir, serverUser);
+    const gitUser = chooseGitUser(config.dataDir, log);
+    if (serverUser) {
+      if (!gitUser) takeBackGitFolders(config.dataDir, serverUser);
+      handOverDataDir(config.dataDir, serverUser);
+    }
+    git = createGitKeeper(config, gitUser, log);
     sockets = await openSharedSockets(config, serverUser);
     if (!sockets)
       log.warn('the server has one worker: this system does not let several processes share a port');
@@ -116,6 +123,7 @@ export function createSupervisor(
       agentSocket: config.runtime.kind === 'process' ? agentSocketPath(config.dataDir) : null,
       gatewayPort: sockets?.gatewayPort || findFreePort(),
       serverUser: serverUser && { uid: serverUser.uid, gid: serverUser.gid },
+      hasGitUser: gitUser !== null,
       worker: null,
       sockets: sockets?.inWorker ?? null,
     };
@@ -139,7 +147,9 @@ export function createSupervisor(
         return agent;
       });
     const ownPorts = sockets ? [] : listPorts(config).map(({ port }) => port);
-    const through = serverUser ? asServerUser(serverUser, ownPorts) : [];
+    const through = serverUser
+      ? asServerUser(serverUser, { ports: ownPorts, group: gitUser?.gid ?? null })
+      : [];
     const onAsk = (what: SupervisorRequest) => answer(what, database);
     gate.start = () => startPart({ program: 'gate.ts', env: envWith(null), through, onAsk });
     workers = createWorkers({
@@ -175,6 +185,8 @@ export function createSupervisor(
         return raw?.url();
       case 'rawGate':
         return gate.port();
+      case 'gitSocket':
+        return git?.socket();
       case 'localSecret':
         return localSecret;
       case 'metrics':
@@ -235,6 +247,7 @@ export function createSupervisor(
     await workers?.stop();
     closeLocalLogin();
     await gate.stop();
+    await git?.stop(graceMs);
     await agent?.stop(agentGraceMs);
     await raw?.stop();
     await opened?.stop();
@@ -260,6 +273,7 @@ export function createSupervisor(
       isStopping = true;
       workers?.kill();
       gate.kill();
+      git?.kill();
       agent?.kill();
       raw?.stopNow();
       opened?.stopNow();

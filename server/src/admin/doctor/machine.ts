@@ -6,7 +6,7 @@ import { isLoopbackUrl } from '../../config/services.ts';
 import type { Config } from '../../config.ts';
 import { clockDifferenceMsMax, msAheadOfDatabase } from '../../core/migrate.ts';
 import { clusterFolder } from '../../drivers/database/cluster.ts';
-import { findGitSandboxProblem } from '../../drivers/git/run-git.ts';
+import { findGitSandboxProblem } from '../../drivers/git/git-sandbox.ts';
 import { checkEngine } from '../../drivers/runtime/docker/docker-runtime.ts';
 import { checkProcessRuntime } from '../../drivers/runtime/process/isolation.ts';
 import { adviceForClosed, findClosedToServer, showBelowClosed } from '../../supervisor/server-user.ts';
@@ -159,7 +159,10 @@ export const runtime = configCheck('runtime', async ({ runtime: chosen, dataDir,
   if (found.ok) return ok(detail);
   if (found.isRefused) return problem(detail, refusedHint);
   if (found.isOpen) return withoutIsolation(detail, baseUrl);
-  return warning(detail, 'Without it, memory is checked every second, and CPU is shared by priority.');
+  return warning(
+    detail,
+    'Without it, memory is checked every second, and apps that use too much CPU are paused.',
+  );
 });
 
 function withoutIsolation(detail: string, baseUrl: string): Finding {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Job } from '../../core/jobs.ts';
 import type { LiveKey } from '../../core/keys.ts';
 import { fail } from '../../core/problem.ts';
+import type { GitLauncher } from '../../drivers/git/git-launcher.ts';
 import type { RequestHandler } from '../../http/handlers.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { BuiltInCredentials, GitHostDeps } from './deps.ts';
@@ -45,6 +46,7 @@ type GitHostOptions = Pick<
   dataDir: string;
   log: Logger;
   internalUrl?: string;
+  launcher?: GitLauncher;
 };
 
 export function createGitHost(options: GitHostOptions): GitHostService {
@@ -54,12 +56,12 @@ export function createGitHost(options: GitHostOptions): GitHostService {
     log,
     own: { baseUrl, internalUrl: options.internalUrl ?? baseUrl },
   });
-  const git = createGitProcesses();
+  const git = createGitProcesses(options.launcher);
   const deps: GitHostDeps = {
     ...options,
     urls: gitHostUrls(options.baseUrl),
     git,
-    folders: openRepositoryFolders(options.dataDir, git),
+    folders: openRepositoryFolders(options.dataDir, git, options.launcher),
     wakeDeliveries: deliveries.wake,
   };
   const rest = createRestApi(deps);

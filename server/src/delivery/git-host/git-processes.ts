@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fail } from '../../core/problem.ts';
-import { enterGitSandbox } from '../../drivers/git/run-git.ts';
+import { createLocalLauncher, type GitLauncher } from '../../drivers/git/git-launcher.ts';
+import type { GitChild } from '../../drivers/git/git-sandbox.ts';
 
 export interface GitProcesses {
   read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;
@@ -9,7 +9,7 @@ export interface GitProcesses {
     folder: string,
     argv: readonly string[],
     more: { env: Record<string, string>; signal: AbortSignal },
-  ): ChildProcess;
+  ): GitChild;
 }
 
 interface ReadLimits {
@@ -36,26 +36,20 @@ const settings: Readonly<Record<string, string>> = {
   'uploadpack.allowReachableSHA1InWant': 'true',
 };
 
-export function createGitProcesses(): GitProcesses {
+export function createGitProcesses(launcher: GitLauncher = createLocalLauncher()): GitProcesses {
   const program = Bun.which('git');
   const waiting: (() => void)[] = [];
   let reading = 0;
 
-  function start(
-    folder: string,
-    argv: readonly string[],
-    env: Record<string, string>,
-    { detached }: { detached: boolean },
-  ): ChildProcess {
+  function start(folder: string, argv: readonly string[], env: Record<string, string>): GitChild {
     if (program === null)
       throw fail('unavailable', {
         detail: 'git is not installed on the server. Ask the operator to install it.',
       });
-    const [first = '', ...rest] = [...enterGitSandbox([folder], { usesNetwork: false }), program, ...argv];
-    return spawn(first, rest, {
-      shell: false,
-      detached,
-      stdio: ['pipe', 'pipe', 'pipe'],
+    return launcher.start({
+      argv: [program, ...argv],
+      folders: [folder],
+      usesNetwork: false,
       env: { ...environment(dirname(program)), ...env },
     });
   }
@@ -64,10 +58,7 @@ export function createGitProcesses(): GitProcesses {
     while (reading >= concurrentReadsMax) await new Promise<void>((resolve) => waiting.push(resolve));
     reading++;
     try {
-      return await collectOutput(
-        start(folder, [`--git-dir=${folder}`, ...argv], {}, { detached: false }),
-        limits,
-      );
+      return await collectOutput(start(folder, [`--git-dir=${folder}`, ...argv], {}), limits);
     } finally {
       reading--;
       waiting.shift()?.();
@@ -77,9 +68,8 @@ export function createGitProcesses(): GitProcesses {
   return {
     read,
     open(folder, argv, { env, signal }) {
-      // In its own process group: git starts child processes, which must end with it.
-      const child = start(folder, argv, env, { detached: true });
-      const end = () => endGroup(child);
+      const child = start(folder, argv, env);
+      const end = () => endGracefully(child);
       if (signal.aborted) end();
       signal.addEventListener('abort', end, { once: true });
       child.once('close', () => signal.removeEventListener('abort', end));
@@ -91,16 +81,9 @@ export function createGitProcesses(): GitProcesses {
 const endMsMax = 2_000;
 
 /** At SIGTERM git removes its lock files first. */
-function endGroup(child: ChildProcess): void {
-  const send = (signal: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, signal);
-    } catch {
-      // The process has already ended.
-    }
-  };
-  send('SIGTERM');
-  const timer = setTimeout(() => send('SIGKILL'), endMsMax);
+function endGracefully(child: GitChild): void {
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), endMsMax);
   child.once('close', () => clearTimeout(timer));
 }
 
@@ -132,7 +115,7 @@ export function settingsEnvironment(more: Readonly<Record<string, string>>): Rec
   return configEnvironment(Object.entries({ ...settings, ...more }));
 }
 
-function collectOutput(child: ChildProcess, limits: ReadLimits): Promise<Buffer | null> {
+function collectOutput(child: GitChild, limits: ReadLimits): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
   const pieces: Buffer[] = [];
   const bytesMax = limits.bytesMax ?? readBytesMax;

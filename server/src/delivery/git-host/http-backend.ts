@@ -1,8 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { fail } from '../../core/problem.ts';
+import type { GitChild } from '../../drivers/git/git-sandbox.ts';
 import { bodyChunks } from '../../http/read-body.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
 import type { PushMessage } from './deps.ts';
@@ -104,7 +104,7 @@ export function requestBody(request: Request, extendTimeout: () => void): AsyncG
   return requireMinimumRate(bodyChunks(request, { extendTimeout, msMax: callMsMax }));
 }
 
-async function sendBody(child: ChildProcess, body: AsyncIterable<Uint8Array>): Promise<void> {
+async function sendBody(child: GitChild, body: AsyncIterable<Uint8Array>): Promise<void> {
   const { stdin } = child;
   if (!stdin) return;
   let isClosed = false;
@@ -129,7 +129,7 @@ async function sendBody(child: ChildProcess, body: AsyncIterable<Uint8Array>): P
 }
 
 async function readResponse(
-  child: ChildProcess,
+  child: GitChild,
   ended: Promise<AsyncIterable<PushMessage>>,
   call: BackendCall & { abort: () => void },
 ): Promise<Response> {

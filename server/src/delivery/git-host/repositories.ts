@@ -1,15 +1,16 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitOwnerPattern, gitRepoNamePattern } from '@svc/contract/git-names.ts';
 import type { Caller, MutationCtx } from '../../core/context.ts';
 import { runAs } from '../../core/mutation.ts';
 import type { EffectHandler } from '../../core/outbox-worker.ts';
 import { isUuid } from '../../core/values.ts';
+import { createLocalLauncher, type GitLauncher, gitFolderNames } from '../../drivers/git/git-launcher.ts';
 import type { RequestInfo } from '../../http/handlers.ts';
 import { findTenant } from '../../people/tenants/tenants.ts';
 import type { Principal, UserPrincipal } from './authenticate.ts';
 import type { GitHostDeps } from './deps.ts';
-import { createGitProcesses, type GitProcesses } from './git-processes.ts';
+import type { GitProcesses } from './git-processes.ts';
 import { findRepoRow, insertRepoRow, type RepoRow } from './host-store.ts';
 
 export interface RepoOwner {
@@ -161,8 +162,12 @@ const folderSettings: readonly (readonly [string, string])[] = [
 /** git holds a lock while it writes one reference or the list of them. */
 const lockMsMax = 60_000;
 
-export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
-  const root = join(dataDir, 'git');
+export function openRepositoryFolders(
+  dataDir: string,
+  git: GitProcesses,
+  launcher: GitLauncher = createLocalLauncher(),
+) {
+  const root = join(dataDir, gitFolderNames.repositories);
 
   function folderPath(folder: string): string {
     if (!isUuid(folder)) throw new Error(`Invalid repository folder: ${folder}`);
@@ -174,7 +179,7 @@ export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
     path: folderPath,
     async create(folder: string): Promise<void> {
       const path = folderPath(folder);
-      await mkdir(path, { recursive: true, mode: 0o700 });
+      await launcher.makeFolder(path);
       const run = async (argv: readonly string[]) => {
         if ((await git.read(path, argv)) === null) throw new Error(`git ${argv[0]} failed.`);
       };
@@ -191,7 +196,7 @@ export function openRepositoryFolders(dataDir: string, git: GitProcesses) {
         if (facts && Date.now() - facts.mtimeMs > lockMsMax) await rm(join(path, name), { force: true });
       }
     },
-    remove: (folder: string) => rm(folderPath(folder), { recursive: true, force: true, maxRetries: 3 }),
+    remove: (folder: string) => launcher.remove(folderPath(folder)),
     async listOlderThan(before: Date): Promise<string[]> {
       const names = await readdir(root).catch(() => []);
       const found: string[] = [];
@@ -213,7 +218,6 @@ export function repositoryFolderName(folder: string): string {
 
 export const removeFolderTopic = 'gitHost.removeFolder';
 
-export function removeRepositoryFolder(dataDir: string): EffectHandler {
-  const folders = openRepositoryFolders(dataDir, createGitProcesses());
+export function removeRepositoryFolder(folders: Pick<RepositoryFolders, 'remove'>): EffectHandler {
   return async ({ folder }) => folders.remove(String(folder));
 }

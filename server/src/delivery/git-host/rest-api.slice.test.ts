@@ -236,7 +236,7 @@ describe('repositories', () => {
       select payload from svc.outbox where topic = 'gitHost.removeFolder'
         and payload ->> 'folder' = ${rows[0]!.folder}`.execute(env.database.db);
     for (let times = 0; times < 2; times++)
-      await removeRepositoryFolder(env.host.dataDir)(queued.rows[0]!.payload);
+      await removeRepositoryFolder(env.host.deps.folders)(queued.rows[0]!.payload);
     expect(existsSync(folder)).toBeFalse();
     const { rows: audited } = await sql<{ action: string; actor_id: string }>`
       select action, actor_id from svc.audit_entries

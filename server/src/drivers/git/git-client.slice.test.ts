@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGitClient, type Remote, removeStaleGitFolders } from './git-client.ts';
+import { createLocalLauncher } from './git-launcher.ts';
 import { GitError, runGit } from './run-git.ts';
 
 // Some tests push tens of megabytes.
@@ -256,7 +257,7 @@ test('copyBranch stops beyond bytesMax', async () => {
 });
 
 test('output and run time of git are limited', async () => {
-  const run = { path, cwd: newFolder(), signal };
+  const run = { launcher: createLocalLauncher(), path, cwd: newFolder(), signal };
   const long = runGit({ ...run, args: ['help', '-a'], bytesMax: 100 });
   expect((await catchGitError(long)).reason).toBe('too_large');
   const url = `http://127.0.0.1:${server.port}/silent.git`;

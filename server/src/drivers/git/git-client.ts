@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
+import { copyFiles, createLocalLauncher, type GitLauncher, openToGroup } from './git-launcher.ts';
 import { checkTreeSize, GitError, type RunGit, readMessage, runGit } from './run-git.ts';
 
 /** Without a shell, user configuration, prompts, hooks, other protocols than HTTP(S), or passwords in arguments. */
@@ -57,20 +58,50 @@ interface Edit {
 const packCheckMs = 250;
 const copiedBytesMax = 2 * 1024 ** 3;
 
-export function createGitClient({ workDir, path }: { workDir: string; path: string }): GitClient {
-  const git: Git = (run) => runGit({ ...run, path });
+interface GitClientOptions {
+  workDir: string;
+  path: string;
+  launcher?: GitLauncher;
+}
+
+export function createGitClient({
+  workDir,
+  path,
+  launcher = createLocalLauncher(),
+}: GitClientOptions): GitClient {
+  const git: Git = (run) => runGit({ ...run, path, launcher });
+  const inFolder = <T>(work: (folder: string) => Promise<T>) =>
+    inTemporaryFolder({ workDir, launcher }, work);
   return {
-    checkOut: (job) => checkOut(git, job, path),
-    pushFirst: (job) => inTemporaryFolder(workDir, (folder) => pushFirst(git, job, folder)),
-    copyBranch: (job) =>
-      inTemporaryFolder(workDir, (folder) => copyBranch(git, { bytesMax: copiedBytesMax, ...job }, folder)),
+    async checkOut(job) {
+      checkRemote(job.from);
+      checkRef(job.ref);
+      await mkdir(job.into, { recursive: true });
+      if (!launcher.isOtherUser) return checkOut(git, job, { path, launcher });
+      return inFolder(async (folder) => {
+        const found = await checkOut(git, { ...job, into: folder }, { path, launcher });
+        await copyFiles(folder, job.into);
+        return found;
+      });
+    },
+    pushFirst: (job) =>
+      inFolder(async (gitDir) => {
+        if (!launcher.isOtherUser) return pushFirst(git, job, gitDir);
+        return inFolder(async (folder) => {
+          await copyFiles(job.folder, folder);
+          await openToGroup(folder);
+          return pushFirst(git, { ...job, folder }, gitDir);
+        });
+      }),
+    copyBranch: (job) => inFolder((folder) => copyBranch(git, { bytesMax: copiedBytesMax, ...job }, folder)),
   };
 }
 
-async function checkOut(git: Git, { from, ref, into, signal, bytesMax }: CheckOut, path: string) {
-  checkRemote(from);
-  checkRef(ref);
-  await mkdir(into, { recursive: true });
+async function checkOut(
+  git: Git,
+  { from, ref, into, signal, bytesMax }: CheckOut,
+  { path, launcher }: Pick<RunGit, 'path' | 'launcher'>,
+) {
   const gitDir = join(into, '.git');
   await git({ args: ['init', '--quiet', '.'], cwd: into, signal });
   const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', '--', from.url, ref];
@@ -78,10 +109,10 @@ async function checkOut(git: Git, { from, ref, into, signal, bytesMax }: CheckOu
     git({ args: fetch, cwd: into, signal: limit, remote: from }),
   );
   const sha = (await git({ args: ['rev-parse', 'FETCH_HEAD^{commit}'], cwd: into, signal })).trim();
-  await checkTreeSize({ path, cwd: into, sha, bytesMax, signal });
-  const message = await readMessage({ path, cwd: into, sha, signal });
+  await checkTreeSize({ launcher, path, cwd: into, sha, bytesMax, signal });
+  const message = await readMessage({ launcher, path, cwd: into, sha, signal });
   await git({ args: ['checkout', '--quiet', '--force', '--detach', sha], cwd: into, signal });
-  await rm(gitDir, { recursive: true, force: true });
+  await launcher.remove(gitDir);
   return { sha, message: message.trim() };
 }
 
@@ -167,13 +198,17 @@ async function pushIfEmpty(
   return { sha };
 }
 
-async function inTemporaryFolder<T>(workDir: string, work: (folder: string) => Promise<T>): Promise<T> {
+async function inTemporaryFolder<T>(
+  { workDir, launcher }: { workDir: string; launcher: GitLauncher },
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
   await mkdir(workDir, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(workDir, 'git-'));
   try {
+    await launcher.share(folder);
     return await work(folder);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await launcher.remove(folder);
   }
 }
 
@@ -192,7 +227,7 @@ function checkBranch(branch: string): void {
   if (!isGitRef(branch)) throw new GitError('not_found', 'Not a valid name of a branch.');
 }
 
-type Git = (run: Omit<RunGit, 'path'>) => Promise<string>;
+type Git = (run: Omit<RunGit, 'path' | 'launcher'>) => Promise<string>;
 
 async function commitEdit(
   gitAt: Git,
@@ -247,11 +282,15 @@ function cleanName(text: string): string {
 
 const hourMs = 3600_000;
 
-export async function removeStaleGitFolders(workDir: string, now: Date): Promise<void> {
+export async function removeStaleGitFolders(
+  workDir: string,
+  now: Date,
+  launcher: GitLauncher = createLocalLauncher(),
+): Promise<void> {
   for (const name of await readdir(workDir).catch(() => [])) {
     const folder = join(workDir, name);
     const facts = await stat(folder).catch(() => null);
     if (name.startsWith('git-') && facts && now.getTime() - facts.mtimeMs > hourMs)
-      await rm(folder, { recursive: true, force: true });
+      await launcher.remove(folder);
   }
 }

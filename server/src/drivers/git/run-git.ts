@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
-import { bwrapBase, bwrapEnd, mountReadOnly, systemFolders } from '../runtime/process/sandbox.ts';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import type { Remote } from './git-client.ts';
+import type { GitLauncher } from './git-launcher.ts';
 
 export interface RunGit {
+  launcher: GitLauncher;
   path: string;
   args: readonly string[];
   cwd: string;
@@ -72,14 +73,11 @@ async function readGit(run: RunGit, onChunk: (chunk: Uint8Array) => void): Promi
   const timer = setTimeout(() => ending.abort(timeout), run.msMax ?? (remote ? remoteMsMax : localMsMax));
   const ended = AbortSignal.any([signal, ending.signal]);
   const folders = [cwd, ...Object.values(env).filter((value) => value.startsWith('/'))];
-  const sandbox = enterGitSandbox(folders, { usesNetwork: remote !== undefined });
-  const child = Bun.spawn([...sandbox, 'git', ...args], {
+  const child = run.launcher.start({
+    argv: ['git', ...args],
+    folders,
     cwd,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-    // A process group, so that the child processes of git end with it.
-    detached: true,
+    usesNetwork: remote !== undefined,
     env: {
       PATH: path,
       HOME: '/nonexistent',
@@ -93,25 +91,20 @@ async function readGit(run: RunGit, onChunk: (chunk: Uint8Array) => void): Promi
       ...env,
     },
   });
-  const end = () => killGroup(child.pid);
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+  child.stdin?.on('error', () => {});
+  child.stdin?.end();
+  const end = () => child.kill('SIGKILL');
   ended.addEventListener('abort', end, { once: true });
   const reading = readChunks(child.stdout, limitBytes(run.bytesMax ?? outputBytesMax, onChunk));
   reading.catch((error: unknown) => ending.abort(error));
   try {
-    const [, output, code] = await Promise.all([reading, readTail(child.stderr), child.exited]);
+    const [, output, code] = await Promise.all([reading, readTail(child.stderr), exited]);
     ended.throwIfAborted();
     if (code !== 0) throw toGitError(output, remote);
   } finally {
     clearTimeout(timer);
     ended.removeEventListener('abort', end);
-  }
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // The process has already ended.
   }
 }
 
@@ -124,14 +117,11 @@ function limitBytes(bytesMax: number, onChunk: (chunk: Uint8Array) => void): (ch
   };
 }
 
-async function readChunks(
-  stream: ReadableStream<Uint8Array>,
-  onChunk: (chunk: Uint8Array) => void,
-): Promise<void> {
-  for await (const chunk of stream) onChunk(chunk);
+async function readChunks(stream: Readable | null, onChunk: (chunk: Uint8Array) => void): Promise<void> {
+  for await (const chunk of stream ?? []) onChunk(chunk as Uint8Array);
 }
 
-async function readTail(stream: ReadableStream<Uint8Array>): Promise<string> {
+async function readTail(stream: Readable | null): Promise<string> {
   const decoder = new TextDecoder();
   let output = '';
   await readChunks(stream, (chunk) => {
@@ -175,7 +165,7 @@ const messageBytesMax = 64 * 1024;
 export async function readMessage({
   sha,
   ...run
-}: Pick<RunGit, 'path' | 'cwd' | 'signal'> & { sha: string }): Promise<string> {
+}: Pick<RunGit, 'launcher' | 'path' | 'cwd' | 'signal'> & { sha: string }): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   const enough = new GitError('too_large', 'The message is long.');
@@ -198,7 +188,7 @@ export async function checkTreeSize({
   sha,
   bytesMax,
   ...run
-}: Pick<RunGit, 'path' | 'cwd' | 'signal'> & { sha: string; bytesMax: number }): Promise<void> {
+}: Pick<RunGit, 'launcher' | 'path' | 'cwd' | 'signal'> & { sha: string; bytesMax: number }): Promise<void> {
   const args = ['ls-tree', '-r', '-t', '-l', '-z', sha];
   let [entries, files, bytes] = [0, 0, 0];
   const onChunk = entryReader((size) => {
@@ -235,54 +225,4 @@ function entryReader(found: (size: number | null) => void): (chunk: Uint8Array) 
 function parseEntrySize(head: string): number | null {
   const [, type, , size] = head.split(/ +/);
   return type === 'tree' ? null : Number(size) || 0;
-}
-
-const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ca-certificates'];
-const temporaryBytesMax = 256 * 1024 * 1024;
-const bwrap = [
-  ...bwrapBase,
-  '--size',
-  String(temporaryBytesMax),
-  '--tmpfs',
-  '/tmp',
-  ...mountReadOnly(systemFolders),
-];
-
-/** Foreign packs are parsed without rights. Empty where the machine cannot isolate programs, which the log says. */
-export function enterGitSandbox(
-  folders: readonly string[],
-  { usesNetwork }: { usesNetwork: boolean },
-): string[] {
-  if (findGitSandboxProblem() !== null) return [];
-  const own = [...new Set(folders)].filter((path) =>
-    statSync(path, { throwIfNoEntry: false })?.isDirectory(),
-  );
-  return [
-    ...bwrap,
-    ...(usesNetwork ? mountReadOnly(networkFiles) : ['--unshare-net']),
-    ...own.flatMap((path) => ['--bind', path, path]),
-    ...bwrapEnd,
-  ];
-}
-
-let tried: { problem: string | null } | undefined;
-
-/** Why git runs without a sandbox. Tried once, because only that shows whether the kernel allows it. */
-export function findGitSandboxProblem(): string | null {
-  tried ??= { problem: trySandbox() };
-  return tried.problem;
-}
-
-function trySandbox(): string | null {
-  const { status, error, stderr } = spawnSync(
-    'bwrap',
-    [...bwrap.slice(1), '--unshare-net', ...bwrapEnd, 'true'],
-    {
-      encoding: 'utf8',
-    },
-  );
-  if (status === 0) return null;
-  return error
-    ? `bwrap cannot be run (${(error as NodeJS.ErrnoException).code}). Install bubblewrap.`
-    : `This machine does not allow it: ${stderr.trim().slice(0, 300)}`;
 }

@@ -130,6 +130,27 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       expect(await bench.answer(running.address, '/env')).toContain('PORT=');
     });
 
+    test('an app that is busy in many processes gets its share of the CPU, and neighbours go on', async () => {
+      const app = bench.app('web');
+      app.limits.cpu = 0.05;
+      app.sample.plan.startCommand = 'for n in 1 2 3 4 5 6; do while :; do :; done & done; echo busy; wait';
+      const instance = await app.start(await app.build());
+      await bench.until(() => app.lines('stdout').includes('busy'));
+      const cpuMs = async () => (await instance.usage())?.cpuMs ?? 0;
+      // A start may use more.
+      const began = await cpuMs();
+      await bench.until(async () => (await cpuMs()) > began + 300);
+      const [before, startedAt] = [await cpuMs(), performance.now()];
+      for (const until = startedAt + 8_000; performance.now() < until; await Bun.sleep(200))
+        expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+      const share = ((await cpuMs()) - before) / (performance.now() - startedAt);
+      expect(share).toBeGreaterThan(0.01);
+      expect(share).toBeLessThan(0.05 * 1.6);
+      expect((await instance.getState()).state).toBe('running');
+      await instance.stop(0);
+      expect(await instance.getState()).toEqual({ state: 'gone' });
+    });
+
     test('an app that writes more than its disk space is stopped, its log says so, and neighbours go on', async () => {
       const app = bench.app('web');
       // Less than its memory, because the files of a test may be in memory.

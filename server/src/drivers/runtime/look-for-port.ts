@@ -26,6 +26,8 @@ export interface PortLook {
   listeners(): readonly Listener[] | null;
   /** Whether requests to PORT get to the listener without help. */
   isDirect(listener: Listener): boolean;
+  /** Whether no process of the app has used CPU time since the last call, or waits for some. */
+  isIdle?(): boolean;
   /** Null if it cannot be opened, e.g. without IPv6. */
   open(target: Target): Promise<Forward | null>;
   log: LogSink;
@@ -33,12 +35,16 @@ export interface PortLook {
 }
 
 /** Ports are checked often at first, because apps start within seconds. */
-const soonMs = 100;
-const soonRounds = 100;
+const soonMs = 50;
+const soonRounds = 200;
 const laterMs = 1_000;
 const afterFailureMs = 5_000;
-/** An app may open another port before PORT. */
+/** An app may open another port before PORT: one that is busy, or has several. */
 const stableMs = 1_000;
+/** One that is idle with a single port has started. */
+const idleMs = 100;
+/** Node.js, Python and Java open them before the app runs. */
+const debuggerPorts = [9229, 5678, 5005];
 /** An app may open thousands. */
 const targetsMax = 10;
 
@@ -48,6 +54,7 @@ export function lookForPort(options: PortLook): PortFinder {
   const silent = `The app does not listen on any port. Listen on PORT (${port}) of 0.0.0.0.`;
   let unreachable: string | undefined = silent;
   let seen = { targets: '', since: 0 };
+  let idleSince: number | null = null;
   let rounds = 0;
   let isClosed = false;
   let timer: Timer | undefined;
@@ -68,7 +75,7 @@ export function lookForPort(options: PortLook): PortFinder {
     const targets = chooseTargets(listeners, port);
     const isSame = ({ port, family }: Target) =>
       port === forward?.target.port && family === forward.target.family;
-    if (forward?.isRunning() && targets.some(isSame)) return laterMs;
+    if (forward?.isRunning() && targets.some(isSame)) return isStable() ? laterMs : soonMs;
     if (forward) await closeForward();
     return targets.length === 0 ? missing(listeners) : openFirst(targets, listeners);
   }
@@ -85,15 +92,20 @@ export function lookForPort(options: PortLook): PortFinder {
     return soon();
   }
 
+  const isStable = () => performance.now() - seen.since >= stableMs;
   const soon = () => (rounds++ < soonRounds ? soonMs : laterMs);
 
   async function openFirst(targets: readonly Target[], listeners: readonly Listener[]): Promise<number> {
     const now = performance.now();
     const text = JSON.stringify(targets);
     if (text !== seen.targets) seen = { targets: text, since: now };
+    const [only] = targets;
+    const mayBeEarly = targets.length === 1 && only !== undefined && !debuggerPorts.includes(only.port);
+    idleSince = mayBeEarly && options.isIdle?.() ? (idleSince ?? now) : null;
+    const isStarted = idleSince !== null && now - idleSince >= idleMs;
     const numbers = targets.map((target) => target.port).join(', ');
     unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;
-    if (now - seen.since < stableMs) return soon();
+    if (!isStarted && !isStable()) return soon();
     for (const target of targets) {
       const opened = await options.open(target);
       if (opened && !isClosed && (targets.length === 1 || (await answersHttp(opened.address)))) {
@@ -106,7 +118,7 @@ export function lookForPort(options: PortLook): PortFinder {
             : `The app listens on port ${target.port}, not on PORT (${port}): requests go there.`,
         );
         options.onChange();
-        return laterMs;
+        return isStable() ? laterMs : soonMs;
       }
       await opened?.close();
       if (isClosed) return laterMs;

@@ -65,6 +65,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime) {
         sourceDir: join(world.workDir, ids.deploymentId),
         sample,
         log,
+        limits: { ...sampleLimits },
         /** URLs of the platform that the instances may use. */
         services: undefined as readonly string[] | undefined,
         build() {
@@ -86,6 +87,7 @@ export function openBench(world: RuntimeWorld, opened: Runtime) {
         async start(built: Built, instanceId: string = crypto.randomUUID(), command?: string) {
           const { handle, address } = await bench.runtime.start({
             ...common,
+            limits: app.limits,
             method: sample.method,
             isInReview: sample.isInReview,
             instanceId,

@@ -7,6 +7,8 @@ export interface Supervisor {
   openDatabase(): Promise<Database>;
   rawServer: RawServer;
   rawGate: RawGate;
+  /** Of the process that starts git, if git has a user of its own. */
+  gitSocket(): Promise<string>;
   /** One for all workers: a request of local login may come to any of them. */
   localSecret(): Promise<string>;
   counts: CountExchange;
@@ -73,6 +75,7 @@ export function connectSupervisor(events: SupervisorEvents): Supervisor {
       setLogins: (logins) => void send({ logins }),
       close: async () => {},
     },
+    gitSocket: () => ask('gitSocket'),
     localSecret: () => ask('localSecret'),
     counts: {
       send: (counts) => void send({ counts }),
@@ -89,6 +92,8 @@ export interface Supervised {
   /** The same after a restart of the server, because running apps know it. */
   gatewayPort: number;
   serverUser: { uid: number; gid: number } | null;
+  /** False: git has the user of the server. */
+  hasGitUser: boolean;
   worker: { number: number; isFirst: boolean; count: number } | null;
   sockets: SharedSockets | null;
 }
@@ -107,7 +112,13 @@ export type ServerMessage =
   | { counts: Counts }
   | { logins: GateLogins };
 
-export type SupervisorRequest = 'database' | 'rawDatabase' | 'rawGate' | 'localSecret' | 'metrics';
+export type SupervisorRequest =
+  | 'database'
+  | 'rawDatabase'
+  | 'rawGate'
+  | 'gitSocket'
+  | 'localSecret'
+  | 'metrics';
 
 export type SupervisorMessage =
   | { question: number; result: unknown }

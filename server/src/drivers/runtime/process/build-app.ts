@@ -11,7 +11,7 @@ import { findServices } from './isolation.ts';
 import { type LaunchOptions, launch, startGuard } from './launch.ts';
 import {
   createGroup,
-  memoryLimitToWatch,
+  limitsToWatch,
   type ProcessDeps,
   processLimit,
   toolFolders,
@@ -244,7 +244,7 @@ async function runCommand(
   const timer = setTimeout(() => stopped.resolve('timeout'), Math.max(0, step.deadline - Date.now()));
   const watching = deps.watch.add({
     leader: identity.pid,
-    bytesMax: memoryLimitToWatch(deps, sandbox.limits),
+    ...limitsToWatch(deps, sandbox.limits),
     onTooMuch: () => stopped.resolve('memory'),
     onUse: () => {},
   });

@@ -4,7 +4,8 @@ import { type Forward, lookForPort, type PortFinder, type PortLook } from '../lo
 import type { AppUser } from './app-users.ts';
 import { runIdVariable } from './environment.ts';
 import { listListeners, loopback, loopbackFamily } from './network.ts';
-import { readProcessTable } from './process-trees.ts';
+import { sumUsage } from './process-deps.ts';
+import { isSleeping, listTree, readProcessTable } from './process-trees.ts';
 import type { ForwardOptions, Sandbox } from './sandbox.ts';
 
 interface PortFinderOptions extends Pick<PortLook, 'port' | 'log' | 'onChange'> {
@@ -31,6 +32,7 @@ export function findPort(options: PortFinderOptions): PortFinder {
       if (inside === undefined) return null;
       return listListeners(`/proc/${inside}/net`).filter((it) => !hostPorts.includes(it.port));
     },
+    isIdle: watchIdleness(leader),
     isDirect: (listener) => loopbackFamily(listener) === 4,
     async open(to) {
       const from = await options.newPort();
@@ -38,6 +40,18 @@ export function findPort(options: PortFinderOptions): PortFinder {
       return openForward(sandbox, { user, mark, pid: inside, from, to, onProcess: options.onForward });
     },
   });
+}
+
+/** By the state of all threads, because on a busy machine those that wait for the CPU use none. */
+function watchIdleness(leader: number): () => boolean {
+  let before: number | null = null;
+  return () => {
+    const tree = listTree(leader, readProcessTable());
+    const { cpuMs } = sumUsage(tree);
+    const isSame = before !== null && cpuMs === before;
+    before = cpuMs;
+    return isSame && tree.every(({ pid }) => isSleeping(pid));
+  };
 }
 
 /** The child of pasta. Earlier children of the same process are not in the sandbox yet. */

@@ -9,7 +9,7 @@ import { type ExitResult, type LaunchedProcess, launch, startGuard } from './lau
 import { isPortFree, listensPublicly, listListeningUsers } from './network.ts';
 import {
   createGroup,
-  memoryLimitToWatch,
+  limitsToWatch,
   type ProcessDeps,
   processLimit,
   sumUsage,
@@ -139,7 +139,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
       });
     const watching = deps.watch.add({
       leader,
-      bytesMax: memoryLimitToWatch(deps, job.limits),
+      ...limitsToWatch(deps, job.limits),
       onTooMuch: () => {
         isOverMemory = true;
         signalGroup(leader, 'SIGKILL');

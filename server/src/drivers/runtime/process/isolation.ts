@@ -228,7 +228,7 @@ export async function checkRuntime(facts: Facts): Promise<Check> {
       ? 'Each app runs in its own sandbox'
       : `Apps run without isolation from this machine and from each other (${isolation.warning})`;
   const memory = holds.has('memory') ? 'by control groups' : 'checked every second';
-  const cpu = holds.has('cpu') ? 'by control groups' : 'by priority only';
+  const cpu = holds.has('cpu') ? 'by control groups' : 'by pauses';
   const byUser = users.kind === 'own_each' || isolation.sandbox ? 'limited by user' : 'not limited';
   const processes = holds.has('pids') ? 'by control groups' : byUser;
   const sentences = [

@@ -4,10 +4,18 @@ import { delimiter, join } from 'node:path';
 import { isToolchainName, type Limits } from '../runtime.ts';
 import type { AppUsers } from './app-users.ts';
 import type { ControlGroup, ControlGroups } from './control-groups.ts';
+import { type CpuShare, createCpuShare } from './cpu-share.ts';
 import type { BaseEnvironment } from './environment.ts';
 import type { Layout } from './folders.ts';
 import type { Isolation } from './isolation.ts';
-import { listTree, type ProcessRow, proportionalBytes, readProcessTable } from './process-trees.ts';
+import {
+  continueApp,
+  listTree,
+  type ProcessRow,
+  pauseApp,
+  proportionalBytes,
+  readProcessTable,
+} from './process-trees.ts';
 import { bytesOnDisk, type Measured } from './trees.ts';
 
 export interface ProcessDeps {
@@ -16,7 +24,7 @@ export interface ProcessDeps {
   users: AppUsers;
   isolation: Isolation;
   groups: ControlGroups;
-  watch: MemoryWatch;
+  watch: UsageWatch;
   disk: DiskWatch;
   baseEnvironment: BaseEnvironment;
   toolchainDir: string;
@@ -59,11 +67,20 @@ export function processLimit({ memoryMb }: Limits): number {
   return Math.max(512, memoryMb);
 }
 
-export function memoryLimitToWatch(deps: ProcessDeps, { memoryMb }: Limits): number | null {
-  return deps.groups.holds.has('memory') ? null : memoryMb * 1024 * 1024;
+/** What no control group limits. */
+export function limitsToWatch(
+  { groups, isolation }: Pick<ProcessDeps, 'groups' | 'isolation'>,
+  { cpu, memoryMb }: Limits,
+): Pick<Watched, 'bytesMax' | 'cpuMax' | 'isSandboxed'> {
+  return {
+    bytesMax: groups.holds.has('memory') ? null : memoryMb * 1024 * 1024,
+    cpuMax: groups.holds.has('cpu') || process.platform !== 'linux' ? null : cpu,
+    isSandboxed: isolation.sandbox !== null,
+  };
 }
 
-interface MemoryWatch {
+/** The limits of memory and CPU where no control group enforces them. */
+interface UsageWatch {
   add(watched: Watched): { stop(): void };
   close(): void;
 }
@@ -71,6 +88,9 @@ interface MemoryWatch {
 interface Watched {
   leader: number;
   bytesMax: number | null;
+  /** In cores. */
+  cpuMax: number | null;
+  isSandboxed: boolean;
   onTooMuch: () => void;
   onUse: (use: Usage) => void;
 }
@@ -81,40 +101,80 @@ export interface Usage {
 }
 
 const watchIntervalMs = 1_000;
+/** For apps that use more than their share. */
+const pauseIntervalMs = 100;
 
-export function createMemoryWatch(): MemoryWatch {
-  const all = new Set<Watched>();
+export function createUsageWatch(): UsageWatch {
+  const all = new Map<Watched, CpuShare | null>();
+  const busy = new Set<Watched>();
+  const paused = new Set<Watched>();
   let timer: Timer | undefined;
+  let busyTimer: Timer | undefined;
 
   function check(): void {
     const table = readProcessTable();
-    for (const { leader, bytesMax, onTooMuch, onUse } of [...all]) {
+    for (const [watched, share] of [...all]) {
+      const { leader, bytesMax, onTooMuch, onUse } = watched;
       const tree = listTree(leader, table);
       const use = sumUsage(tree);
       onUse(use);
       if (bytesMax !== null && exceedsMemory(bytesMax, use, tree)) onTooMuch();
+      if (!share || busy.has(watched) || !share.spend(tree, performance.now())) continue;
+      busy.add(watched);
+      pause(watched, tree);
     }
+    if (busy.size > 0) busyTimer ??= setInterval(checkBusy, pauseIntervalMs);
   }
 
-  function stopTimer(): void {
+  function checkBusy(): void {
+    const table = readProcessTable();
+    for (const watched of busy) {
+      const share = all.get(watched);
+      if (!share) continue;
+      const tree = listTree(watched.leader, table);
+      // Again, because an app may have started processes while it was paused.
+      if (share.spend(tree, performance.now())) pause(watched, tree);
+      else if (paused.delete(watched)) continueApp(tree);
+      if (!share.isBusy()) busy.delete(watched);
+    }
+    if (busy.size === 0) stopBusyTimer();
+  }
+
+  function pause(watched: Watched, tree: readonly ProcessRow[]): void {
+    paused.add(watched);
+    pauseApp(tree, watched);
+  }
+
+  function stopBusyTimer(): void {
+    clearInterval(busyTimer);
+    busyTimer = undefined;
+  }
+
+  function stopTimers(): void {
     clearInterval(timer);
     timer = undefined;
+    stopBusyTimer();
   }
 
   return {
     add(watched) {
-      all.add(watched);
+      all.set(watched, watched.cpuMax === null ? null : createCpuShare(watched.cpuMax, performance.now()));
       timer ??= setInterval(check, watchIntervalMs);
       return {
         stop() {
           all.delete(watched);
-          if (all.size === 0) stopTimer();
+          busy.delete(watched);
+          if (paused.delete(watched)) continueApp(listTree(watched.leader, readProcessTable()));
+          if (all.size === 0) stopTimers();
         },
       };
     },
     close() {
+      for (const watched of paused) continueApp(listTree(watched.leader, readProcessTable()));
       all.clear();
-      stopTimer();
+      busy.clear();
+      paused.clear();
+      stopTimers();
     },
   };
 }

@@ -28,7 +28,7 @@ import { claimNode, endRemains, makeLayout } from './folders.ts';
 import { type Instance, startInstance } from './instance.ts';
 import { checkRuntime, type IsolationOptions, noControlGroup, openIsolation } from './isolation.ts';
 import { findFreePort } from './network.ts';
-import { createDiskWatch, createMemoryWatch, type ProcessDeps, type Times } from './process-deps.ts';
+import { createDiskWatch, createUsageWatch, type ProcessDeps, type Times } from './process-deps.ts';
 import { runCommand } from './run-command.ts';
 import { resolveFolder, restoreReaders } from './trees.ts';
 
@@ -76,7 +76,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     users,
     isolation,
     groups: openControlGroups({ use: options.controlGroups, node: nodes.own }),
-    watch: createMemoryWatch(),
+    watch: createUsageWatch(),
     disk: createDiskWatch({ folders: [dataDir], reserveMb: options.diskReserveMb }),
     baseEnvironment: options.baseEnvironment,
     toolchainDir: options.toolchainDir ?? join(dataDir, 'toolchains'),

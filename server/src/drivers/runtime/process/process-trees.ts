@@ -88,10 +88,22 @@ export function requestEnd(tree: ProcessTree): void {
 
 /** Without the processes that keep the namespaces of a sandbox: they end with the app. */
 function listInside({ leader }: ProcessTree): number[] {
-  if (leader === null) return [];
-  const found = listTree(leader, readProcessTable()).map(({ pid }) => ({ pid, ids: readNamespaceIds(pid) }));
+  return leader === null ? [] : listDeepest(listTree(leader, readProcessTable()));
+}
+
+function listDeepest(tree: readonly ProcessRow[]): number[] {
+  const found = tree.map(({ pid }) => ({ pid, ids: readNamespaceIds(pid) }));
   const depth = Math.max(...found.map(({ ids }) => ids.length));
   return found.filter(({ ids }) => ids.length === depth && ids.at(-1) !== 1).map(({ pid }) => pid);
+}
+
+/** Only processes of the app: those of its sandbox carry its connections and end it. */
+export function pauseApp(tree: readonly ProcessRow[], { isSandboxed }: { isSandboxed: boolean }): void {
+  for (const pid of isSandboxed ? listDeepest(tree) : tree.map((row) => row.pid)) signal(pid, 'SIGSTOP');
+}
+
+export function continueApp(tree: readonly ProcessRow[]): void {
+  for (const { pid } of tree) signal(pid, 'SIGCONT');
 }
 
 /** The ID of a process in each of its process namespaces, from outer to inner. */
@@ -119,12 +131,15 @@ export interface ProcessRow {
   parent: number;
   group: number;
   session: number;
+  /** With that of children which it has waited for. */
   cpuMs: number;
+  childrenCpuMs: number;
   residentBytes: number;
 }
 
 // The same on all supported architectures.
 const ticksPerSecond = 100;
+const milliseconds = (ticks: number) => (ticks * 1000) / ticksPerSecond;
 const pageBytes = 4096;
 
 export function readProcessTable(): ProcessRow[] {
@@ -147,9 +162,22 @@ function readRow(pid: number): ProcessRow | null {
     parent: number(1),
     group: number(2),
     session: number(3),
-    cpuMs: ((number(11) + number(12) + number(13) + number(14)) * 1000) / ticksPerSecond,
+    cpuMs: milliseconds(number(11) + number(12) + number(13) + number(14)),
+    childrenCpuMs: milliseconds(number(13) + number(14)),
     residentBytes: number(21) * pageBytes,
   };
+}
+
+/** All its threads: none runs, waits for the CPU or for a disk, or is paused. */
+export function isSleeping(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readText(`/proc/${pid}/task/${thread}/stat`);
+      return stat === null || !/[RDTt]/.test(stat.charAt(stat.lastIndexOf(')') + 2));
+    });
+  } catch {
+    return true;
+  }
 }
 
 export function listTree(leader: number, table: readonly ProcessRow[]): ProcessRow[] {

@@ -6,7 +6,7 @@ import { findServices } from './isolation.ts';
 import { type ExitResult, launch, startGuard } from './launch.ts';
 import {
   createGroup,
-  memoryLimitToWatch,
+  limitsToWatch,
   type ProcessDeps,
   processLimit,
   toolFolders,
@@ -139,7 +139,7 @@ async function waitForEnd(
   const timer = setTimeout(() => stopped.resolve({ stopped: timeLimitText(job) }), job.timeoutMs);
   const memory = deps.watch.add({
     leader,
-    bytesMax: memoryLimitToWatch(deps, job.limits),
+    ...limitsToWatch(deps, job.limits),
     onTooMuch: () => stopped.resolve({ stopped: outOfMemory(job) }),
     onUse: () => {},
   });
