@@ -13,10 +13,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { socketPathBytesMax } from '../config/network.ts';
 import type { Config } from '../config.ts';
 import type { Ids } from '../drivers/database/programs.ts';
 import { gitFolderNames, gitSocketVariable, sharedMode } from '../drivers/git/git-launcher.ts';
+import { socketPathBytesMax } from '../drivers/os/listen.ts';
 import { type Part, startPart } from './part.ts';
 import { adviceForClosed, findClosedToServer, showBelowClosed } from './server-user.ts';
 
