@@ -35,14 +35,14 @@ export interface PortLook {
 }
 
 /** Ports are checked often at first, because apps start within seconds. */
-const soonMs = 50;
-const soonRounds = 200;
+const soonMs = 40;
+const soonRounds = 250;
 const laterMs = 1_000;
 const afterFailureMs = 5_000;
 /** An app may open another port before PORT: one that is busy, or has several. */
 const stableMs = 1_000;
 /** One that is idle with a single port has started. */
-const idleMs = 100;
+const idleMs = 75;
 /** Node.js, Python and Java open them before the app runs. */
 const debuggerPorts = [9229, 5678, 5005];
 /** An app may open thousands. */
@@ -55,6 +55,7 @@ export function lookForPort(options: PortLook): PortFinder {
   let unreachable: string | undefined = silent;
   let seen = { targets: '', since: 0 };
   let idleSince: number | null = null;
+  let askedAt = 0;
   let rounds = 0;
   let isClosed = false;
   let timer: Timer | undefined;
@@ -101,7 +102,8 @@ export function lookForPort(options: PortLook): PortFinder {
     if (text !== seen.targets) seen = { targets: text, since: now };
     const [only] = targets;
     const mayBeEarly = targets.length === 1 && only !== undefined && !debuggerPorts.includes(only.port);
-    idleSince = mayBeEarly && options.isIdle?.() ? (idleSince ?? now) : null;
+    idleSince = mayBeEarly && options.isIdle?.() ? (idleSince ?? Math.max(askedAt, seen.since)) : null;
+    askedAt = now;
     const isStarted = idleSince !== null && now - idleSince >= idleMs;
     const numbers = targets.map((target) => target.port).join(', ');
     unreachable = `The app listens on port ${numbers}, not on PORT (${port}).`;

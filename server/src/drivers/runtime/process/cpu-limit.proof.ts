@@ -40,7 +40,7 @@ test.each([
     for (const until = startedAt + measuredMs; performance.now() < until; await Bun.sleep(200))
       expect(await bench.answer(neighbour.address, '/env')).toContain('PORT=');
     const share = ((await cpuMs()) - before) / (performance.now() - startedAt);
-      expect(share).toBeGreaterThan(0.01);
+    expect(share).toBeGreaterThan(0.01);
     expect(share).toBeLessThan(cores * 1.6);
     expect((await instance.getState()).state).toBe('running');
     await instance.stop();
