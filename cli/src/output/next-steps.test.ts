@@ -65,7 +65,7 @@ test.each(['cli/src', 'server/src', 'console/src'])(
       const source = (await Bun.file(join(root, path)).text()).replaceAll(/['`]\s*\+\s*['`]/g, '');
       for (const [literal] of source.matchAll(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`|"[^"\n]*"/g)) {
         // After `--` the words of another command follow.
-      if (!literal.includes('svc ') || literal.includes(' -- ')) continue;
+        if (!literal.includes('svc ') || literal.includes(' -- ')) continue;
         const text = templates.reduce((all, [from, to]) => all.replaceAll(from, to), literal.slice(1, -1));
         for (const { argv, missing } of await namedCommands(text)) {
           const left = missing.filter((part) => !argv.includes(part));

@@ -38,7 +38,7 @@ const steps: Record<ErrorCode, string> = {
   data_scope_missing:
     'An owner of the app can run svc apps update <app> --data-scopes <scopes> --execute, then request a review: svc publish --app <app> --visibility <visibility> --execute.',
   grant_missing:
-    'svc grants request --connector <connector> --preset <preset> --scope <path> --expires-in 8h --reason <reason> --execute requests it.',
+    'svc grants request --connector <connector> --scope <path> --preset <preset> --expires-in 8h --reason <reason> --execute requests it.',
   policy_unresolvable: 'An admin can run svc policies get <policy> and update it.',
   connector_not_configured: 'svc connectors update <connector> --host <host> … sets them.',
   connector_read_only: 'An admin can allow changes: svc connectors update <connector> --writable --execute.',
@@ -281,7 +281,7 @@ const stepsByConnector: Partial<Record<ErrorCode, string>> = {
     'svc access preview --connector <connector> --resource-path <table> says why; svc grants tables shows the tables that you can read.',
   unknown_column: 'Check the spelling; svc grants tables shows the columns that you can read.',
   forbidden:
-    'svc grants tables shows what your grants allow; svc grants request --connector <connector> --preset <preset> --scope <table> --expires-in 8h --reason <reason> --execute requests more.',
+    'svc grants tables shows what your grants allow; svc grants request --connector <connector> --scope <table> --preset <preset> --expires-in 8h --reason <reason> --execute requests more.',
 };
 
 const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> = {
@@ -289,7 +289,7 @@ const stepsByCredential: Record<Credential, Partial<Record<ErrorCode, string>>> 
     unauthenticated:
       'SVC_API_KEY is wrong, revoked or expired. Create another with svc pats create --name <name> --execute, or unset it and run svc login.',
     forbidden:
-      'The token in SVC_API_KEY or its issuer is not allowed to do this. Unset SVC_API_KEY to use your login, or create a token with the action that is missing: svc pats create --name <name> --actions read,write,code,deploy --execute.',
+      'The token in SVC_API_KEY or its issuer is not allowed to do this. Unset SVC_API_KEY to use your login, or create a token with the action that is missing: svc pats create --actions read,write,code,deploy --name <name> --execute.',
   },
   SVC_TOKEN: {
     unauthenticated: 'SVC_TOKEN is no longer valid: set a new one, or unset it and run svc login.',

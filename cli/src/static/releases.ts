@@ -45,7 +45,7 @@ export async function printPromotionNextStep(
   const staged = await findStaged(ctx, params);
   if (staged === null) return result;
   const { number, digest } = staged.release;
-  const line = `svc apps static releases promote-approve --app ${sanitize(params.app)} --release-id ${number} --digest ${sanitize(digest)} --execute`;
+  const line = `svc apps static releases promote-approve --release-id ${number} --digest ${sanitize(digest)} --app ${sanitize(params.app)} --execute`;
   ctx.note(
     `Next, a tenant admin reviews ${sanitize(staged.url)} and runs promote-reject, or\n` + `  ${line}`,
   );

@@ -122,7 +122,7 @@ async function checkPolicyLimit(
   const isInvited = people.some(({ user_id }) => user_id === invited.user_id);
   if (invited.group_id === undefined && (isInvited || people.length < countMax)) return;
   throw fail('limit_reached', {
-    detail: `The app is invite_only by a policy that allows ${countMax} invited people and no groups. For more, request a review: svc publish --app ${ctx.app.slug} --visibility invite_only --execute.`,
+    detail: `The app is invite_only by a policy that allows ${countMax} invited people and no groups. For more, request a review: svc publish --visibility invite_only --app ${ctx.app.slug} --execute.`,
   });
 }
 
