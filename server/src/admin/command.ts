@@ -1,4 +1,6 @@
 import type { Args, Declaration, Flags, Positional } from '@svc/cli/framework/declaration.ts';
+import { tableLines } from '@svc/cli/framework/layout.ts';
+import { cellText } from '@svc/cli/framework/text.ts';
 import type { Config } from '../config.ts';
 import type { OperatorDeps } from '../core/mutation.ts';
 import type { Database } from '../drivers/database/database.ts';
@@ -51,3 +53,13 @@ export function declare<
 
 export const backupParts = ['objects', 'raw-databases'] as const;
 export type BackupPart = (typeof backupParts)[number];
+
+export function listResult(columns: readonly string[], items: readonly object[]): Result {
+  const grid = {
+    titles: columns.map((column) => column.replaceAll('_', ' ').toUpperCase()),
+    keep: columns.map(() => true),
+    rows: items.map((item) => columns.map((column) => cellText(Reflect.get(item, column)))),
+  };
+  const lines = tableLines(grid, { width: null, colour: false, unicode: true }) ?? [];
+  return { json: { items, total: items.length }, text: `${lines.join('\n')}\n` };
+}

@@ -10,8 +10,7 @@ import {
 } from '../../core/master-key.ts';
 import { runAsOperator } from '../../core/mutation.ts';
 import { fail } from '../../core/problem.ts';
-import type { AdminCtx, Result, System } from '../command.ts';
-import { listResult } from '../list-result.ts';
+import { type AdminCtx, listResult, type Result, type System } from '../command.ts';
 import { withSystem } from '../system.ts';
 
 /** The modules are loaded with the command, because other commands do not need them. */

@@ -22,8 +22,7 @@ import {
   setPassword,
   suspendUser,
 } from '../../people/users/users.ts';
-import type { AdminCtx, Result, System } from '../command.ts';
-import { listResult } from '../list-result.ts';
+import { type AdminCtx, listResult, type Result, type System } from '../command.ts';
 import { withSystem, withSystemOrNew } from '../system.ts';
 
 type Tier = (typeof resourceTiers)[number];
