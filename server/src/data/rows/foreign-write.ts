@@ -280,8 +280,8 @@ function missingValuesError({ table }: RowsCtx, inserted: readonly InsertedColum
 const keyText = (value: string, parts: number) =>
   parts === 1 ? value : value.replaceAll('%', '%25').replaceAll(',', '%2C');
 
-async function lastId({ table }: RowsCtx, tx: Transaction, isInsertable: boolean): Promise<(string | null)[]> {
-  return isInsertable ? [] : ((await run(tx, lastIdSql(table))).rows[0] ?? []);
+async function lastId({ table }: RowsCtx, tx: Transaction, hasId: boolean): Promise<(string | null)[]> {
+  return hasId ? [] : ((await run(tx, lastIdSql(table))).rows[0] ?? []);
 }
 
 function run(tx: Transaction, { text, values }: { text: string; values: readonly (string | null)[] }) {
