@@ -169,6 +169,8 @@ describe.skipIf(process.getuid?.() !== 0).each([
       const userOf = (pid: number) => statSync(`/proc/${pid}`).uid;
       expect([userOf(worker) === 0, userOf(postgres) === 0, userOf(agent)]).toEqual([false, false, 0]);
       expect(server.output()).not.toContain('the server runs as root');
+      const [git = 0] = childrenOf({ ...server, pid: supervisor }, 'git');
+      expect([0, userOf(worker)]).not.toContain(userOf(git));
     });
 
   test('svc login --local and svc-admin doctor work for the person who started it', async () => {

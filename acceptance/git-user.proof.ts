@@ -156,6 +156,11 @@ test.skipIf(!isRoot)(
     expect((await owner.call('GET', `${path}/commits/main`)).status).toBe(200);
     const folders = () => readdirSync(join(server.dataDir, 'git')).filter((name) => name.endsWith('.git'));
     expect(folders()).toHaveLength(1);
+    // As a push leaves it that is killed.
+    const incoming = join(server.dataDir, 'git', folders()[0]!, 'objects', 'tmp_objdir-incoming-x');
+    const { uid } = statSync(join(server.dataDir, 'git'));
+    runAs(uid, `mkdir -m 700 ${incoming} && touch ${incoming}/pack`);
+    expect(statSync(incoming)).toMatchObject({ uid, mode: 0o42700 });
     expect((await owner.call('DELETE', path)).status).toBe(204);
     await until('the folder is gone', async () => folders().length === 0, 60_000);
     expect(readdirSync(join(server.dataDir, 'git-work')).filter((it) => it.startsWith('git-'))).toEqual([]);
