@@ -9,7 +9,7 @@ import { until } from './support/until.ts';
 
 /** The engine of tests has no network but this machine: packages are fetched through it. */
 function startForwardProxy(host: string) {
-  const server = createServer((client) => client.once('data', (head) => forward(client, head)));
+  const server = createServer((client) => client.once('data', (head: Buffer) => forward(client, head)));
   return new Promise<{ port: number; stop(): void }>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, host, () => {
