@@ -30,7 +30,7 @@ interface GitUser extends Ids {
 }
 
 /**
- * For a server of root, git has a user of its own (decision 146), whose number is the owner of the repositories: servers that share
+ * For a server of root, git has a user of its own (decision 138), whose number is the owner of the repositories: servers that share
  * the folder share the user. Null: git has the user of the server.
  */
 export function chooseGitUser(dataDir: string, log: Logger): GitUser | null {

@@ -30,7 +30,7 @@ export function createLocalLauncher(): GitLauncher {
 }
 
 /**
- * Git has a user of its own (decision 146). This process is in the group of that user, to which its folders pass on their
+ * Git has a user of its own (decision 138). This process is in the group of that user, to which its folders pass on their
  * group.
  */
 export function createHelperLauncher(socketPath: () => Promise<string>): GitLauncher {
