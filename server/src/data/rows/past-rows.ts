@@ -233,7 +233,10 @@ interface Logged {
 async function findLogged(ctx: RowsCtx, tx: Transaction, input: RestoreInput): Promise<Logged[]> {
   const { table } = ctx;
   const { physical } = table.catalogue.idColumn;
-  const days = Math.max(table.catalogue.softDeleteDays ?? 0, table.catalogue.historyDays ?? 0);
+  const { softDeleteDays, historyDays } = table.catalogue;
+  const days = Math.max(softDeleteDays ?? 0, historyDays ?? 0);
+  // Deleted rows can be restored as long as the trash shows them.
+  const lastDays = `case when new is null then ${softDeleteDays ?? days} else ${days} end`;
   const values = valuesFor(table);
   const rowId = loggedId(physical);
   const which =
@@ -246,7 +249,7 @@ async function findLogged(ctx: RowsCtx, tx: Transaction, input: RestoreInput): P
         : `cause = ${bindAs(values, `${input.by} ${input.requestId}`, 'text')}`;
   const entries =
     `select ${rowId} as id, min(seq) as seq, max(seq) as last, min(cause) as first_cause, max(cause) as last_cause from ${logFrom(table)} log` +
-    ` where at > now() - make_interval(days => ${days}) and ${which} group by 1`;
+    ` where at > now() - make_interval(days => ${lastDays}) and ${which} group by 1`;
   const plan = { table, where: [], output: table.all };
   const changed = `select string_agg(o.key, ' ') from jsonb_each(l.old::jsonb) o where o.value is distinct from k.new::jsonb -> o.key`;
   const numbers = table.catalogue.columns
