@@ -17,6 +17,7 @@ import type { Config } from '../config.ts';
 import type { Ids } from '../drivers/database/programs.ts';
 import { gitFolderNames, gitSocketVariable, sharedMode } from '../drivers/git/git-launcher.ts';
 import { socketPathBytesMax } from '../drivers/os/listen.ts';
+import { findProgram } from './bundle.ts';
 import { type Part, startPart } from './part.ts';
 import { adviceForClosed, findClosedToServer, showBelowClosed } from './server-user.ts';
 
@@ -52,7 +53,7 @@ const isGitUid = (uid: number) => uid >= uidMin && uid <= uidMax;
 
 /** `setpriv` may be missing, or the number unknown to a container. Returns why it is impossible. */
 function tryUser(user: GitUser): string | null {
-  const [program = '', ...args] = [...asGitUser(user), 'true'];
+  const [program = '', ...args] = [...asGitUser(user), 'test', '-r', findProgram('git.ts')];
   const { status, error, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   return status === 0 ? null : (error?.message ?? stderr.trim().slice(0, 300));
 }
@@ -74,7 +75,7 @@ function handOverGitFolders(dataDir: string, { uid, gid }: Ids): string | null {
     for (const name of Object.values(gitFolderNames)) {
       const path = join(dataDir, name);
       mkdirSync(path, { recursive: true });
-      const folder = realpathSync(path);
+      const folder = ownFolder(path);
       if (isForeign(folder, { uid, gid })) {
         run('chown', ['-RhP', `${uid}:${gid}`, '--', folder]);
         run('chmod', ['-R', 'ug+rwX,o-rwx', '--', folder]);
@@ -88,6 +89,13 @@ function handOverGitFolders(dataDir: string, { uid, gid }: Ids): string | null {
   }
 }
 
+/** An operator may link to another disk. A link of the server's user could lead to any folder of the machine. */
+function ownFolder(path: string): string {
+  const facts = lstatSync(path);
+  if (facts.isSymbolicLink() && facts.uid !== 0) throw new Error(`${path} is a link that root did not make.`);
+  return realpathSync(path);
+}
+
 /** Folders that the server makes have its user, and the group of git. */
 function isForeign(folder: string, { uid, gid }: Ids): boolean {
   const all = readdirSync(folder).map((name) => lstatSync(join(folder, name)));
@@ -99,7 +107,7 @@ export function takeBackGitFolders(dataDir: string, { uid, gid }: Ids): void {
   for (const name of Object.values(gitFolderNames)) {
     const found = statSync(join(dataDir, name), { throwIfNoEntry: false });
     if (found && isGitUid(found.uid))
-      run('chown', ['-RhP', `${uid}:${gid}`, '--', realpathSync(join(dataDir, name))]);
+      run('chown', ['-RhP', `${uid}:${gid}`, '--', ownFolder(join(dataDir, name))]);
   }
 }
 

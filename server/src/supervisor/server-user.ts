@@ -13,6 +13,7 @@ import {
   isBelow,
   showInClosed,
 } from '../drivers/database/programs.ts';
+import { gitFolderNames } from '../drivers/git/git-launcher.ts';
 
 /** Entries of the supervisor and the agent, which the server must not replace. */
 const reservedEntries = [
@@ -106,7 +107,10 @@ export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
   chmodSync(dataDir, 0o1771);
   for (const name of readdirSync(dataDir)) {
     const path = join(dataDir, name);
-    if (!reservedEntries.includes(name) && lstatSync(path).uid === 0)
+    const facts = lstatSync(path);
+    // Root follows links to the folders of git, so that they stay root's.
+    if (facts.isSymbolicLink() && Object.values<string>(gitFolderNames).includes(name)) continue;
+    if (!reservedEntries.includes(name) && facts.uid === 0)
       spawnSync('chown', ['-RhP', `${uid}:${gid}`, '--', path]);
   }
 }

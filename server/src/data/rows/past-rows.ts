@@ -249,7 +249,7 @@ async function findLogged(ctx: RowsCtx, tx: Transaction, input: RestoreInput): P
         : `cause = ${bindAs(values, `${input.by} ${input.requestId}`, 'text')}`;
   const entries =
     `select ${rowId} as id, min(seq) as seq, max(seq) as last, min(cause) as first_cause, max(cause) as last_cause from ${logFrom(table)} log` +
-    ` where at > now() - make_interval(days => ${lastDays}) and ${which} group by 1`;
+    ` where at > now() - make_interval(days => ${days}) and at > now() - make_interval(days => ${lastDays}) and ${which} group by 1`;
   const plan = { table, where: [], output: table.all };
   const changed = `select string_agg(o.key, ' ') from jsonb_each(l.old::jsonb) o where o.value is distinct from k.new::jsonb -> o.key`;
   const numbers = table.catalogue.columns

@@ -277,8 +277,10 @@ export async function findTableSize(tx: Tx, table: string) {
 
 /** `limit`: counts no further; null counts all. */
 export async function countTableRows(tx: Tx, table: string, limit: number | null): Promise<number> {
+  // Citus would bring a subquery with a limit to its coordinator.
+  const atMost = limit === null ? sql`` : sql`limit ${limit}`;
   const { rows } = await sql<{ rows: number }>`
-    select count(*)::int as rows from (select from ${sql.raw(table)} limit ${limit}) as counted`.execute(tx);
+    select count(*)::int as rows from (select from ${sql.raw(table)} ${atMost}) as counted`.execute(tx);
   return rows[0]?.rows ?? 0;
 }
 

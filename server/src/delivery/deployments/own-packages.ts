@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { listSourceFiles } from '@svc/contract/detect/source-files.ts';
 import type { LogSink, Runtime } from '../../drivers/runtime/runtime.ts';
@@ -41,6 +41,8 @@ export async function linkOwnPackages(dir: string, options: OwnPackagesOptions):
     const text = await readSmallFile(join(dir, path));
     const linked = text?.replace(loopbackUrl, url).replaceAll(own, url);
     if (linked === undefined || linked === text) continue;
+    // The file may be read-only.
+    await rm(join(dir, path));
     await writeFile(join(dir, path), linked);
     changed.push(path);
   }

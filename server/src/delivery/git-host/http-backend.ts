@@ -19,6 +19,8 @@ interface BackendCall {
   body: AsyncIterable<Uint8Array>;
   extendTimeout: () => void;
   log: Logger;
+  /** Called instead of `onEnd` if git cannot be started, or its end is not known. */
+  onFail: () => Promise<void>;
   /** Returns messages for the person who pushed. The signal is aborted when the client disconnects. */
   onEnd: (signal: AbortSignal) => Promise<AsyncIterable<PushMessage>>;
 }
@@ -51,8 +53,10 @@ export async function callHttpBackend(git: GitProcesses, request: Request, call:
         call.log.warn({ code, stderr: stderr.slice(0, stderrCharsMax) }, 'git http-backend failed');
       return call.onEnd(ending.signal);
     },
-    (cause: unknown) => {
+    async (cause: unknown) => {
       clearTimeout(timer);
+      request.signal.removeEventListener('abort', abort);
+      await call.onFail();
       throw fail('unavailable', {}, { cause });
     },
   );

@@ -75,6 +75,10 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
     await markPushStarted(deps.db, repo.id, startedAt);
     await deps.folders.removeOldLocks(repo.folder);
   }
+  const release = async () => {
+    call.release();
+    if (!repo) await deps.folders.remove(opened.folder);
+  };
   return callHttpBackend(deps.git, request, {
     method: path.method,
     service: path.service,
@@ -85,9 +89,9 @@ async function callBackend(deps: GitHostDeps, call: SmartHttpCall, waits: Waits)
     body: prepend(head?.bytes ?? new Uint8Array(), body),
     extendTimeout,
     log: info.log,
+    onFail: release,
     async onEnd(signal) {
-      call.release();
-      if (!repo) await deps.folders.remove(opened.folder);
+      await release();
       if (!isChange || !repo) return noMessages();
       // A push of many branches takes long to record, and sends nothing meanwhile.
       const keepOpen = setInterval(extendTimeout, keepOpenMs);

@@ -197,6 +197,7 @@ function openLog({ db, log, limits }: LogDeps, target: LogTarget): OpenLog {
         if (buffer.length === 0 && lost === 0) break;
         await flush();
       }
+      missing += buffer.length;
       isEnded = true;
       clearTimeout(timer);
       resumeReading();

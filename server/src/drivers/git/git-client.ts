@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitCommitPattern, isGitRef } from '@svc/contract/git-names.ts';
 import { copyFiles, createLocalLauncher, type GitLauncher, openToGroup } from './git-launcher.ts';
@@ -243,6 +243,8 @@ async function commitEdit(
     if (after === null || after === text) continue;
     const temporaryFile = join(gitDir, 'edit-file');
     await writeFile(temporaryFile, after);
+    // Git may have another user, and the server a strict umask.
+    await chmod(temporaryFile, 0o644);
     const blob = (await git('hash-object', '-w', '--no-filters', '--', temporaryFile)).trim();
     changed.push('--cacheinfo', `${file.mode},${blob},${file.name}`);
   }

@@ -78,11 +78,24 @@ export async function openToGroup(path: string): Promise<void> {
  */
 type HelperRequest = { run: GitCommand } | { remove: string };
 
-/** Each frame is its kind, the length of its content in four bytes, and its content. */
-const kinds = { request: 0, input: 1, inputEnd: 2, signal: 3, output: 4, errors: 5, exit: 6 } as const;
+/**
+ * Each frame is its kind, the length of its content in four bytes, and its content. The next input waits until git has taken the one
+ * before: the helper can always read a signal.
+ */
+const kinds = {
+  request: 0,
+  input: 1,
+  inputEnd: 2,
+  signal: 3,
+  output: 4,
+  errors: 5,
+  exit: 6,
+  taken: 7,
+} as const;
 type Kind = (typeof kinds)[keyof typeof kinds];
 const headBytes = 5;
 const frameBytesMax = 64 * 1024 * 1024;
+const inputBytesMax = 1024 * 1024;
 
 function frame(kind: Kind, content: string | Uint8Array = ''): Buffer {
   const bytes = Buffer.from(content as Uint8Array);
@@ -122,23 +135,24 @@ function pour(socket: Socket, into: Writable, content: Buffer): void {
 
 function connectGitHelper(socketPath: () => Promise<string>, command: GitCommand): GitChild {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const killed = Promise.withResolvers<void>();
   let isClosed = false;
-  let exit: { code: number | null } | { error: string } | null = null;
   let isKilled = false;
+  let exit: { code: number | null } | { error: string } | null = null;
+  let inputTaken: ((error?: Error) => void) | null = null;
   const connected = socketPath().then((path) => open(path));
   const send = (kind: Kind, content?: string | Uint8Array) =>
     connected.then((socket) => void (isClosed || socket.write(frame(kind, content)))).catch(() => {});
   const stdin = new Writable({
     write(piece: Uint8Array, _, done) {
-      connected.then((socket) => {
-        if (isClosed) return done(Object.assign(new Error('git has ended.'), { code: 'EPIPE' }));
-        if (socket.write(frame(kinds.input, piece))) return done();
-        const go = () => {
-          socket.off('drain', go).off('close', go);
-          done();
-        };
-        socket.once('drain', go).once('close', go);
-      }, done);
+      const sendFrom = (at: number, error?: Error) => {
+        inputTaken = null;
+        if (error || at >= piece.length) return done(error);
+        if (isClosed) return done(endedError());
+        inputTaken = (failed) => sendFrom(at + inputBytesMax, failed);
+        void send(kinds.input, piece.subarray(at, at + inputBytesMax));
+      };
+      sendFrom(0);
     },
     final(done) {
       void send(kinds.inputEnd).then(() => done());
@@ -155,30 +169,38 @@ function connectGitHelper(socketPath: () => Promise<string>, command: GitCommand
     });
     socket.on('error', opened.reject);
     // Nobody reads the output of a command that was killed.
-    const keep = (stream: Writable, content: Buffer) => isKilled || pour(socket, stream, content);
+    const add = (stream: Writable, content: Buffer) => isKilled || pour(socket, stream, content);
     readFrames(socket, (kind, content) => {
-      if (kind === kinds.output) keep(stdout, content);
-      else if (kind === kinds.errors) keep(stderr, content);
+      if (kind === kinds.output) add(stdout, content);
+      else if (kind === kinds.errors) add(stderr, content);
+      else if (kind === kinds.taken) inputTaken?.();
       else if (kind === kinds.exit) {
         exit = JSON.parse(content.toString('utf8'));
         socket.end();
       }
     });
-    socket.once('close', () => void finish());
+    socket.once('close', () => opened.promise.then(() => finish(), finish));
     return opened.promise;
   }
 
-  async function finish(): Promise<void> {
+  /** Emits one end, whatever happens after it. */
+  async function finish(error?: Error): Promise<void> {
+    if (isClosed) return;
     isClosed = true;
+    inputTaken?.(endedError());
     stdin.destroy();
     const read = Promise.all(
       [stdout, stderr].map((stream) => new Promise((done) => stream.once('close', done))),
     );
-    stdout.end();
-    stderr.end();
+    for (const stream of [stdout, stderr]) {
+      stream.end();
+      // As Node does with the output of a child process that nobody reads.
+      if (stream.readableFlowing === null && stream.listenerCount('readable') === 0) stream.resume();
+    }
     if (exit && 'error' in exit) return void child.emit('error', new Error(exit.error));
-    if (!exit && !isKilled) return void child.emit('error', new Error('The git helper has ended.'));
-    if (!isKilled) await read;
+    if (!exit && !isKilled)
+      return void child.emit('error', error ?? new Error('The process that starts git has ended.'));
+    await Promise.race([read, killed.promise]);
     child.emit('close', exit?.code ?? null);
   }
 
@@ -188,19 +210,17 @@ function connectGitHelper(socketPath: () => Promise<string>, command: GitCommand
     stderr,
     kill(signal: NodeJS.Signals) {
       isKilled = true;
+      killed.resolve();
       void send(kinds.signal, signal);
       connected.then((socket) => socket.resume()).catch(() => {});
     },
   });
-  connected.catch((error: Error) => {
-    isClosed = true;
-    stdin.destroy();
-    stdout.end();
-    stderr.end();
-    child.emit('error', error);
-  });
+  child.on('error', () => {});
+  connected.catch(finish);
   return child;
 }
+
+const endedError = () => Object.assign(new Error('git has ended.'), { code: 'EPIPE' });
 
 async function removeByHelper(socketPath: string, path: string): Promise<void> {
   const socket = connect(socketPath);
@@ -221,15 +241,28 @@ export function serveGitHelper(socketPath: string): Promise<{ close(): void }> {
     let child: GitChild | null = null;
     let isEnded = false;
     socket.on('error', () => socket.destroy());
+    const finish = (exit: { code: number | null } | { error: string }) => {
+      isEnded = true;
+      socket.write(frame(kinds.exit, JSON.stringify(exit)));
+    };
     readFrames(socket, (kind, content) => {
+      try {
+        handle(kind, content);
+      } catch (error) {
+        // One bad request must not end the git of all the others.
+        finish({ error: String(error) });
+      }
+    });
+    function handle(kind: number, content: Buffer): void {
       if (kind === kinds.request && !child) {
         const request = JSON.parse(content.toString('utf8')) as HelperRequest;
         if ('remove' in request) void forceRemove(request.remove).finally(() => socket.end());
         else child = start(request.run);
-      } else if (kind === kinds.input && child?.stdin && !isEnded) pour(socket, child.stdin, content);
+      } else if (kind === kinds.input)
+        child?.stdin?.write(content, () => socket.destroyed || socket.write(frame(kinds.taken)));
       else if (kind === kinds.inputEnd) child?.stdin?.end();
       else if (kind === kinds.signal) child?.kill(content.toString('latin1') as NodeJS.Signals);
-    });
+    }
     socket.once('close', () => {
       if (!child || isEnded) return;
       child.kill('SIGTERM');
@@ -239,10 +272,6 @@ export function serveGitHelper(socketPath: string): Promise<{ close(): void }> {
 
     function start(command: GitCommand): GitChild {
       const started = startGit(command);
-      const finish = (exit: { code: number | null } | { error: string }) => {
-        isEnded = true;
-        socket.write(frame(kinds.exit, JSON.stringify(exit)));
-      };
       started.once('error', (error: Error) => finish({ error: error.message }));
       started.once('close', (code: number | null) => finish({ code }));
       started.stdin?.on('error', () => {});

@@ -99,7 +99,10 @@ export function lookForPort(options: PortLook): PortFinder {
   async function openFirst(targets: readonly Target[], listeners: readonly Listener[]): Promise<number> {
     const now = performance.now();
     const text = JSON.stringify(targets);
-    if (text !== seen.targets) seen = { targets: text, since: now };
+    if (text !== seen.targets) {
+      seen = { targets: text, since: now };
+      idleSince = null;
+    }
     const [only] = targets;
     const mayBeEarly = targets.length === 1 && only !== undefined && !debuggerPorts.includes(only.port);
     idleSince = mayBeEarly && options.isIdle?.() ? (idleSince ?? Math.max(askedAt, seen.since)) : null;

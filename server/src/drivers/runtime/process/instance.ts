@@ -68,6 +68,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
   let port = await options.newPort();
   let running: LaunchedProcess | null = null;
   let finder: PortFinder | null = null;
+  let watching: { stop(): void } | null = null;
   let state: InstanceState = { state: 'running', restarts: 0 };
   let restarts = 0;
   let failuresInRow = 0;
@@ -137,7 +138,7 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
         onChange: options.onStateChange,
         onForward: (pid) => guard.lead(pid === null ? [leader] : [leader, pid]),
       });
-    const watching = deps.watch.add({
+    watching = deps.watch.add({
       leader,
       ...limitsToWatch(deps, job.limits),
       onTooMuch: () => {
@@ -163,8 +164,9 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
         signalGroup(leader, 'SIGKILL');
       },
     });
+    const watched = watching;
     afterwards = launched.ended.then(async (ending) => {
-      watching.stop();
+      watched.stop();
       disk.stop();
       running = null;
       if (stopping) return;
@@ -233,6 +235,8 @@ export async function startInstance(deps: ProcessDeps, options: InstanceOptions)
     const launched = running;
     if (launched) {
       const deadline = Date.now() + graceMs;
+      // A paused app would not receive the signal.
+      watching?.stop();
       requestEnd(treeWith(launched.identity.pid));
       await Promise.race([launched.ended, Bun.sleep(graceMs)]);
       await finder?.close();
