@@ -70,7 +70,7 @@ test('a policy is tried without being saved: a changed one, a new one, and one t
   const said = async (tried: object) => (await world.preview(ada, { policy: tried })).body.text;
   const notSaved = 'is tried without being saved';
   expect(await said({ name: 'x', row_filter: 'gone=eq.1' })).toBe(
-    `The policy “x” ${notSaved}. The policy “x” does not fit the table. The table has no column \`gone\`. Correct the policy before you save it.`,
+    `The policy “x” ${notSaved}. The policy “x” does not fit the table: it uses the column “gone”, which the table does not have. Correct the policy before you save it.`,
   );
   expect(await said({ name: 'x', row_filter: 'id=eq.1' })).toStartWith(
     `The policy “x” ${notSaved}. ${ada.email} sees 1 of 5 rows`,
@@ -95,7 +95,7 @@ test('a policy is tried without being saved: a changed one, a new one, and one t
   const ran = await svc(['access', 'preview', ...args, '--policy-file', file]);
   expect([ran.code, ran.stderr]).toEqual([0, '']);
   expect(ran.stdout).toContain(
-    `${ada.email} sees 1 of 5 rows of warehouse/shop/orders: those where region is "ap".`,
+    `${ada.email} sees 1 of 5 rows of warehouse/shop/orders: those where “region” is "ap".`,
   );
   expect(ran.stdout).toMatch(
     /email +text +masked \(redact: letters as x, digits as 0\) by the policy “Tried”/,
@@ -172,7 +172,7 @@ describe('_access', () => {
     const { body } = await world.own(ada);
     expect(body).toMatchObject({
       actions: ['read'],
-      filter: 'region is "eu" and a condition on a column that you cannot see',
+      filter: '“region” is "eu" and a condition on a column that you cannot see',
       because: [
         { kind: 'grant', id: grantId, name: 'a grant of warehouse with the preset reader' },
         { kind: 'policy', id, name: 'Hides' },
@@ -242,8 +242,8 @@ describe('_access', () => {
     expect([ran.code, ran.stdout]).toEqual([0, `${shut.body.reason} ${shut.body.next}\n`]);
     expect((await ask('open')).body).toMatchObject({
       actions: ['read', 'export'],
-      filter: 'n is greater than "5"',
-      reason: 'You may see only rows of lunch/open where n is greater than "5". There is no such row.',
+      filter: '“n” is greater than "5"',
+      reason: 'You may see only rows of lunch/open where “n” is greater than "5". There is no such row.',
     });
     expect((await ada.call('GET', `/data/${t.slug}/nothing/shut/_access`)).status).toBe(404);
     expect((await t.outsider.call('GET', `/data/${t.slug}/lunch/open/_access`)).status).toBe(404);

@@ -29,7 +29,7 @@ describe('the text says of rows and columns', () => {
     await done(t.admin.call('POST', `/data/${t.slug}/lunch/changes`, { by: ada.id, n: 1 }));
     const answer = await world.inApp(ada, 'changes');
     expect(textOf(answer)).toBe(
-      `${ada.email} sees the only row of lunch/changes. No column is masked or hidden. They can also insert rows where by is ${ada.email}; update rows where by is ${ada.email} or n is less than "3"; export all rows.`,
+      `${ada.email} sees the only row of lunch/changes. No column is masked or hidden. They can also insert rows where “by” is ${ada.email}; update rows where “by” is ${ada.email} or “n” is less than "3"; export all rows.`,
     );
     expect(answer.body.actions).toEqual(['read', 'insert', 'update', 'export']);
   });
@@ -42,7 +42,7 @@ describe('the text says of rows and columns', () => {
     await done(t.admin.call('POST', `/data/${t.slug}/lunch/columns`, { by: ada.id, n: 1 }));
     const answer = await world.inApp(ada, 'columns');
     expect(textOf(answer)).toContain(
-      `n is clear where by is ${ada.email}, otherwise empty by the column rule “n: read role:hr, own”; by is hidden by the column rule “by: read role:hr”.`,
+      `“n” is clear where “by” is ${ada.email}, otherwise empty by the column rule “n: read role:hr, own”; “by” is hidden by the column rule “by: read role:hr”.`,
     );
     expect(answer.body.columns.find(({ name }: { name: string }) => name === 'n')).toMatchObject({
       access: 'masked',
@@ -71,7 +71,35 @@ describe('the text says of rows and columns', () => {
     for (const id of policies) await world.grant(ada, { policy_ids: [id] });
     const both = /by the policies “In (Europe|America)” and “In (Europe|America)”/g;
     expect(textOf(await world.preview(ada)).replace(both, 'by both')).toContain(
-      'customer is clear where region is "us", masked (partial: only the first 1 and the last 0 characters) where region is "eu" by the policy “In Europe”; total is masked (round to 100) by both; created_at is masked (truncate to year) by both.',
+      '“customer” is clear where “region” is "us", masked (partial: only the first 1 and the last 0 characters) where “region” is "eu" by the policy “In Europe”; “total” is rounded to 100 by both; “created_at” is truncated to the year by both.',
+    );
+  });
+
+  test('whose rows somebody may see that are not theirs, and of more than one group', async () => {
+    const ada = await newMember(t);
+    await world.rules('others', 'own', { owner_column: 'by' });
+    for (const n of [1, 2])
+      await done(t.admin.call('POST', `/data/${t.slug}/lunch/others`, { by: t.admin.id, n }));
+    expect(textOf(await world.inApp(ada, 'others'))).toBe(
+      `${ada.email} sees only rows that belong to ${ada.email} (column “by”). None of the 2 rows belongs to them. The access works; if a row should be theirs, check the column “by”.`,
+    );
+    const filter = 'or=(region.eq.@me.groups,customer.eq.@me.groups)';
+    await world.grant(ada, { policy_ids: [await world.policy('Two columns', { row_filter: filter })] });
+    expect(textOf(await world.preview(ada))).toBe(
+      `${ada.email} sees no rows: the policy “Two columns” shows each person only rows that match their groups, and ${ada.email} is in no group. Add them to one with: svc groups members add <group> --user ${ada.email} --execute`,
+    );
+  });
+
+  test('outside the app, that the app opens the table only where its rules do', async () => {
+    const ada = await newMember(t);
+    await world.rules('managers', { read: ['role:manager'], write: ['none'] });
+    const text = textOf(await world.inApp(ada, 'managers', { via: 'console' }));
+    expect(text).toContain(
+      'is neither. An owner can add a table grant with: svc tables grants issue --app lunch',
+    );
+    await roles(ada, 'manager');
+    expect(textOf(await world.inApp(ada, 'managers', { via: 'console' }))).toContain(
+      'is neither. They can use the app instead, or an owner can add a table grant with:',
     );
   });
 });

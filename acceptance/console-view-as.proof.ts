@@ -48,7 +48,7 @@ describe.if(hasChromium)('View as', () => {
     await waitUntilLoaded(page);
     await page.getByText(`${olga.email} sees 1 of 2 rows of warehouse/shop/orders`).waitFor();
     await page
-      .getByText('masked (email: such as a•••@example.com) by the policy “Europe”', { exact: true })
+      .getByText('shown shortened (such as a•••@example.com) by the policy “Europe”', { exact: true })
       .waitFor();
     await page.getByText('e•••@example.com').waitFor();
     expect(await violationsOf(page)).toEqual([]);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { openServerDatabase, setApp } from '../support/database.ts';
-import { done, newMember, type Person } from '../support/people.ts';
+import { type Answered, done, newMember, type Person } from '../support/people.ts';
 import { type PreviewDriver, type PreviewWorld, previewWorld } from '../support/preview-world.ts';
 
 /** Each situation is prepared and explained over HTTP, or with the commands that an admin types. */
@@ -16,11 +16,11 @@ export function accessSituations(driver: PreviewDriver): void {
     interface Situation {
       name: string;
       /** Returns the answer for a new member. */
-      of(person: Person): Promise<{ status: number; body: { text: string } }>;
+      of(person: Person): Promise<Answered>;
       text(person: Person): string;
     }
     const create = (person: Person, path = 'shop/orders') =>
-      `Create a grant with: svc grants create --subject ${person.email} --connector warehouse --preset reader --scope ${path} – or ask them to request access.`;
+      `Create a grant with: svc grants create --subject ${person.email} --connector warehouse --preset reader --scope ${path} --execute – or ask them to request access.`;
 
     const situations: Situation[] = [
       {
@@ -74,7 +74,7 @@ export function accessSituations(driver: PreviewDriver): void {
         name: 'a table that is not there',
         of: (p) => world.preview(p, { resource_path: 'shop/nothing' }),
         text: () =>
-          'The connector warehouse has no table shop/nothing. Check the name. If the table is new, an admin can refresh the list of tables with: svc connectors schema refresh warehouse',
+          'The connector warehouse has no table shop/nothing. Check the name: svc connectors tables warehouse lists the tables.',
       },
       {
         name: 'everything',
@@ -100,7 +100,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where region is "eu". Columns: email is masked (email: such as a•••@example.com) by the policy “Europe”; total is hidden by the policy “Europe”. They can also export these rows.`,
+          `${p.email} sees 2 of 5 rows of warehouse/shop/orders: those where “region” is "eu". Columns: “email” is shown shortened (such as a•••@example.com) by the policy “Europe”; “total” is hidden by the policy “Europe”. They can also export these rows.`,
       },
       {
         name: 'a filter that matches nothing',
@@ -111,7 +111,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} may see only rows of warehouse/shop/orders where region is "mars". None of the 5 rows matches. If you expect rows, compare the filter of the policy “Mars” with the values in the table.`,
+          `${p.email} may see only rows of warehouse/shop/orders where “region” is "mars". None of the 5 rows matches. If you expect rows, compare the filter of the policy “Mars” with the values in the table.`,
       },
       {
         name: 'an attribute that is missing',
@@ -122,7 +122,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees no rows: the policy “Own region” shows each person only rows that match their attribute region, and ${p.email} does not have this attribute. Set it with: svc members set ${p.email} --attribute region=<value>`,
+          `${p.email} sees no rows: the policy “Own region” shows each person only rows that match their attribute region, and ${p.email} does not have this attribute. Set it with: svc members set ${p.email} --attribute region=<value> --execute`,
       },
       {
         name: 'a group that the person is not in',
@@ -133,7 +133,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees no rows: the policy “Of groups” shows each person only rows that match their groups, and ${p.email} is in no group. Add them to one with: svc groups members add <group> --user ${p.email}`,
+          `${p.email} sees no rows: the policy “Of groups” shows only rows whose “region” is the name or id of a group that the person is in, and ${p.email} is in no group. Add them to a group whose name or id occurs in “region”: svc groups members add <group> --user ${p.email} --execute`,
       },
       {
         name: 'a policy that does not fit',
@@ -142,7 +142,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} cannot read the table, because the policy “Old” does not fit it any more. The table has no column \`gone\`. Correct the policy with: svc policies update Old – or disable it with --enabled=false.`,
+          `${p.email} cannot read the table, because the policy “Old” does not fit it any more: it uses the column “gone”, which the table does not have. Look at it with: svc policies get Old, then correct it, for example: svc policies update Old --row-filter '<filter>' --execute. Disabling the policy also removes its limits.`,
       },
       {
         name: 'every column hidden',
@@ -154,7 +154,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.preview(p);
         },
         text: (p) =>
-          `${p.email} sees nothing: the policy “Nothing” hides every column. An admin can change which columns the policy shows.`,
+          `${p.email} sees nothing: the policy “Nothing” hides every column. Change which columns it shows with: svc policies update Nothing --columns-mode allow --columns <column>,<column> --execute`,
       },
       {
         name: 'an empty table',
@@ -183,7 +183,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.inApp(p, 'menu');
         },
         text: (p) =>
-          `Reading the table menu needs the role manager in the app lunch, and ${p.email} does not have it. Give them the role with: svc apps roles set --app lunch --role manager --user ${p.email}`,
+          `Reading the table menu needs the role manager in the app lunch, and ${p.email} does not have it. An owner of lunch can give them the role with: svc apps roles set --app lunch --role manager --user ${p.email} --execute`,
       },
       {
         name: 'rules that are closed',
@@ -192,7 +192,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.inApp(p, 'closed');
         },
         text: () =>
-          'People who use the app lunch cannot read the table closed: its rules let only the app itself read it. An owner can change the rules with: svc tables access set closed --app lunch --read …',
+          'People who use the app lunch cannot read the table closed: its rules let only the app itself read it. An owner can open it to everybody who uses the app with: svc tables access set closed --app lunch --read any --execute (own: only their own rows; role:<name>: only people with that role).',
       },
       {
         name: 'own rows, and none is theirs',
@@ -202,7 +202,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.inApp(p, 'mine');
         },
         text: (p) =>
-          `${p.email} may see only rows of lunch/mine where by is ${p.email}. The only row does not match. If you expect rows, compare this condition with the values in the table.`,
+          `${p.email} sees only rows that belong to ${p.email} (column “by”). The only row belongs to somebody else. The access works; if the row should be theirs, check the column “by”.`,
       },
       {
         name: 'outside the app without a table grant',
@@ -211,7 +211,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.inApp(p, 'outside', { via: 'console' });
         },
         text: (p) =>
-          `On the command line and in the console, only owners of lunch and people with a table grant can read the table outside; ${p.email} is neither. They can use the app instead, or an owner can add a table grant with: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read`,
+          `On the command line and in the console, owners of lunch and people with a table grant can read the table outside; ${p.email} is neither. They can use the app instead, or an owner can add a table grant with: svc tables grants issue --app lunch --table outside --principal-type user --principal-id ${p.email} --actions read --execute`,
       },
       {
         name: 'an app that the person may not see',
@@ -226,7 +226,7 @@ export function accessSituations(driver: PreviewDriver): void {
           return world.inApp(p, 'plans', { app: 'secret' });
         },
         text: (p) =>
-          `The app secret is private: only its owners can use it, and ${p.email} is not one of them. Publish the app to invited people, then invite them with: svc apps members add --app secret --user ${p.email}`,
+          `The app secret is private: only its owners can use it, and ${p.email} is not one of them. An owner must publish it: svc publish --app secret --visibility invite_only --execute (another admin may have to approve it), and then invite them: svc apps members add --app secret --user ${p.email} --execute`,
       },
     ];
     expect(situations.length).toBe(20);
@@ -234,8 +234,12 @@ export function accessSituations(driver: PreviewDriver): void {
 
     test.each(situations)('$name', async ({ of, text }) => {
       const person = await newMember(t);
-      const { status, body } = await of(person);
+      const { status, body, text: printed } = await of(person);
       expect([status, body.text]).toEqual([200, text(person)]);
+      // Where the person sees no row, it does not matter what the admin sees.
+      if (body.rows.visible === 0) expect(body.sample_withheld).toBeNull();
+      expect(body.columns.length > 0).toBe(body.actions.includes('read'));
+      expect(printed).not.toMatch(/^ {2}.* [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/m);
     });
   });
 }

@@ -9,9 +9,7 @@ export function previewText(preview: Preview): string {
   const parts = [`${sanitize(text)}\n`];
   if (columns.length > 0) parts.push(alignColumns(columns.map(({ name, type, text }) => [name, type, text])));
   if (because.length > 0)
-    parts.push(
-      `Because of:\n${because.map((source) => `  ${sourceText(source)}  ${sanitize(source.id)}\n`).join('')}`,
-    );
+    parts.push(`Because of:\n${because.map((source) => `  ${sourceText(source)}\n`).join('')}`);
   const names = Object.keys(sample[0] ?? {});
   if (names.length > 0)
     parts.push(alignColumns([names, ...sample.map((row) => names.map((name) => cell(row[name])))]));

@@ -192,28 +192,24 @@ function caseWords({ cases, isComplete }: Cases, reader: TableAccess, disclosure
 }
 
 function maskWords(mask: Mask | null): string {
-  return mask ? `masked (${mask.kind}${argumentWords(mask)})` : 'clear';
-}
-
-function argumentWords(mask: Mask): string {
-  const { kind, args } = mask;
-  switch (kind) {
+  if (!mask) return 'clear';
+  switch (mask.kind) {
     case 'null':
-      return ': always empty';
+      return 'masked (null: always empty)';
     case 'constant':
-      return `: always ${JSON.stringify(constantText(mask))}`;
+      return `masked (constant: always ${JSON.stringify(constantText(mask))})`;
     case 'redact':
-      return ': letters as x, digits as 0';
+      return 'masked (redact: letters as x, digits as 0)';
     case 'hash':
-      return ': equal values stay equal';
+      return 'masked (hash: equal values stay equal)';
     case 'partial':
-      return `: only the first ${countArg(args.first)} and the last ${countArg(args.last)} characters`;
+      return `masked (partial: only the first ${countArg(mask.args.first)} and the last ${countArg(mask.args.last)} characters)`;
     case 'email':
-      return ': such as a•••@example.com';
+      return 'shown shortened (such as a•••@example.com)';
     case 'round':
-      return ` to ${countArg(args.to)}`;
+      return `rounded to ${countArg(mask.args.to)}`;
     case 'truncate':
-      return ` to ${truncateUnitOf(args)}`;
+      return `truncated to the ${truncateUnitOf(mask.args)}`;
   }
 }
 

@@ -41,7 +41,7 @@ function summarize(
   const amount = rows.all === null ? rowWords(rows.visible ?? 0) : shareWords(rows.visible, rows.all, isAll);
   const sentences = [`${who} ${amount} of ${resource}${isAll ? '' : `: those where ${filter}`}.`];
   const listLimits = (access: 'masked' | 'hidden') =>
-    columns.filter((column) => column.access === access).map(({ name, text }) => `${name} is ${text}`);
+    columns.filter((column) => column.access === access).map(({ name, text }) => `“${name}” is ${text}`);
   const limits = [...listLimits('masked'), ...listLimits('hidden')];
   sentences.push(limits.length === 0 ? 'No column is masked or hidden.' : `Columns: ${limits.join('; ')}.`);
   const they = person.isSelf ? 'You' : 'They';
@@ -178,7 +178,8 @@ async function describe(
       if (isPrivileged) rows.all = await countRows(rowDb, wholeTable(catalogue));
       if (value && isReader) {
         rows.visible = await countRows(rowDb, value.table);
-        sample = await sampleFor(ctx, { input, target, person, resolved }, deps).catch(withholdLarge);
+        if (rows.visible > 0)
+          sample = await sampleFor(ctx, { input, target, person, resolved }, deps).catch(withholdLarge);
       }
     }
     reason ??= emptyReason(person, { filter, rows, label, value });
@@ -196,7 +197,7 @@ async function describe(
       output: value.table.all,
       rows: sample.sample.length,
     });
-  const columns = catalogue && (value || isPrivileged) ? describeColumns(catalogue, value, disclosure) : [];
+  const columns = catalogue && isReader ? describeColumns(catalogue, value, disclosure) : [];
   const answer = {
     subject: { id: person.userId, email: person.email },
     resource: label,

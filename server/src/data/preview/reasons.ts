@@ -1,11 +1,12 @@
-import { parseAlternative } from '@svc/contract/table-rules.ts';
+import { type ParsedAlternative, parseAlternative } from '@svc/contract/table-rules.ts';
 import { findEndedGrant } from '../../access/grants/grants.ts';
+import { isVisibleTo } from '../../apps/record/rules.ts';
 import type { Db } from '../../core/db.ts';
 import type { ConnectorDecision } from '../connectors/access.ts';
 import type { Alternative } from '../rows/access.ts';
 import type { decideTableAccess, TableAccess } from '../rows/table-access.ts';
-import { isNever, missingAttributes } from '../tables/conditions.ts';
-import { listWords, policyWords } from './words.ts';
+import { isNever, type Me, missingAttributes } from '../tables/conditions.ts';
+import { listWords, policyWords, shellWord } from './words.ts';
 
 export interface Reason {
   reason: string;
@@ -46,8 +47,8 @@ function requestNext(
 ) {
   const scope = `--connector ${connector.slug} --preset reader --scope ${path}`;
   return isSelf
-    ? `Request access in the console, or with: svc grants request ${scope} --expires-in 8h --reason "…"`
-    : `Create a grant with: svc grants create --subject ${email} ${scope} – or ask them to request access.`;
+    ? `Request access in the console, or with: svc grants request ${scope} --expires-in 8h --reason <reason> --execute`
+    : `Create a grant with: svc grants create --subject ${email} ${scope} --execute – or ask them to request access.`;
 }
 
 export async function connectorReason(
@@ -60,13 +61,14 @@ export async function connectorReason(
   const { connector, path, grants, inScope, value } = decision;
   const noTable = {
     reason: `The connector ${connector.slug} has no table ${path}.`,
-    next: `Check the name. If the table is new, an admin can refresh the list of tables with: svc connectors schema refresh ${connector.slug}`,
+    next: knowsTables
+      ? `Check the name: svc connectors tables ${connector.slug} lists the tables.${connector.kind === 'tables' ? '' : ` If the table is new, refresh the list with: svc connectors schema refresh ${connector.slug}`}`
+      : 'Check the name: svc grants tables shows the tables that you can read.',
   };
   if (!tableExists && knowsTables) return noTable;
   const next = requestNext(person, decision);
   if (grants.length === 0) {
-    const { userId } = person;
-    const ended = await findEndedGrant(db, tenantId, { userId, connectorId: connector.id });
+    const ended = await findEndedGrant(db, tenantId, { userId: person.userId, connectorId: connector.id });
     const day = ended?.at ? ` on ${ended.at.toISOString().slice(0, 10)}` : '';
     const last = ended
       ? ` The last one ${ended.status === 'revoked' ? 'was revoked' : 'expired'}${day}.`
@@ -121,7 +123,9 @@ function narrowedReason(value: TableAccess, person: Person): Reason | null {
   const isOne = names.length === 1;
   return {
     reason: `${subject(person)} ${sees(person)} nothing: ${policyWords(names)} ${isOne ? 'hides' : 'hide'} every column.`,
-    next: `An admin can change which columns the ${isOne ? 'policy shows' : 'policies show'}.`,
+    next: person.isSelf
+      ? `An admin can change which columns the ${isOne ? 'policy shows' : 'policies show'}.`
+      : `Change which columns ${isOne ? 'it shows' : 'they show'} with: svc policies update ${isOne ? names.map(shellWord).join() : '<policy>'} --columns-mode allow --columns <column>,<column> --execute`,
   };
 }
 
@@ -142,13 +146,13 @@ function missingReason(what: string, attributes: readonly string[], person: Pers
     reason: `${subject(person)} ${sees(person)} no rows: ${what} each person only rows that match their ${word} ${names}, and ${isSelf ? 'you' : email} ${does(person)} not have ${these}.`,
     next: isSelf
       ? `Ask an admin to set the ${word} ${names} for you.`
-      : `Set it with: svc members set ${email} --attribute ${first}=<value>`,
+      : `Set it with: svc members set ${email} --attribute ${first}=<value> --execute`,
   };
 }
 
 export function tableReason(decision: TableDecision, person: Person): Reason | null {
   const { value, facts, app, catalogue } = decision;
-  const { name } = catalogue;
+  const { name, rules } = catalogue;
   const { isSelf, email } = person;
   if (facts.through && !facts.through.visible)
     return {
@@ -158,48 +162,54 @@ export function tableReason(decision: TableDecision, person: Person): Reason | n
           : `Only invited people can use the app ${app.slug}, and ${isSelf ? 'you are' : `${email} is`} not invited.`,
       next: isSelf
         ? 'Ask an owner of the app to let you use it.'
-        : `${app.visibility === 'private' ? 'Publish the app to invited people, then invite' : 'Invite'} them with: svc apps members add --app ${app.slug} --user ${email}`,
+        : `An owner ${app.visibility === 'private' ? `must publish it: svc publish --app ${app.slug} --visibility invite_only --execute (another admin may have to approve it), and then invite them:` : 'can invite them with:'} svc apps members add --app ${app.slug} --user ${email} --execute`,
     };
   if (value?.access.actions.has('read')) return narrowedReason(value, person);
   if (facts.through) return ruleReason(decision, person);
+  const issue = `svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read --execute`;
   if (value && !hasReadPart(value.access.alternatives))
     return {
       reason: `${whoseFirst(person)} table grant allows changes of rows of ${name}, but not reading them.`,
-      next: `An owner can add the action read with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
+      next: `An owner can add the action read with: ${issue}`,
     };
+  const fitting = rules.read.map(parseAlternative).filter((each) => isFor(each, facts.me));
+  const isOpen =
+    isVisibleTo(app.visibility, app.relation, 'tenant_member') &&
+    fitting.some(({ where }) => missingAttributes(where, facts.me).length === 0);
   return {
-    reason: `On the command line and in the console, only owners of ${app.slug} and people with a table grant can read the table ${name}; ${isSelf ? 'you are' : `${email} is`} neither.`,
-    next: `${isSelf ? 'You' : 'They'} can use the app instead, or an owner can add a table grant with: svc tables grants issue --app ${app.slug} --table ${name} --principal-type user --principal-id ${email} --actions read`,
+    reason: `On the command line and in the console, owners of ${app.slug} and people with a table grant can read the table ${name}; ${isSelf ? 'you are' : `${email} is`} neither.`,
+    next: `${isOpen ? `${isSelf ? 'You' : 'They'} can use the app instead, or an` : 'An'} owner can add a table grant with: ${issue}`,
   };
 }
+
+const isFor = ({ who }: ParsedAlternative, { roles }: Me) =>
+  who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && !!roles?.includes(who.role));
 
 function ruleReason({ facts: { me }, app, catalogue }: TableDecision, person: Person): Reason {
   const { name, rules } = catalogue;
   const { email } = person;
   const parsed = rules.read.map(parseAlternative);
-  const isFor = ({ who }: (typeof parsed)[number]) =>
-    who.kind === 'any' || who.kind === 'own' || (who.kind === 'role' && !!me.roles?.includes(who.role));
-  const missing = parsed.filter(isFor).flatMap(({ where }) => missingAttributes(where, me));
+  const fitting = parsed.filter((each) => isFor(each, me));
+  const missing = fitting.flatMap(({ where }) => missingAttributes(where, me));
   if (missing.length > 0) return missingReason(`a rule of ${name} ${shows(1)}`, missing, person);
   const roles = parsed.flatMap(({ who }) =>
     who.kind === 'role' && !me.roles?.includes(who.role) ? [who.role] : [],
   );
-  const set = `svc tables access set ${name} --app ${app.slug} --read …`;
   if (roles.length > 0)
     return {
       reason: `Reading the table ${name} needs ${rolesWords(roles)} in the app ${app.slug}, and ${person.isSelf ? 'you' : email} ${does(person)} not have it.`,
       next: person.isSelf
         ? 'Ask an owner of the app for the role.'
-        : `Give them the role with: svc apps roles set --app ${app.slug} --role ${roles[0]} --user ${email}`,
+        : `An owner of ${app.slug} can give them the role with: svc apps roles set --app ${app.slug} --role ${roles[0]} --user ${email} --execute`,
     };
-  if (parsed.some(isFor))
+  if (fitting.length > 0)
     return {
       reason: `The rules of ${name} show only rows that match ${whose(person)} attributes, and their values do not fit the columns.`,
       next: `Look at the attributes with: svc members get ${email}`,
     };
   return {
     reason: `People who use the app ${app.slug} cannot read the table ${name}: its rules let only ${readersWords(rules.read)}.`,
-    next: `An owner can change the rules with: ${set}`,
+    next: `An owner can open it to everybody who uses the app with: svc tables access set ${name} --app ${app.slug} --read any --execute (own: only their own rows; role:<name>: only people with that role).`,
   };
 }
 
@@ -211,32 +221,34 @@ function readersWords(read: TableDecision['catalogue']['rules']['read']): string
   return isApp ? 'the app itself read it' : 'owners read it, outside the app';
 }
 
-export function emptyReason(
-  person: Person,
-  {
-    filter,
-    rows,
-    label,
-    value,
-  }: {
-    filter: string;
-    rows: { visible: number | null; all: number | null };
-    label: string;
-    value: TableAccess | null;
-  },
-): Reason | null {
+interface Finding {
+  filter: string;
+  rows: { visible: number | null; all: number | null };
+  label: string;
+  value: TableAccess | null;
+}
+
+export function emptyReason(person: Person, { filter, rows, label, value }: Finding): Reason | null {
   if (rows.visible !== 0) return null;
   if (rows.all === 0 || filter === 'all rows')
     return { reason: `The table ${label} is empty.`, next: 'The access works: new rows will be visible.' };
   const policies = value?.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []) ?? [];
   const inNone = policies.filter(({ emptyLists }) => emptyLists.includes('groups'));
   const who = person.isSelf ? 'you' : person.email;
+  // People are told only of columns that they see.
+  const [, column] = /^“([^”]*)” is one of an empty list$/.exec(person.isSelf ? '' : filter) ?? [];
   if (inNone.length > 0)
     return {
-      reason: `${subject(person)} ${sees(person)} no rows: ${policyWords(inNone.map(({ source }) => source.text))} ${shows(inNone.length)} each person only rows that match their groups, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
+      reason: `${subject(person)} ${sees(person)} no rows: ${policyWords(inNone.map(({ source }) => source.text))} ${shows(inNone.length)} ${column ? `only rows whose “${column}” is the name or id of a group that the person is in` : 'each person only rows that match their groups'}, and ${who} ${person.isSelf ? 'are' : 'is'} in no group.`,
       next: person.isSelf
         ? 'Ask an admin to add you to a group.'
-        : `Add them to one with: svc groups members add <group> --user ${person.email}`,
+        : `Add them to ${column ? `a group whose name or id occurs in “${column}”:` : 'one with:'} svc groups members add <group> --user ${person.email} --execute`,
+    };
+  const owner = value?.table.catalogue.owner?.name;
+  if (!person.isSelf && filter === `“${owner}” is ${who}`)
+    return {
+      reason: `${who} sees only rows that belong to ${who} (column “${owner}”). ${rows.all === 1 ? 'The only row belongs to somebody else.' : `None of the ${rows.all} rows belongs to them.`}`,
+      next: `The access works; if ${rows.all === 1 ? 'the' : 'a'} row should be theirs, check the column “${owner}”.`,
     };
   const none =
     rows.all === null

@@ -15,6 +15,7 @@ import {
 import { decideTableAccess, type TableAccess } from '../rows/table-access.ts';
 import type { TableCatalogue } from '../tables/catalogue.ts';
 import { connectorReason, type Person, type Reason, tableReason } from './reasons.ts';
+import { shellWord } from './words.ts';
 
 type Tried = Awaited<ReturnType<typeof tryPolicy>>;
 
@@ -159,19 +160,23 @@ async function resolveApp(
 
 function unresolvableReason(error: unknown, { isSelf, email }: Person, tried: Tried | undefined): Reason {
   if (!(error instanceof Failure) || error.code !== 'policy_unresolvable') throw error;
-  const cause = error.cause instanceof Failure && (!isSelf || tried) ? ` ${error.cause.detail}` : '';
+  const cause = error.cause instanceof Failure && (!isSelf || tried) ? causeWords(error.cause) : '.';
   const detail = error.detail ?? error.message;
   if (tried && detail.startsWith(`The policy “${tried.row.name}” `))
     return {
-      reason: `The policy “${tried.row.name}” does not fit the table.${cause}`,
+      reason: `The policy “${tried.row.name}” does not fit the table${cause}`,
       next: 'Correct the policy before you save it.',
     };
-  if (isSelf) return { reason: `${detail}${cause}`, next: 'Tell an admin the name of the policy.' };
+  if (isSelf) return { reason: detail, next: 'Tell an admin the name of the policy.' };
   const [, policy = ''] = /^The policy “(.*)” does not fit/.exec(detail) ?? [];
   return {
-    reason: `${email} cannot read the table, because the policy “${policy}” does not fit it any more.${cause}`,
-    next: `Correct the policy with: svc policies update ${shellWord(policy)} – or disable it with --enabled=false.`,
+    reason: `${email} cannot read the table, because the policy “${policy}” does not fit it any more${cause}`,
+    next: `Look at it with: svc policies get ${shellWord(policy)}, then correct it, for example: svc policies update ${shellWord(policy)} --row-filter '<filter>' --execute. Disabling the policy also removes its limits.`,
   };
 }
 
-const shellWord = (text: string) => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+function causeWords({ code, detail = '', errors }: Failure): string {
+  const column = code === 'unknown_column' && errors?.[0]?.column;
+  if (column) return `: it uses the column “${column}”, which the table does not have.`;
+  return `. ${detail.replaceAll(/`([^`]*)`/g, '“$1”')}`;
+}

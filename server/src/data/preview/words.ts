@@ -16,7 +16,7 @@ function words(condition: PlannedCondition, options: WordOptions): string {
   if (condition.kind === 'test') {
     if (!comparedColumns(condition).every((column) => options.isShown(column)))
       return 'a condition on a column that you cannot see';
-    const text = `${condition.column.name} ${comparisonWords(condition, options)}`;
+    const text = `“${condition.column.name}” ${comparisonWords(condition, options)}`;
     return condition.negated ? `not (${text})` : text;
   }
   if (condition.parts.length === 0)
@@ -63,7 +63,7 @@ function comparisonWords(test: PlannedTest, { names }: WordOptions): string {
     case 'between':
       return `is between ${value(test.from)} and ${value(test.to)}`;
     case 'same':
-      return `${verbs[test.as]} the ${test.row} value of ${test.other.name}`;
+      return `${verbs[test.as]} the ${test.row} value of “${test.other.name}”`;
     case 'related':
       return 'has related rows';
     default:
@@ -85,3 +85,6 @@ export function policyWords(names: readonly string[]): string {
   const quoted = [...new Set(names)].map((name) => `“${name}”`);
   return `the ${quoted.length > 1 ? 'policies' : 'policy'} ${listWords(quoted)}`;
 }
+
+export const shellWord = (text: string) =>
+  /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
