@@ -236,7 +236,7 @@ describe('previews', () => {
       expect((await person.call('POST', '/api/v1/static/auth/start', target)).status).toBe(404);
 
     const listed = await svc(['previews', 'list', '--app', app.slug]);
-    expect(listed.stdout).toMatch(/staging +staging +live/);
+    expect(listed.stdout).toMatch(/staging +live +http/);
     expect((await svc(['previews', 'open', 'staging', '--app', app.slug])).stdout).toBe(`${preview.url}\n`);
     const again = await svc(['previews', 'redeploy', 'staging', '--app', app.slug, '--execute', '--json']);
     expect([again.code, again.json()]).toMatchObject([

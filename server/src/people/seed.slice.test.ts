@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { sql } from 'kysely';
 import { findAuditBreaks } from '../core/audit-verify.ts';
 import { platformTenantId } from '../core/context.ts';
+import { openControlDatabase } from '../core/db.ts';
 import { operator } from '../identity/provider/testing.ts';
 import { type TestDatabase, testDatabase, testDeps, testMutation } from '../testing.ts';
 import { findSeededAdmin, seed } from './seed.ts';
@@ -22,6 +23,28 @@ test('the first start creates a tenant and an admin and prints the password; lat
   const user = await verifyPassword(database, { email: seeded!.email, password: seeded!.password ?? '' });
   expect(user?.id).toBe((await findSeededAdmin(database.db)) ?? 'nobody');
   expect(await plant()).toBeNull();
+});
+
+test('a start waits while another one seeds, however short the limit of locks is', async () => {
+  const lockMs = 1_000;
+  const impatient = openControlDatabase(database.url, {
+    connectionsMax: 2,
+    patience: lockMs / 2_000,
+    onError: () => {},
+  });
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const other = database.db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('svc seed', 0))`.execute(tx);
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  const seeding = seed({ db: impatient.db, ...testDeps });
+  const first = await Promise.race([seeding, Bun.sleep(1.5 * lockMs).then(() => 'waiting')]);
+  release.resolve();
+  await other;
+  expect([first, await seeding]).toMatchObject(['waiting', { tenant: 'demo' }]);
+  await impatient.close();
 });
 
 test('an existing admin keeps the password, and none is printed', async () => {

@@ -20,12 +20,25 @@ const slug = 'demo';
 const email = 'admin@demo.localhost';
 const keyName = 'seeded_admin';
 
+const lockRetryMs = 100;
+
 /** Creates a first tenant and admin when there are no tenants. Safe when several servers start at once. */
 export async function seed(deps: OperatorDeps): Promise<SeedResult | null> {
   if (await hasTenants(deps.db)) return null;
   await loadPasswordRules();
+  for (;;) {
+    const seeded = await trySeed(deps);
+    if (seeded !== 'locked') return seeded;
+    // A statement that waits for another server would reach the limit of locks on a busy machine.
+    await Bun.sleep(lockRetryMs);
+  }
+}
+
+function trySeed(deps: OperatorDeps): Promise<SeedResult | null | 'locked'> {
   return runAsOperator(deps, { name: 'seed', auditTenantId: platformTenantId }, async (ctx) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended('svc seed', 0))`.execute(ctx.db);
+    const { rows } = await sql<{ held: boolean }>`
+      select pg_try_advisory_xact_lock(hashtextextended('svc seed', 0)) as held`.execute(ctx.db);
+    if (!rows[0]?.held) return 'locked';
     if (await hasTenants(ctx.db)) return null;
     const password = randomBytes(12).toString('base64url');
     const tenant = await createTenant(ctx, { slug, name: 'Demo' });
