@@ -52,7 +52,7 @@ test('each accepted push has its deployment or a reason, also beside connect, di
   console.log(
     `seed ${random.seed}: ${pushed.length} pushes accepted, ${pushed.filter((push) => !hasAnswer(push)).length} of them without an answer, ${seen.failed} refused or cut off, ${seen.restarts} restarts`,
   );
-  // Each deployment that a push was told of exists.
+  // Each deployment that a push has printed exists.
   const deployments = await rowsOf(server, tenant, 'select app_id, seq from svc.deployments');
   const known = new Set(deployments.map(({ app_id, seq }) => `${app_id} ${seq}`));
   const missing = pushed.flatMap(({ app, commit, output }) =>

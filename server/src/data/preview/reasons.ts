@@ -235,7 +235,7 @@ export function emptyReason(person: Person, { filter, rows, label, value }: Find
   const policies = value?.access.alternatives.flatMap(({ reads }) => reads.read?.policies ?? []) ?? [];
   const inNone = policies.filter(({ emptyLists }) => emptyLists.includes('groups'));
   const who = person.isSelf ? 'you' : person.email;
-  // People are told only of columns that they see.
+  // One's own preview names only columns that one sees.
   const [, column] = /^“([^”]*)” is one of an empty list$/.exec(person.isSelf ? '' : filter) ?? [];
   if (inNone.length > 0)
     return {
