@@ -132,7 +132,7 @@ export async function runDoctor(ctx: AdminCtx): Promise<Result> {
 }
 
 function findingText({ name, status, detail, hint }: NamedFinding): string {
-  const start = `${status.padEnd(8)} ${name.padEnd(16)} `;
+  const start = `${status.padEnd(8)} ${name.padEnd(17)} `;
   const next = hint === '' ? '' : `${' '.repeat(start.length)}→ ${sanitize(hint)}\n`;
   return `${start}${sanitize(detail)}\n${next}`;
 }
