@@ -60,7 +60,10 @@ export function createEngine(host: string): Engine {
       throw new EngineError(0, `The Docker engine at ${host} is unreachable: ${why}`);
     }
     if (answer.status < 400) return answer;
-    throw new EngineError(answer.status, parseMessage(await answer.text()));
+    const message = parseMessage(await answer.text());
+    // A Swarm answers 500 where two requests create one name at the same time.
+    const isConflict = message.includes('name conflicts with an existing object');
+    throw new EngineError(isConflict ? 409 : answer.status, message);
   }
 
   async function addVersion(path: string, { upTo }: Call): Promise<string> {
