@@ -50,10 +50,7 @@ const bwrap = [
 ];
 
 /** Foreign packs are parsed without rights. Empty where the machine cannot isolate programs, which the log says. */
-export function enterGitSandbox(
-  folders: readonly string[],
-  { usesNetwork }: { usesNetwork: boolean },
-): string[] {
+function enterGitSandbox(folders: readonly string[], { usesNetwork }: { usesNetwork: boolean }): string[] {
   if (findGitSandboxProblem() !== null) return [];
   const own = [...new Set(folders)].filter((path) =>
     statSync(path, { throwIfNoEntry: false })?.isDirectory(),
