@@ -198,15 +198,22 @@ async function answers(socket: string): Promise<boolean> {
   );
 }
 
+/** Groups stay busy for a moment after their last process has ended. */
 async function removeGroups(group: string): Promise<void> {
   const top = '/sys/fs/cgroup';
   const folders = [join(top, group), ...readdirSync(top).map((name) => join(top, name, group))];
-  for (const folder of folders.filter((each) => existsSync(each))) {
-    for (const below of readdirSync(folder, { withFileTypes: true }))
-      if (below.isDirectory()) tryRemove(join(folder, below.name));
-    tryRemove(folder);
+  for (const deadline = Date.now() + removeMsMax; ; await Bun.sleep(20)) {
+    const left = folders.filter((each) => existsSync(each));
+    for (const folder of left) {
+      for (const below of readdirSync(folder, { withFileTypes: true }))
+        if (below.isDirectory()) tryRemove(join(folder, below.name));
+      tryRemove(folder);
+    }
+    if (left.length === 0 || Date.now() > deadline) return;
   }
 }
+
+const removeMsMax = 2_000;
 
 function tryRemove(folder: string): void {
   try {

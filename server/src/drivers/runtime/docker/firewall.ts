@@ -131,28 +131,35 @@ function parseServices(label: string | undefined): Service[] {
   return label === undefined ? [] : (JSON.parse(label) as Service[]);
 }
 
+/** Containers of an overlay network use this bridge of their node for all other connections. */
+const gatewayBridge = 'docker_gwbridge';
+
 /** The chain for networks of the engine of this server. */
 const bridgesOf = (installation: string) => ({
   name: `SVC-${installationHash(installation)}`,
   bridges: `${bridgePrefix(installation)}+`,
+  others: gatewayBridge,
 });
-/** Containers of an overlay network use this bridge of their node for all other connections. */
 const gatewayOf = (installation: string) => ({
   name: `SVC-${installationHash(installation)}-GW`,
-  bridges: 'docker_gwbridge',
+  bridges: gatewayBridge,
+  others: `${bridgePrefix(installation)}+`,
 });
 
 interface Rules {
   /** Names of chains have at most 28 characters. */
   name: string;
   bridges: string;
+  /** Where instances are too. */
+  others: string;
   egress: IsolationOptions['egress'];
   services: readonly Service[];
 }
 
-/** Arguments of the script: names, then the rules before and after those of the name servers. */
-function rules({ name, bridges, egress, services }: Rules): string[] {
-  const [input, forward, refuse] = [`${name}-IN`, `${name}-FWD`, `${name}-NO`];
+/** Arguments of the script: names, then the rules of both tables before and after those of the name servers. */
+function rules({ name, bridges, others, egress, services }: Rules): string[] {
+  const [input, forward, refuse, guard] = [`${name}-IN`, `${name}-FWD`, `${name}-NO`, `${name}-GRD`];
+  const established = '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN';
   const begin = [
     '*filter',
     ...[input, forward, refuse].map((chain) => `:${chain} - [0:0]`),
@@ -160,29 +167,44 @@ function rules({ name, bridges, egress, services }: Rules): string[] {
     `-A ${refuse} -p tcp -j REJECT --reject-with tcp-reset`,
     `-A ${refuse} -j REJECT`,
   ];
-  for (const chain of [input, forward])
-    begin.push(`-A ${chain} -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN`);
+  for (const chain of [input, forward]) begin.push(`-A ${chain} ${established}`);
   // The engine itself drops packets between bridges, and within the bridge that instances share.
   begin.push(`-A ${forward} -o ${bridges} -j RETURN`);
+  // What is not bridged goes from one bridge to another.
+  const guardBegin = [
+    `:${guard} - [0:0]`,
+    `-A ${guard} ${established}`,
+    `-A ${guard} -o ${bridges} -m physdev --physdev-is-bridged -j RETURN`,
+    ...[bridges, others].map((each) => `-A ${guard} -o ${each} -j DROP`),
+  ];
   for (const { address, port } of services) {
     const to = `-p tcp --dport ${port} -j RETURN`;
     if (address === null) begin.push(`-A ${input} ${to}`);
-    else begin.push(...[input, forward].map((chain) => `-A ${chain} -d ${address} ${to}`));
+    else {
+      begin.push(...[input, forward].map((chain) => `-A ${chain} -d ${address} ${to}`));
+      guardBegin.push(`-A ${guard} -d ${address} ${to}`);
+    }
   }
-  const end = [
-    `-A ${input} -j ${refuse}`,
-    ...closedRanges(egress).map((range) => `-A ${forward} -d ${range} -j ${refuse}`),
-  ];
+  const closed = (chain: string, target: string) =>
+    closedRanges(egress).map((range) => `-A ${chain} -d ${range} -j ${target}`);
+  const end = [`-A ${input} -j ${refuse}`, ...closed(forward, refuse)];
   const lines = (all: string[]) => all.map((line) => `${line}\n`).join('');
-  return [input, forward, bridges, egress === 'none' ? 'none' : 'open', lines(begin), lines(end)];
+  const names = egress === 'none' ? 'none' : 'open';
+  const texts = [begin, end, guardBegin, closed(guard, 'DROP')].map(lines);
+  return [input, forward, guard, bridges, names, ...texts];
 }
 
 /**
- * Replaces the rules in one step, as the first ones of their chains. The engine asks name servers from the container, so
- * they are open for that.
+ * Replaces the rules of a table in one step, as the first ones of their chains. The engine asks name servers from the
+ * container, so they are open for that.
+ *
+ * Whenever a network is created, the engine takes its jumps out of FORWARD, also the one to our rules and the one that keeps
+ * networks apart, and adds them again. Meanwhile a second table refuses the same, without an answer: that of security comes
+ * after FORWARD.
  */
 const script = `export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:/run/current-system/sw/bin
-input=$1 forward=$2 bridges=$3 names=$4 begin=$5 end=$6
+input=$1 forward=$2 guard=$3 bridges=$4 names=$5 begin=$6 end=$7 guard_begin=$8 guard_end=$9
+table=security; iptables -w -t security -n -L FORWARD >/dev/null 2>&1 || table=mangle
 user=FORWARD; iptables -w -n -L DOCKER-USER >/dev/null 2>&1 && user=DOCKER-USER
 first() {
   $1 -w -C "$2" -i "$bridges" -j "$3" 2>/dev/null && echo "-D $2 -i $bridges -j $3"
@@ -192,13 +214,22 @@ servers() {
   sed -n 's/^nameserver[[:space:]]*//p' /etc/resolv.conf /run/systemd/resolve/resolv.conf
   tr -d '[:space:]"' < /etc/docker/daemon.json | sed -n 's/.*dns:\\[\\([^]]*\\)\\].*/\\1/p' | tr , '\\n'
 }
-{
-  printf %s "$begin"
+open_names() {
   [ "$names" = none ] || servers 2>/dev/null | grep -E '^[0-9]+(\\.[0-9]+){3}$' | grep -v '^127' | sort -u | while read -r server; do
-    for chain in "$input" "$forward"; do for protocol in udp tcp; do
+    for chain; do for protocol in udp tcp; do
       echo "-A $chain -d $server -p $protocol --dport 53 -j RETURN"
     done; done
   done
+}
+{
+  echo "*$table"
+  printf %s "$guard_begin"
+  open_names "$guard"
+  printf %s "$guard_end"
+  first "iptables -t $table" FORWARD "$guard"
+  echo COMMIT
+  printf %s "$begin"
+  open_names "$input" "$forward"
   printf %s "$end"
   first iptables INPUT "$input"
   first iptables "$user" "$forward"

@@ -3,7 +3,7 @@ import { hasDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { isolationConformance } from '../isolation-testing.ts';
 import { mapped, peerAddresses, peerAddresses6 } from '../network-testing.ts';
 import type { Bench, SampleApp } from '../testing.ts';
-import { type DockerWorld, dockerWorld, withBench } from './testing.ts';
+import { attackWithoutEngineRules, type DockerWorld, dockerWorld, withBench } from './testing.ts';
 
 const [publicUrl, privateUrl, metadataUrl] = [
   peerAddresses.public,
@@ -32,6 +32,10 @@ describe.if(hasDockerEngine)('with a real engine', () => {
     await bench.until(() => app.lines('stdout').includes('done'));
     return app.lines('stdout').filter((line) => line.startsWith('http'));
   }
+
+  test('apps and builds are kept apart also while the engine replaces its own rules', async () => {
+    expect(await attackWithoutEngineRules(world)).toEqual([]);
+  });
 
   test('SVC_APP_EGRESS decides whether apps connect to public and to private addresses', async () => {
     const closed6 = [...Object.values(peerAddresses6), mapped(peerAddresses.metadata)];

@@ -3,13 +3,17 @@ import { hasDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { runtimeConformance } from '../conformance-testing.ts';
 import { isolationConformance } from '../isolation-testing.ts';
 import { createEngine, EngineError } from './engine.ts';
-import { useDockerWorld } from './testing.ts';
+import { attackWithoutEngineRules, useDockerWorld } from './testing.ts';
 
 describe.if(hasDockerEngine)('with a real Swarm', () => {
   const world = useDockerWorld('swarm');
   // Builds and commands run on the engine of the server, as without a Swarm.
   runtimeConformance('apps as services', world, { only: 'instances' });
   isolationConformance('apps as services, isolated', world);
+
+  test('apps and builds are kept apart also while the engine replaces its own rules', async () => {
+    expect(await attackWithoutEngineRules(await world())).toEqual([]);
+  });
 
   test('of many that create one name at the same time, one does, and the others learn that it exists', async () => {
     const engine = createEngine((await world()).engine.host);

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { run } from '../../../../../scripts/docker-base-image.ts';
 import { type DockerEngine, startDockerEngine } from '../../../../../scripts/docker-engine.ts';
 import { engineAddresses, startRegistry } from '../../../../../scripts/docker-swarm.ts';
 import { temporaryFolder } from '../../database/testing.ts';
 import { silentLog } from '../../testing.ts';
 import type { IsolationWorld } from '../attacks-testing.ts';
-import { closedPeers, startPeer } from '../network-testing.ts';
+import { closedPeers, peerAddresses, startPeer } from '../network-testing.ts';
 import { readBaseEnvironment } from '../process/environment.ts';
 import { processSample } from '../process/testing.ts';
 import type { Runtime } from '../runtime.ts';
@@ -155,3 +156,43 @@ export async function withBench(
     await bench.runtime.close();
   }
 }
+
+/**
+ * When a network is created, the engine takes these jumps out and adds them again: here they are out for the whole time of an
+ * attack. Returns what an app or a build reached.
+ */
+export async function attackWithoutEngineRules(world: DockerWorld): Promise<string[]> {
+  const [enter = '', ...inside] = world.engine.enter;
+  const iptables = (...words: string[]) => run(enter, ...inside, 'iptables', '-w', ...words);
+  const jumps = ['DOCKER-USER', 'DOCKER-ISOLATION-STAGE-1'];
+  let reached: string[] = [];
+  await withBench(world, {}, async (bench) => {
+    const victim = await bench.app('web').run();
+    const found = await world.targets?.(victim);
+    const ports = [Number(victim.address.split(':').at(-1)), ...(found?.appPorts ?? [])];
+    const targets = (found?.hosts ?? []).flatMap((host) => ports.map((port) => ({ host, port })));
+    for (const host of [peerAddresses.metadata, peerAddresses.private]) targets.push({ host, port: 80 });
+    // The network of builds exists, so that none is created below.
+    await bench.app('web').build();
+    const app = bench.app('web');
+    app.sample.files['attack.js'] = `const net = require('node:net');
+      for (const target of ${JSON.stringify(targets)}) {
+        const socket = net.connect(target, () => { console.log('reached', JSON.stringify(target)); socket.destroy(); });
+        socket.on('error', () => {});
+      }
+      setTimeout(() => { console.log('done'); process.exit(0); }, ${attackMs});`;
+    app.sample.plan.buildCommand = 'node attack.js';
+    app.sample.plan.startCommand = 'node attack.js; sleep 100';
+    for (const jump of jumps) await iptables('-D', 'FORWARD', '-j', jump);
+    try {
+      await app.start(await app.build());
+      await bench.until(() => app.lines('stdout').filter((line) => line === 'done').length === 2);
+    } finally {
+      for (const jump of jumps.toReversed()) await iptables('-I', 'FORWARD', '-j', jump);
+    }
+    reached = app.lines('stdout').filter((line) => line.startsWith('reached'));
+  });
+  return reached;
+}
+
+const attackMs = 3_000;
