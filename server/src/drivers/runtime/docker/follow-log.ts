@@ -29,6 +29,13 @@ export function followLog(deps: DockerDeps, options: FollowOptions): LogFollower
   const finishing = Promise.withResolvers<void>();
   let isFinishing = false;
   let cursor = options.cursor;
+  const output = {
+    log: options.log,
+    onCursor: (next: LogCursor) => {
+      cursor = next;
+      options.onCursor(next);
+    },
+  };
   let lastEnd = '';
   let loggedRestarts: number | null = cursor === null ? 0 : null;
 
@@ -64,15 +71,12 @@ export function followLog(deps: DockerDeps, options: FollowOptions): LogFollower
 
   async function readLog(id: string, how: 'rest' | 'follow'): Promise<void> {
     const before = cursor?.container === id ? cursor : null;
-    await passLines(engine, options, {
+    await passLines(engine, output, {
       path: `/containers/${id}/logs`,
       container: id,
       before,
       how,
       signal: stopping.signal,
-      onCursor: (next) => {
-        cursor = next;
-      },
     });
   }
 
@@ -124,15 +128,14 @@ interface LogReading {
   container: string;
   before: LogCursor | null;
   how: 'follow' | 'rest';
-  signal: AbortSignal;
-  onCursor: (cursor: LogCursor) => void;
+  signal?: AbortSignal;
 }
 
 /** The engine counts `since` in times that several lines may have: those that were logged before are skipped. */
-async function passLines(
+export async function passLines(
   engine: DockerDeps['engine'],
-  options: FollowOptions,
-  { path, container, before, how, signal, onCursor }: LogReading,
+  options: Pick<FollowOptions, 'log' | 'onCursor'>,
+  { path, container, before, how, signal }: LogReading,
 ): Promise<void> {
   let seenBefore = before?.seen ?? 0;
   let cursor = before;
@@ -146,12 +149,12 @@ async function passLines(
   };
   try {
     for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
+      for (let wait = options.log.ready?.(); wait; wait = options.log.ready?.()) await wait;
       const space = bytes.indexOf(0x20);
       const at = Buffer.from(bytes.subarray(0, space)).toString('latin1');
       if (before && (at < before.at || (at === before.at && seenBefore-- > 0))) continue;
       lines[stream].take(bytes.subarray(space + 1));
       cursor = { container, at, seen: cursor?.at === at ? cursor.seen + 1 : 1 };
-      onCursor(cursor);
       options.onCursor(cursor);
     }
   } finally {
@@ -174,21 +177,25 @@ export function followServiceLog(deps: DockerDeps, options: FollowOptions): LogF
   const stopping = new AbortController();
   const name = instanceName(options.instanceId);
   let cursor: LogCursor | null = options.cursor;
+  const output = {
+    log: options.log,
+    onCursor: (next: LogCursor) => {
+      cursor = next;
+      options.onCursor(next);
+    },
+  };
   let isFinishing = false;
   let reading = new AbortController();
   const finishing = Promise.withResolvers<void>();
 
   async function read(how: 'follow' | 'rest'): Promise<void> {
     reading = new AbortController();
-    await passLines(deps.engine, options, {
+    await passLines(deps.engine, output, {
       path: `/services/${name}/logs`,
       container: name,
       before: cursor,
       how,
       signal: AbortSignal.any([stopping.signal, reading.signal]),
-      onCursor: (next) => {
-        cursor = next;
-      },
     });
   }
 

@@ -1,5 +1,3 @@
-import { logLineBytesMax } from '@svc/contract/deployments.ts';
-import { splitLines } from '../process/output.ts';
 import { timeLimitText } from '../process/run-command.ts';
 import type { RunJob, RunResult } from '../runtime.ts';
 import { ensureImage } from './build-image.ts';
@@ -13,7 +11,7 @@ import {
   labelNames,
   parseArtifact,
 } from './docker-deps.ts';
-import { readFrames } from './engine.ts';
+import { type LogCursor, passLines } from './follow-log.ts';
 import { describeEnd, inspectContainer } from './instances.ts';
 import { removeInstance } from './remove-instance.ts';
 import { containerVariables, hostConfig, shellWords } from './start-instance.ts';
@@ -44,7 +42,6 @@ export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResu
     stopping.addEventListener('abort', onStop, { once: true });
     if (stopping.aborted) onStop();
     await followOutput(deps, job, container);
-    await engine.send('POST', `/containers/${container}/wait`, { timeoutMs: job.timeoutMs + 60_000 });
     job.signal.throwIfAborted();
     if (late.aborted) return { exitCode: null, how: timeLimitText(job) };
     const reason = deps.diskLimits.reason(runId);
@@ -91,16 +88,16 @@ async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifac
 }
 
 /** Ends with the container. */
-async function followOutput({ engine }: DockerDeps, { log }: RunJob, name: string): Promise<void> {
-  const linesOf = (stream: 'stdout' | 'stderr') =>
-    splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(stream, line) });
-  const lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') };
-  const query = { stdout: 1, stderr: 1, follow: 1 };
-  const answer = await engine.stream('GET', `/containers/${name}/logs`, { query });
-  for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
-    for (let wait = log.ready?.(); wait; wait = log.ready?.()) await wait;
-    lines[stream].take(bytes);
-  }
-  lines.stdout.end();
-  lines.stderr.end();
+async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, container: string) {
+  let cursor: LogCursor | null = null;
+  const onCursor = (next: LogCursor) => {
+    cursor = next;
+  };
+  const path = `/containers/${container}/logs`;
+  const read = (how: 'follow' | 'rest') =>
+    passLines(engine, { log, onCursor }, { path, container, before: cursor, how });
+  await read('follow');
+  await engine.send('POST', `/containers/${container}/wait`, { timeoutMs: timeoutMs + 60_000 });
+  // The engine may end the first answer before the last lines.
+  await read('rest');
 }
