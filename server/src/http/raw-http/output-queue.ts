@@ -57,9 +57,9 @@ export class OutputQueue {
     return this.#isClosed;
   }
 
-  /** Large bytes must not change afterwards. `flushLater` or `flush` must follow in the same turn. */
-  write(bytes: Uint8Array): void {
-    if (bytes.length > copiedBytesMax) {
+  /** Large bytes must not change afterwards, and texts are of latin1. `flushLater` or `flush` must follow in the same turn. */
+  write(bytes: Uint8Array | string): void {
+    if (typeof bytes !== 'string' && bytes.length > copiedBytesMax) {
       this.flush();
       this.#send(bytes);
       return;
@@ -70,7 +70,8 @@ export class OutputQueue {
       buffer.owner = this;
       buffer.used = buffer.committedTo;
     }
-    buffer.bytes.set(bytes, buffer.used);
+    if (typeof bytes === 'string') buffer.bytes.write(bytes, buffer.used, 'latin1');
+    else buffer.bytes.set(bytes, buffer.used);
     buffer.used += bytes.length;
   }
 

@@ -134,6 +134,11 @@ export function isFastRequest({ request, body, isSpecial }: RequestHead): boolea
   return normalTarget.test(path) && normalTarget.test(search) && !dotSegment.test(path);
 }
 
+const noBytes = new Uint8Array(0);
+/** The bytes of the connection would live as long as the request. */
+const copied = (bytes: Buffer, from: number, length: number) =>
+  new Uint8Array(bytes.subarray(from, from + length));
+
 /** The members of `Request` that handlers of rows use, without its cost. */
 class FastRequest implements FastPathRequest {
   readonly method: string;
@@ -143,11 +148,10 @@ class FastRequest implements FastPathRequest {
   #abort: AbortController | null = null;
   #isAborted = false;
 
-  constructor(raw: RawRequest, body: Uint8Array) {
+  constructor(raw: RawRequest, body: Uint8Array<ArrayBuffer>) {
     this.#raw = raw;
     this.method = raw.method;
-    // A copy: the bytes of the connection would live as long as the request.
-    this.received = new Uint8Array(body);
+    this.received = body;
     this.headers = {
       get: (name) => raw.header(name.toLowerCase()),
       has: (name) => raw.header(name.toLowerCase()) !== null,
@@ -255,7 +259,7 @@ function fromApp(answer: ProxyResponse | undefined): EdgeResponse {
 
 function answerRows(routes: Routes, rows: RowsListener, head: RequestHead, context: RequestContext) {
   const { request, end, body } = head;
-  const fast = new FastRequest(request, context.bytes.subarray(end, end + Number(body)));
+  const fast = new FastRequest(request, body === 0 ? noBytes : copied(context.bytes, end, Number(body)));
   const response = rows.answer(fast, request.path, request.search, {
     requestId: request.requestId(),
     extendTimeout: context.extendTimeout,

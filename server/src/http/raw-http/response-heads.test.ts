@@ -2,7 +2,13 @@ import { expect, test } from 'bun:test';
 import { type Clock, createResponseHeads, startClock } from './response-heads.ts';
 
 function clockAt(second: number, date: string): Clock {
-  return { second, date: Buffer.from(date), nextRequestId: () => Buffer.alloc(36), stop() {} };
+  return {
+    second,
+    date: Buffer.from(date),
+    dateText: date,
+    nextRequestId: () => Buffer.alloc(36),
+    stop() {},
+  };
 }
 
 const early = 'Sun, 06 Nov 1994 08:49:37 GMT';
@@ -44,6 +50,15 @@ test('headers that are not frozen are rendered each time', () => {
   heads.get({ status: 200, headers, body: null }, 0);
   headers.etag = '"b"';
   expect(heads.get({ status: 200, headers, body: null }, 0).toString()).toContain('etag: "b"');
+});
+
+test('a header with a line break or a wrong name is refused, also after others of its name were sent', () => {
+  const heads = createResponseHeads(clockAt(0, early));
+  const get = (headers: Record<string, string>) => heads.get({ status: 200, headers, body: null }, 0);
+  expect(get({ link: 'a' })).toBe(get({ link: 'a' }));
+  expect(() => get({ link: 'a\r\nset-cookie: b' })).toThrow('invalid response header');
+  expect(() => get({ 'link\r\n': 'a' })).toThrow('invalid response header');
+  expect(() => get({ link: 'a\u0100' })).toThrow('invalid response header');
 });
 
 test('request ids are unique and have the form of a UUID', () => {

@@ -29,15 +29,15 @@ export function sendResponse(
 ): AfterResponse {
   const { method } = head.request;
   const framing = responseFraming(response, head);
-  let bytes: Uint8Array;
+  let headText: Uint8Array | string;
   try {
-    bytes = deps.heads.get(response, framing);
+    headText = deps.heads.get(response, framing);
   } catch (error) {
     return sendError(output, deps, head, error);
   }
   const isLast = head.isLast || deps.isStopping;
   const after = isLast ? 'last' : 'next';
-  putHead(output, bytes, responseId(deps, head), after);
+  putHead(output, headText, responseId(deps, head), after);
   const { body } = response;
   if (body === null) return after;
   const sendsBody = method !== 'HEAD' && !isBodilessStatus(response.status);
@@ -56,7 +56,7 @@ export function sendError(
   head: RequestHead,
   error: unknown,
 ): AfterResponse {
-  const requestId = Buffer.from(responseId(deps, head)).toString('latin1');
+  const requestId = responseId(deps, head).toString('latin1');
   if (!(error instanceof Failure)) {
     const { host, path } = head.request;
     deps.log.error({ err: error, request_id: requestId, host, path }, 'internal server error');
@@ -72,7 +72,7 @@ export function sendMalformedError(output: OutputQueue, deps: ResponseDeps, fail
     putHead(
       output,
       deps.heads.get({ status: 431, headers: { ...corsHeaders }, body: null }, 0),
-      Buffer.from(requestId),
+      requestId,
       'last',
     );
     return 'last';
@@ -95,23 +95,33 @@ function sendProblem(
   const headers = { ...problem.headers, ...more, 'x-content-type-options': 'nosniff' };
   const body = Buffer.from(problem.body);
   const bytes = deps.heads.get({ status: problem.status, headers, body }, body.length);
-  putHead(output, bytes, Buffer.from(requestId), 'last');
+  putHead(output, bytes, requestId, 'last');
   if (method !== 'HEAD') output.write(body);
   return 'last';
 }
 
-const keepAliveEnd = Buffer.from('\r\n\r\n');
-const closeEnd = Buffer.from('\r\nconnection: close\r\n\r\n');
+const ends = { next: '\r\n\r\n', last: '\r\nconnection: close\r\n\r\n' };
+const endBytes = { next: Buffer.from(ends.next), last: Buffer.from(ends.last) };
 
-function putHead(output: OutputQueue, bytes: Uint8Array, requestId: Uint8Array, after: 'next' | 'last') {
-  output.write(bytes);
+function putHead(
+  output: OutputQueue,
+  head: Uint8Array | string,
+  requestId: Buffer | string,
+  after: 'next' | 'last',
+): void {
+  if (typeof head === 'string' && typeof requestId === 'string') {
+    output.write(`${head}${requestId}${ends[after]}`);
+    return;
+  }
+  output.write(head);
   output.write(requestId);
-  output.write(after === 'last' ? closeEnd : keepAliveEnd);
+  output.write(endBytes[after]);
 }
 
-function responseId({ clock }: ResponseDeps, { request }: RequestHead): Uint8Array {
-  const sent = request.cachedRequestId ?? request.header('x-request-id');
-  return sent !== null && isRequestId(sent) ? Buffer.from(sent) : clock.nextRequestId();
+function responseId({ clock }: ResponseDeps, { request }: RequestHead): Buffer | string {
+  if (request.cachedRequestId !== null) return request.cachedRequestId;
+  const sent = request.header('x-request-id');
+  return sent !== null && isRequestId(sent) ? sent : clock.nextRequestId();
 }
 
 /** Uses the length of the body itself: bytes beyond a wrong content-length would be read as the next response. */
