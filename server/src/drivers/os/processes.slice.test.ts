@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { patientMs } from '../../../../scripts/patience.ts';
-import { runProgram } from './processes.ts';
+import { findProcess, runProgram } from './processes.ts';
 
 test('a program has ended although a process that it left behind holds its output open', async () => {
   const begun = performance.now();
@@ -12,4 +12,13 @@ test('a program has ended although a process that it left behind holds its outpu
 test('a program ends with all of its output', async () => {
   const { status, output } = await runProgram('sh', ['-c', 'seq 200000'], {});
   expect([status, output.split('\n').length]).toEqual([0, 200_000]);
+});
+
+test('a program that does not end in time is killed with what it started, and its output says so', async () => {
+  const script = 'sleep 60 & echo $!; sleep 60';
+  const { status, output } = await runProgram('sh', ['-c', script], { limitMs: 500 });
+  expect([status, output.split('\n').slice(1)]).toEqual([null, ['', 'sh did not end within 0.5 seconds.']]);
+  const left = Number(output.split('\n')[0]);
+  for (const deadline = Date.now() + patientMs(5_000); findProcess(left) !== null; await Bun.sleep(20))
+    expect(Date.now()).toBeLessThan(deadline);
 });

@@ -57,14 +57,27 @@ function startedByPs(pid: number): string {
 /** For the rest of the output. A process that the program left behind may hold its output open for ever. */
 const outputMsMax = 1_000;
 
+/** After `limitMs` the program is killed, with all processes of its group. */
 export function runProgram(
   program: string,
   args: string[],
-  options: SpawnOptions,
+  { limitMs, ...options }: SpawnOptions & { limitMs?: number },
 ): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
-    const run = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const hasLimit = limitMs !== undefined;
+    const run = spawn(program, args, {
+      ...options,
+      detached: hasLimit,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
+    const limit = hasLimit ? setTimeout(killGroup, limitMs) : undefined;
+    function killGroup(): void {
+      output += `\n${program} did not end within ${(limitMs ?? 0) / 1_000} seconds.`;
+      try {
+        if (run.pid !== undefined) process.kill(-run.pid, 'SIGKILL');
+      } catch {}
+    }
     for (const stream of [run.stdout, run.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         output += text;
@@ -74,6 +87,7 @@ export function runProgram(
     const finish = () => resolve({ status: run.exitCode, output: output.trim() });
     run.once('close', finish);
     run.once('exit', () => {
+      clearTimeout(limit);
       const timer = setTimeout(() => {
         run.stdout?.destroy();
         run.stderr?.destroy();

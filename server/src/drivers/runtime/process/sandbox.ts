@@ -202,8 +202,12 @@ export function openSandbox(options: { filesFolder: string; path: string }): San
 
 export function runInSandbox(sandbox: Sandbox, box: Box, command: readonly string[]) {
   const [program = '', ...args] = [...sandbox.enter(box), ...command];
-  return runProgram(program, args, { cwd: '/', env: { PATH: programFolders.join(':') } });
+  const env = { PATH: programFolders.join(':') };
+  // Where pasta may not write the map of users, it waits for ever.
+  return runProgram(program, args, { cwd: '/', env, limitMs: runMsMax });
 }
+
+const runMsMax = 60_000;
 
 /** Read-only where the kernel allows no overlay: there, an instance gets copied files. */
 const mountCopy = (options: string) => `copy() {
