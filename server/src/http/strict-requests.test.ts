@@ -63,7 +63,7 @@ test('the listener for sites refuses a target at another host than Host, also wh
   for (const method of ['GET', 'POST']) {
     const answer = await exchange(
       raw.port,
-      `${method} http://other.test/ HTTP/1.1\r\nHost: ${siteHost}\r\n\r\n`,
+      `${method} http://other.test/ HTTP/1.1\r\nHost: ${siteHost}\r\nConnection: close\r\n\r\n`,
     );
     expect([method, answer.split('\r\n')[0]]).toEqual([method, 'HTTP/1.1 400 Bad Request']);
   }
