@@ -37,12 +37,16 @@ for (const [name, port] of Object.entries(listeners)) {
     ['two Content-Length headers that differ', 'POST /', 'Content-Length: 2\r\nContent-Length: 3'],
     ['Content-Length beside Transfer-Encoding', 'POST /', 'Content-Length: 2\r\nTransfer-Encoding: chunked'],
     ['two Host headers', 'POST /', `Host: ${siteHost}\r\nContent-Length: 2`],
+    // The listener for sites answers these itself.
+    ['two Host headers for a page', 'GET /', `Host: ${siteHost}`],
+    ['two equal Content-Length headers for a page', 'GET /', 'Content-Length: 0\r\nContent-Length: 0'],
   ];
   test.each(refused)(`${name} refuses %s and closes the connection`, async (_, line, fields) => {
     for (const path of ['strict', 'data/strict']) {
       const head = `${line}${path} HTTP/1.1\r\nHost: ${siteHost}\r\n${fields}\r\n\r\n`;
       const next = `GET /smuggled HTTP/1.1\r\nHost: ${siteHost}\r\nConnection: close\r\n\r\n`;
-      const answer = await exchange(port, `${head}{}${next}`);
+      const body = line === 'GET /' ? '' : '{}';
+      const answer = await exchange(port, `${head}${body}${next}`);
       expect([path, answer.split('\r\n')[0], answer.split('HTTP/1.1 ').length - 1]).toEqual([
         path,
         'HTTP/1.1 400 Bad Request',
@@ -59,7 +63,7 @@ test('the listener for sites refuses a target at another host than Host, also wh
   for (const method of ['GET', 'POST']) {
     const answer = await exchange(
       raw.port,
-      `${method} http://other.test/ HTTP/1.1\r\nHost: ${siteHost}\r\n\r\n`,
+      `${method} http://other.test/ HTTP/1.1\r\nHost: ${siteHost}\r\nConnection: close\r\n\r\n`,
     );
     expect([method, answer.split('\r\n')[0]]).toEqual([method, 'HTTP/1.1 400 Bad Request']);
   }

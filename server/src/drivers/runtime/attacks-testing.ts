@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { RuntimeWorld } from './conformance-testing.ts';
@@ -24,6 +24,8 @@ export interface IsolationWorld extends RuntimeWorld {
   findProcessOf?(victim: Victim): { pid: number; command: string };
   /** Besides the addresses of this machine. */
   targets?(victim: SampleInstance): Promise<{ hosts: string[]; ports: number[]; appPorts: number[] }>;
+  /** What an app can store in file systems in memory. */
+  memoryFilesMax?: { bytes: number; files: number };
   /** Addresses that answer at ports 53 and 80, and that no app may reach; `%*`: by any link. Empty: there is no peer. */
   peers: readonly string[];
 }
@@ -57,9 +59,23 @@ export const rightsAttacks: readonly Attack[] = [
   'ip link set lo down',
 ].map((run) => ({ name: `run ${run}`, run }));
 
+const sharedMemoryFile = '/proc/sysvipc/shm';
+
+interface SharedMemory {
+  key: string;
+  remove(): void;
+}
+
+/** A segment that processes of this machine can see until it is removed. */
+export function shareMemory(): SharedMemory {
+  const id = /\d+/.exec(Bun.spawnSync(['ipcmk', '--shmem', '4096']).stdout.toString())?.[0] ?? '';
+  const listed = new RegExp(`^ *(-?\\d+) +${id} `, 'm').exec(readFileSync(sharedMemoryFile, 'utf8'));
+  return { key: listed?.[1] ?? 'none', remove: () => void Bun.spawnSync(['ipcrm', '--shmem-id', id]) };
+}
+
 export async function listAttacks(
   world: IsolationWorld,
-  { victim, listeners }: { victim: Victim; listeners: readonly number[] },
+  { victim, listeners, memory }: { victim: Victim; listeners: readonly number[]; memory: SharedMemory },
 ): Promise<Attack[]> {
   const { instance } = victim;
   const key = join(world.dataDir, 'keys', 'master');
@@ -85,6 +101,7 @@ export async function listAttacks(
     { name: 'read files by the root folder of a process', files: [key, ...files] },
     { name: 'send a signal to the server', signal: { pid: process.pid, command: 'bun' } },
     ...(app ? [{ name: 'send a signal to another app', signal: app }] : []),
+    { name: 'see shared memory of the machine', run: `grep -q '^ *${memory.key} ' ${sharedMemoryFile}` },
     ...(process.getuid?.() === 0 ? [{ name: 'read the password file', read: ['/etc/shadow'] }] : []),
     ...world.sockets.map((path) => ({ name: `connect to ${path}`, connect: [{ path }] })),
     { name: 'connect to a port of the machine', connect: at([...listeners, ...more.ports]) },

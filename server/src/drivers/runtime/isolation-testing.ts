@@ -6,6 +6,7 @@ import {
   type IsolationWorld,
   listAttacks,
   rightsAttacks,
+  shareMemory,
   successes,
 } from './attacks-testing.ts';
 import { type Bench, openBench, type SampleApp, type SampleInstance, serverSecret } from './testing.ts';
@@ -17,6 +18,7 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
     let bench: Bench;
     let attacks: Awaited<ReturnType<typeof listAttacks>>;
     let running: SampleInstance;
+    let memory: ReturnType<typeof shareMemory>;
     const listeners: { stop(now: boolean): Promise<void>; port: number | undefined }[] = [];
     beforeAll(async () => {
       world = await makeWorld();
@@ -30,9 +32,15 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       for (const hostname of ['127.0.0.1', '0.0.0.0', '::1', '::'])
         listeners.push(Bun.serve({ hostname, port: 0, fetch: () => new Response('reached') }));
       const ports = listeners.flatMap(({ port }) => port ?? []);
-      attacks = await listAttacks(world, { victim: { instance: running, built }, listeners: ports });
+      memory = shareMemory();
+      attacks = await listAttacks(world, {
+        victim: { instance: running, built },
+        listeners: ports,
+        memory,
+      });
     });
     afterAll(async () => {
+      memory?.remove();
       await running?.stop();
       await bench?.runtime.close();
       await Promise.all(listeners.map((listener) => listener.stop(true)));
@@ -186,8 +194,9 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       const stored = () => app.lines('stdout').find((line) => line.startsWith('stored'));
       await bench.until(() => stored() !== undefined || app.lines().some((it) => /out of memory/i.test(it)));
       const [, bytes = 0, files = 0] = stored()?.split(' ').map(Number) ?? [];
-      expect(bytes).toBeLessThan(200 * 1024 ** 2);
-      expect(files).toBeLessThan(130_000);
+      const max = world.memoryFilesMax ?? { bytes: 200 * 1024 ** 2, files: 130_000 };
+      expect(bytes).toBeLessThan(max.bytes);
+      expect(files).toBeLessThan(max.files);
       expect(await bench.answer(running.address, '/env')).toContain('PORT=');
       await instance.stop(0);
     });

@@ -16,6 +16,8 @@ export const peerAddresses = {
   office: '172.31.77.1',
 } as const;
 const machineAddress = '10.254.7.1';
+/** Not in a private range, so that only the rule for the machine's own addresses closes it to apps. */
+const machinePublicAddress = '198.51.100.7';
 
 /** Apps have no IPv6. */
 export const peerAddresses6 = {
@@ -112,6 +114,7 @@ export async function testBesidePeer(userId: number, files: readonly string[]) {
   await machine.within('link', 'set', 'lo', 'up');
   const peer = await startPeer(machine.within);
   await machine.within('route', 'add', 'default', 'via', peerAddresses.private);
+  await machine.within('addr', 'add', `${machinePublicAddress}/32`, 'dev', 'peer');
   const folder = temporaryFolder();
   chownSync(folder.path, userId, userId);
   const enter = ['nsenter', `--net=/proc/${machine.child.pid}/ns/net`];

@@ -343,14 +343,18 @@ describe('a user whom a directory created', () => {
   });
 
   test('is not linked by the id that the directory of another tenant has for them', async () => {
-    const [attacker, owner] = [await newUser(outsideDb), await newUser(outsideDb)];
-    const id = await provision(`other-${owner.email}`, owner.id);
-    const { tenant } = await newTenant(insideDb.db);
-    await join(tenant.id, id, attacker.id);
-    const browser = inside.browser();
-    await signInOutside(browser, attacker);
-    expect(await sessionUser(browser)).not.toBe(id);
-    expect((await linksOf(attacker.id)).map(({ user_id }) => user_id)).not.toContain(id);
+    for (const hasLeft of [false, true]) {
+      const [attacker, owner] = [await newUser(outsideDb), await newUser(outsideDb)];
+      const id = await provision(`other-${owner.email}`, owner.id);
+      // Without the membership, its directory has no other id for them.
+      if (hasLeft) await sql`delete from svc.memberships where user_id = ${id}`.execute(insideDb.db);
+      const { tenant } = await newTenant(insideDb.db);
+      await join(tenant.id, id, attacker.id);
+      const browser = inside.browser();
+      await signInOutside(browser, attacker);
+      expect([hasLeft, await sessionUser(browser)]).not.toEqual([hasLeft, id]);
+      expect((await linksOf(attacker.id)).map(({ user_id }) => user_id)).not.toContain(id);
+    }
   });
 
   test('is not linked by the id of their directory once another tenant relies on the address', async () => {

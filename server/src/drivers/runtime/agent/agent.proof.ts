@@ -50,17 +50,18 @@ describe('the agent', () => {
       mkdirSync(join(outside, 'etc'), { recursive: true });
       writeFileSync(join(outside, 'etc', 'passwd'), 'root');
       const owners = () => [outside, join(outside, 'etc'), join(outside, 'etc', 'passwd')].map(ownerOf);
-      const app = (name: SampleName, folder: string) => {
+      const app = (name: SampleName, folder: string, source = 'etc') => {
         const made = attacked.app(name);
-        made.sourceDir = join(own.workDir, folder, 'etc');
+        made.sourceDir = join(own.workDir, folder, source);
         return made;
       };
       // In time, and too late for the first look at the path.
-      for (const [name, folder] of [
-        ['site', 'd'],
-        ['hanging', 'e'],
+      for (const [name, folder, source] of [
+        ['site', 'd', 'etc'],
+        ['hanging', 'e', 'etc'],
+        ['site', 'f', 'not-there'],
       ] as const) {
-        const late = app(name, folder);
+        const late = app(name, folder, source);
         late.sample.plan.buildCommand = 'echo begun; sleep 100';
         const building = late.build().catch(() => {});
         await attacked.until(() => late.lines('stdout').includes('begun'));

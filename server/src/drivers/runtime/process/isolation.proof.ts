@@ -65,7 +65,12 @@ async function besidePlatform(world: ReturnType<typeof agentWorld>): Promise<Iso
   return {
     ...world,
     sockets: [...world.sockets, path, signIns.path],
-    targets: async () => ({ hosts: [], ports: [port], appPorts: [] }),
+    targets: async (victim) => ({
+      hosts: [],
+      appPorts: [],
+      ...(await world.targets?.(victim)),
+      ports: [port],
+    }),
     async close() {
       await Promise.all([signIns.close(), gate.close()]);
       await database.stop();

@@ -22,7 +22,8 @@ export interface Target {
 
 /** The address range for tests of networks, which no real network uses. */
 const ownAddress = '198.18.0.2';
-const gateway = '198.18.0.1';
+/** Where pasta could lead to the loopback address of this machine. */
+export const gateway = '198.18.0.1';
 export const nameServer = '198.18.0.53';
 
 const network4 = ['--ipv4-only', '-a', ownAddress, '-n', '30', '-g', gateway];

@@ -7,6 +7,7 @@ import type { Sample, SampleName } from '../conformance-testing.ts';
 import { closedPeers, hasPeer } from '../network-testing.ts';
 import type { BuildPlan } from '../runtime.ts';
 import { readBaseEnvironment, runIdVariable } from './environment.ts';
+import { gateway } from './network.ts';
 import { createProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';
 import { readProcessTable } from './process-trees.ts';
 
@@ -100,6 +101,8 @@ export function processWorld(overrides: Partial<ProcessRuntimeOptions> = {}): Pr
       if (!found) throw new Error('The process of the app was not found.');
       return { pid: found.pid, command: 'app.js' };
     },
+    targets: async () => ({ hosts: [gateway], ports: [], appPorts: [] }),
+    memoryFilesMax: { bytes: 80 * 1024 ** 2, files: 20_000 },
     peers: hasPeer ? closedPeers : [],
     workDir: join(dataDir, 'runtime', 'work'),
     open: () =>
