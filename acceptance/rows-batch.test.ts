@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { useFixture } from '../scripts/use-fixture.ts';
+import { lineOf } from './support/citus.ts';
 import { lines, ndjson, rowsWorld, type TestTable } from './support/rows.ts';
 
 const world = useFixture(rowsWorld);
@@ -109,7 +110,7 @@ describe('a batch', () => {
     const taken = await table.send('POST', '', `\n${lines(rows.map((row) => ({ a: 1, ...row })))}`, ndjson);
     expect([taken.status, taken.body.code]).toEqual([409, 'unique_violation']);
     expect(taken.body.errors).toEqual([
-      { line: 3, column: 'email', code: 'unique_violation', detail: expect.any(String) },
+      { line: lineOf(3), column: 'email', code: 'unique_violation', detail: expect.any(String) },
     ]);
     expect(taken.text).not.toContain('there@example.test');
     const within = await table.send(
@@ -121,7 +122,7 @@ describe('a batch', () => {
       ]),
       ndjson,
     );
-    expect([within.status, within.body.errors[0].line]).toEqual([409, 2]);
+    expect([within.status, within.body.errors[0].line]).toEqual([409, lineOf(2)]);
     expect(await count(table)).toBe(1);
   });
 

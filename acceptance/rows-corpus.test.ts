@@ -14,6 +14,7 @@ import { ruleChanges } from './corpus/rule-changes.ts';
 import { rules } from './corpus/rules.ts';
 import { writes } from './corpus/writes.ts';
 import { openFeed } from './support/change-feed.ts';
+import { isOnCitus } from './support/citus.ts';
 import { setApp } from './support/database.ts';
 import { type Answered, bearer, caller, done, newMember, tokenThrough } from './support/people.ts';
 import { lines, ndjson, newTable, type RowsWorld, rowsWorld, type TestTable } from './support/rows.ts';
@@ -150,12 +151,12 @@ for (const [group, cases] of Object.entries(readGroups))
   });
 
 for (const [group, cases] of Object.entries(stepGroups))
-  describe(group, () => {
+  describe.skipIf(isOnCitus && group === 'refused feeds')(group, () => {
     for (const stepsCase of cases)
       test(stepsCase.name, async () => runSteps(await caseTable(stepsCase), stepsCase));
   });
 
-describe('changes', () => {
+describe.skipIf(isOnCitus)('changes', () => {
   for (const feedCase of realtime) test(feedCase.name, () => runFeed(feedCase));
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { useFixture } from '../scripts/use-fixture.ts';
+import { isOnCitus } from './support/citus.ts';
 import { governedWorld } from './support/governed.ts';
 import { bearer, type Call, done, newMember, type Person } from './support/people.ts';
 import { ndjson, type TestTable } from './support/rows.ts';
@@ -65,7 +66,7 @@ test('pages by cursor have every row once where ids are masked', async () => {
   }
 });
 
-test('a restored request names no ids where they are masked', async () => {
+test.skipIf(isOnCitus)('a restored request names no ids where they are masked', async () => {
   const table = await world.table(['title:text'], { soft_delete: '30d' });
   const [row] = await table.insert({ title: 'Tea' });
   await policy(table, { enforced: true, masks: [{ column: 'id', kind: 'hash' }] });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { useFixture } from '../scripts/use-fixture.ts';
+import { foreseen, isOnCitus } from './support/citus.ts';
 import { svcFor } from './support/commands.ts';
 import { setApp } from './support/database.ts';
 import { bearer, done, newMember } from './support/people.ts';
@@ -144,11 +145,11 @@ describe('a column that refers to another table', () => {
     await prizes.insert({ won_by: ada.id });
     const warningsOf = async (path: string, send = authors.send) =>
       (await done(send('DELETE', `${path}dry_run=true`))).plan.warnings;
-    const all = [
+    const all = foreseen([
       `Deletes 2 rows of ${books.name} as well.`,
       `Deletes 3 rows of ${pages.name} as well.`,
       `Clears the references of 1 row of ${prizes.name}.`,
-    ];
+    ]);
     expect(await warningsOf(`/${ada.id}?`)).toEqual(all);
     expect(await warningsOf('?name=eq.Ada&')).toEqual(all);
     const svc = svcFor(world.server, { token: world.owner.token, tenant: world.tenant.slug });
@@ -168,10 +169,12 @@ describe('a column that refers to another table', () => {
     expect(await warningsOf(`/${ada.id}?`, send)).toEqual(some);
     const [zoe] = await authors.insert({ name: 'Zoe' });
     expect(await warningsOf(`/${zoe.id}?`, send)).toEqual(some);
-    expect(await warningsOf(`/${zoe.id}?`)).toEqual([]);
+    expect(await warningsOf(`/${zoe.id}?`)).toEqual(isOnCitus ? all : []);
 
     const { plan } = await done(authors.send('DELETE', `/${ada.id}?dry_run=true`));
     await pages.insert({ book: two.id });
+    // Without numbers, the plan stays the same.
+    if (isOnCitus) return;
     const header = { 'if-plan': `"${plan.fingerprint}"` };
     const stale = await authors.send('DELETE', `/${ada.id}`, undefined, header);
     expect([stale.status, stale.body.code]).toEqual([409, 'plan_stale']);
@@ -191,10 +194,12 @@ describe('a column that refers to another table', () => {
     const [left] = await tree.insert({ name: 'left', up: top.id }, { name: 'right', up: top.id });
     await tree.insert({ name: 'leaf', up: left.id });
     const plan = async (path: string) => (await done(tree.send('DELETE', path))).plan.warnings;
-    expect(await plan(`/${top.id}?dry_run=true`)).toEqual([`Deletes 3 rows of ${tree.name} as well.`]);
-    expect(await plan('?name=in.(left,right)&dry_run=true')).toEqual([
-      `Deletes 1 row of ${tree.name} as well.`,
-    ]);
+    expect(await plan(`/${top.id}?dry_run=true`)).toEqual(
+      foreseen([`Deletes 3 rows of ${tree.name} as well.`]),
+    );
+    expect(await plan('?name=in.(left,right)&dry_run=true')).toEqual(
+      foreseen([`Deletes 1 row of ${tree.name} as well.`]),
+    );
   });
 
   test('is followed by the plan of a batch, which sums its deletions', async () => {
@@ -231,11 +236,15 @@ describe('a column that refers to another table', () => {
       remove(authors, zoe),
     ];
     const { plan } = await done(batch(operations, {}, '?dry_run=true'));
-    expect(plan.warnings).toEqual([
-      `Deletes 3 rows of ${offers.name} as well.`,
-      `Clears the references of 1 row of ${offers.name}.`,
-      `Deletes 4 rows of ${books.name} as well.`,
-    ]);
+    expect(plan.warnings).toEqual(
+      foreseen([
+        `Deletes 3 rows of ${offers.name} as well.`,
+        `Clears the references of 1 row of ${offers.name}.`,
+        `Deletes 4 rows of ${books.name} as well.`,
+      ]),
+    );
+    // Without numbers, the plan stays the same.
+    if (isOnCitus) return;
     const ifPlan = { 'if-plan': `"${plan.fingerprint}"` };
     const [more] = await books.insert({ title: 'E', author: zoe.id });
     expect((await batch(operations, ifPlan)).body.code).toBe('plan_stale');

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { useFixture } from '../scripts/use-fixture.ts';
+import { isOnCitus } from './support/citus.ts';
 import { svcFor } from './support/commands.ts';
 import { done, newApp, newTenant } from './support/people.ts';
 import { temporaryFolder } from './support/server.ts';
@@ -138,10 +139,12 @@ describe('svc tables apply', () => {
 });
 
 describe('svc apply', () => {
-  test('covers references, search, files, feeds, history and trash; its export means the same', async () => {
-    const { app, owner, svc, write, file } = await newLunch();
-    const apply = (...more: string[]) => svc(['apply', '--app', app.slug, '--file', file, ...more]);
-    write(`tables:
+  test.skipIf(isOnCitus)(
+    'covers references, search, files, feeds, history and trash; its export means the same',
+    async () => {
+      const { app, owner, svc, write, file } = await newLunch();
+      const apply = (...more: string[]) => svc(['apply', '--app', app.slug, '--file', file, ...more]);
+      write(`tables:
   dishes:
     columns: [title:text, body:text, 'cook:ref:cooks:nullable(on_delete=set_null)']
     changes: true
@@ -153,40 +156,43 @@ describe('svc apply', () => {
   cooks:
     columns: [name:text, 'photo:file(max=5MB,types=image/*):nullable', best:ref:dishes:nullable]
 `);
-    expect((await apply('--execute')).code).toBe(0);
-    expect((await apply('--check')).code).toBe(0);
-    expect(await done(owner.call('GET', `${app.base}/tables/dishes`))).toMatchObject({
-      changes: true,
-      history: '30d',
-      soft_delete: '7d',
-    });
-    const exported = await svc(['tables', 'export', '--app', app.slug]);
-    expect(parse(exported.stdout).tables).toMatchObject({
-      dishes: {
+      expect((await apply('--execute')).code).toBe(0);
+      expect((await apply('--check')).code).toBe(0);
+      expect(await done(owner.call('GET', `${app.base}/tables/dishes`))).toMatchObject({
+        changes: true,
         history: '30d',
-        indexes: [{ search: { title: 'A', body: 'B' }, language: 'german' }],
-      },
-      cooks: {
-        columns: ['name:text', 'photo:file(max=5MB,types=image/*):nullable', 'best:ref:dishes:nullable'],
-      },
-    });
-    write(exported.stdout);
-    expect((await apply('--check')).code).toBe(0);
-    write('tables: { dishes: { history: 10d, changes: false }, cooks: {} }');
-    const shorter = await apply('--check');
-    expect([shorter.code, shorter.stdout]).toEqual([
-      6,
-      'set changes=false of dishes\nset history=10d of dishes (destructive)\n',
-    ]);
-    expect((await apply('--execute')).stderr).toContain('destructive_change');
-    expect((await apply('--allow-destructive', '--execute')).code).toBe(0);
-    write('tables: { cooks: { columns: [name:text, "photo:file(max=9MB):nullable", best:uuid:nullable] } }');
-    expect((await apply('--execute')).code).toBe(0);
-    const other = await newLunch();
-    other.write(exported.stdout);
-    await other.apply('--execute');
-    expect((await other.svc(['tables', 'export', '--app', other.app.slug])).stdout).toBe(exported.stdout);
-  });
+        soft_delete: '7d',
+      });
+      const exported = await svc(['tables', 'export', '--app', app.slug]);
+      expect(parse(exported.stdout).tables).toMatchObject({
+        dishes: {
+          history: '30d',
+          indexes: [{ search: { title: 'A', body: 'B' }, language: 'german' }],
+        },
+        cooks: {
+          columns: ['name:text', 'photo:file(max=5MB,types=image/*):nullable', 'best:ref:dishes:nullable'],
+        },
+      });
+      write(exported.stdout);
+      expect((await apply('--check')).code).toBe(0);
+      write('tables: { dishes: { history: 10d, changes: false }, cooks: {} }');
+      const shorter = await apply('--check');
+      expect([shorter.code, shorter.stdout]).toEqual([
+        6,
+        'set changes=false of dishes\nset history=10d of dishes (destructive)\n',
+      ]);
+      expect((await apply('--execute')).stderr).toContain('destructive_change');
+      expect((await apply('--allow-destructive', '--execute')).code).toBe(0);
+      write(
+        'tables: { cooks: { columns: [name:text, "photo:file(max=9MB):nullable", best:uuid:nullable] } }',
+      );
+      expect((await apply('--execute')).code).toBe(0);
+      const other = await newLunch();
+      other.write(exported.stdout);
+      await other.apply('--execute');
+      expect((await other.svc(['tables', 'export', '--app', other.app.slug])).stdout).toBe(exported.stdout);
+    },
+  );
 
   test('shows destructive steps in the plan, and executes them only if that is allowed', async () => {
     const { app, owner, svc, write, file } = await newLunch();

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isOnCitus } from '../support/citus.ts';
 import { openServerDatabase } from '../support/database.ts';
 import { bearer, type Person } from '../support/people.ts';
 import { Tally } from '../support/rows.ts';
@@ -121,7 +122,8 @@ export function checkLogs(
     expect(hits.slice(0, 5)).toEqual([]);
     // Otherwise nothing was checked.
     expect(found.statements).toBeGreaterThan(statements);
-    expect(found.marksInParameters).toBeGreaterThan(marked);
+    // The log of Citus is another server's.
+    if (!isOnCitus) expect(found.marksInParameters).toBeGreaterThan(marked);
   });
 
   test('no fault was met on the way', () => {

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { openFeed } from '../support/change-feed.ts';
+import { isOnCitus } from '../support/citus.ts';
 import { type GovernedWorld, governedWorld } from '../support/governed.ts';
 import { type Answered, bearer, newMember, tokenThrough } from '../support/people.ts';
 import { newRandom } from '../support/random.ts';
@@ -240,7 +241,7 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
         return { ...made, path: insertTableNames(made.path), kind, ...(body && { body }) };
       });
       const feeds = await Promise.all(
-        names.map((table) =>
+        (isOnCitus ? [] : names).map((table) =>
           openFeed(
             `${world.server.baseUrl}${surface.tables[table].path}/_changes?snapshot=true`,
             surface.credential,
@@ -269,7 +270,7 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
         orders: { no: 1, title: 'z' },
         notes: { place: 'public', text: 'z' },
       };
-      for (const [at, table] of names.entries()) {
+      for (const [at, table] of isOnCitus ? [] : names.entries()) {
         await surface.tables[table].insert({ id: 50, ...last[table] });
         await feeds[at]!.has('insert');
         const events = feeds[at]!.events.slice(snapshots[at]!);

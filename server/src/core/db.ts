@@ -138,8 +138,16 @@ export function databaseError(error: unknown): Failure | null {
   // 08 connection, 53 resources (disk full, too many connections), 57P admin shutdown, 40 deadlock or serialization,
   // 55P03 lock timeout, 25P03/25P04 transaction timeouts, 58030 input/output.
   if (/^(08|53|57P|40|55P03|25P03|25P04|58030)/.test(code)) return fail('unavailable', {}, { cause: error });
+  if (code === 'XX000' && isLostWorker(error)) return fail('unavailable', {}, { cause: error });
   return null;
 }
+
+/** A worker of Citus ended during a transaction: the coordinator has no code for that. */
+const isLostWorker = (error: unknown) =>
+  error instanceof Error &&
+  /^(failure on connection marked as essential|could not commit transaction for shard|SSL SYSCALL error|server closed the connection|connection not open)/.test(
+    error.message,
+  );
 
 export function isRetryable(error: unknown): boolean {
   const code = sqlState(error);

@@ -53,10 +53,13 @@ export class UnfinishedTables extends Error {
 export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done'; response: StoredResponse };
 
 const attemptsMax = 3;
+/** Others may change tables of the app in between, again and again. */
+const unfinishedMsMax = 10_000;
 
 /** The only way to change anything: preview, audit, effects and invalidation follow from what the use case records. */
 export async function runMutation(base: MutationBase, request: MutationRequest): Promise<MutationResult> {
-  for (let attempt = 1; ; attempt++) {
+  const since = performance.now();
+  for (let attempt = 1; ; ) {
     const tx = await base.db.startTransaction().execute();
     const second: { tx?: RowTx } = {};
     const tags = new Set<string>();
@@ -82,10 +85,12 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
       return result;
     } catch (error) {
       for (const each of [second.tx, tx]) await rollBack(each).catch(() => {});
-      const isUnfinished = error instanceof UnfinishedTables;
-      if (isUnfinished) await base.rows?.intents?.completeForApp(error.appId);
-      if ((isUnfinished || isRetryable(error)) && attempt < attemptsMax) continue;
-      throw isUnfinished ? fail('table_busy', {}, { cause: error }) : error;
+      if (error instanceof UnfinishedTables) {
+        await base.rows?.intents?.completeForApp(error.appId);
+        if (performance.now() - since < unfinishedMsMax && !request.deadline?.aborted) continue;
+        throw fail('table_busy', {}, { cause: error });
+      }
+      if (!isRetryable(error) || attempt++ >= attemptsMax) throw error;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { presetRules } from '@svc/contract/table-rules.ts';
+import { databaseError } from '../../core/db.ts';
 import type { QueryResult } from '../../drivers/row-database/connection.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import { testCaller } from '../../testing.ts';
@@ -330,4 +331,16 @@ test('an error of COPY on a worker, which has no code, is explained too', () => 
   );
   expect(explained('row is too big: size 16264, maximum size 8160')).toBe('validation_failed');
   expect(explained('cache lookup failed')).toBeUndefined();
+});
+
+test('a worker that is lost makes a call unavailable', () => {
+  const codeOf = (message: string) =>
+    databaseError(Object.assign(new Error(message), { severity: 'ERROR', code: 'XX000' }))?.code;
+  expect(codeOf('failure on connection marked as essential: 10.0.0.2:5432')).toBe('unavailable');
+  expect(codeOf('SSL SYSCALL error: EOF detected')).toBe('unavailable');
+  expect(codeOf('could not commit transaction for shard 103178 on at least one active node')).toBe(
+    'unavailable',
+  );
+  expect(codeOf('server closed the connection unexpectedly')).toBe('unavailable');
+  expect(codeOf('cache lookup failed')).toBeUndefined();
 });

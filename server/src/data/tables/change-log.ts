@@ -8,7 +8,7 @@ import type { TableRow } from './store.ts';
 
 const isCitus = `exists (select from pg_extension where extname = 'citus')`;
 
-/** On Citus, triggers run on a worker, which sees neither the rows of the statement nor the schema `svc_data`. */
+/** On Citus, triggers run on a worker: a log would have its numbers and transactions, and the schema `svc_data` is elsewhere. */
 export const refuseOnCitusSql = (what: string): Statement => ({
   text: refusal(isCitus, `${what} cannot be used with tables on Citus.`),
 });

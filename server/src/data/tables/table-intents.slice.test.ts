@@ -149,6 +149,21 @@ async function waitForLockRequest(count = 1): Promise<void> {
   }
 }
 
+test('changes of one app at the same time wait for each other, also where the second database commits slowly', async () => {
+  rows.intents = {
+    ...second.intents,
+    commit: (tx, rowsTx) => {
+      const commit = rowsTx.commit.bind(rowsTx);
+      const slow = () => ({ execute: () => Bun.sleep(40).then(() => commit().execute()) });
+      return second.intents.commit(tx, Object.assign(rowsTx, { commit: slow }) as typeof rowsTx);
+    },
+  };
+  const names = Array.from({ length: 10 }, (_, at) => `new${at}`);
+  const made = await Promise.all(names.map((name) => t.call('POST', '', { name, columns: ['x:int'] })));
+  expect(made.map(({ status }) => status)).toEqual(names.map(() => 201));
+  expect(await openIntents()).toEqual([]);
+});
+
 test('what a server left open is finished by the next change of the app', async () => {
   await leaveOpen();
   expect((await t.call('GET', '/a')).body.columns).toHaveLength(6);
