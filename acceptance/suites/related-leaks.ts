@@ -226,12 +226,15 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
     },
   };
 
+  /** On Citus. */
+  const refused = new Set(['history', 'trash', 'restore', 'file']);
+
   test('two worlds that differ only in what is hidden give the same answers', async () => {
     const perSurface = Math.ceil(count / surfaces.length);
     const seen: Record<string, number> = {};
     for (const surface of surfaces) {
       const attempts = random.times(perSurface, (): Attempt => {
-        const kind = random.pick(Object.keys(kinds));
+        const kind = random.pick(Object.keys(kinds).filter((each) => !(isOnCitus && refused.has(each))));
         seen[kind] = (seen[kind] ?? 0) + 1;
         const made = kinds[kind]!();
         const tables = { ...surface.tables, vault: surface.vault };
