@@ -10,6 +10,7 @@ import { hasSwarm } from './docker-swarm.ts';
 import { hasMariaDb } from './mariadb-server.ts';
 import { hasS3Server } from './s3-server.ts';
 import { hasSmtpServer } from './smtp-server.ts';
+import { hasVirtualMachine } from './virtual-machine.ts';
 
 /** Some are not in the PATH of ordinary users. */
 const has = (...programs: string[]) =>
@@ -39,6 +40,7 @@ export const programs: Record<string, () => boolean> = {
   systemd: () => has('systemd-nspawn', 'systemd-analyze', 'nsenter', 'useradd', 'curl', 'openssl'),
   nginx: () => has('nginx'),
   caddy: () => has('caddy'),
+  qemu: () => process.arch !== 'x64' || hasVirtualMachine,
 };
 export const words = (text: string) => text.split(' ').filter(Boolean);
 

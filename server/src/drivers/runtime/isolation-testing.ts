@@ -9,6 +9,7 @@ import {
   shareMemory,
   successes,
 } from './attacks-testing.ts';
+import { limitTests } from './limits-testing.ts';
 import { type Bench, openBench, type SampleApp, type SampleInstance, serverSecret } from './testing.ts';
 
 /** What runs is kept from this machine, the platform and other apps, whoever started the server. */
@@ -127,37 +128,7 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       }
     });
 
-    test('a fork bomb ends with its instance, and neighbours go on', async () => {
-      const app = bench.app('web');
-      app.sample.plan.startCommand = 'f() { f | f & }; f; while :; do sleep 1; done';
-      const instance = await app.start(await app.build());
-      await bench.until(() => app.lines().some((line) => /fork|resource/i.test(line)));
-      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
-      await instance.stop(0);
-      expect(await instance.getState()).toEqual({ state: 'gone' });
-      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
-    });
-
-    test('an app that is busy in many processes gets its share of the CPU, and neighbours go on', async () => {
-      const app = bench.app('web');
-      app.limits.cpu = 0.05;
-      app.sample.plan.startCommand = 'for n in 1 2 3 4 5 6; do while :; do :; done & done; echo busy; wait';
-      const instance = await app.start(await app.build());
-      await bench.until(() => app.lines('stdout').includes('busy'));
-      const cpuMs = async () => (await instance.usage())?.cpuMs ?? 0;
-      // A start may use more.
-      const began = await cpuMs();
-      await bench.until(async () => (await cpuMs()) > began + 300);
-      const [before, startedAt] = [await cpuMs(), performance.now()];
-      for (const until = startedAt + 8_000; performance.now() < until; await Bun.sleep(200))
-        expect(await bench.answer(running.address, '/env')).toContain('PORT=');
-      const share = ((await cpuMs()) - before) / (performance.now() - startedAt);
-      expect(share).toBeGreaterThan(0.01);
-      expect(share).toBeLessThan(0.05 * 1.6);
-      expect((await instance.getState()).state).toBe('running');
-      await instance.stop(0);
-      expect(await instance.getState()).toEqual({ state: 'gone' });
-    });
+    limitTests(() => ({ bench, running }));
 
     test('an app that writes more than its disk space is stopped, its log says so, and neighbours go on', async () => {
       const app = bench.app('web');
@@ -169,21 +140,6 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
       await bench.until(() => app.lines('platform').some((line) => line.includes(told)));
       expect(await bench.answer(running.address, '/env')).toContain('PORT=');
       await instance.stop(0);
-    });
-
-    test('an app that takes more memory than its limit is ended, its log says so, and neighbours go on', async () => {
-      const app = bench.app('hungry');
-      const instance = await app.start(await app.build());
-      let answers = 0;
-      await bench.until(async () => {
-        expect(await bench.answer(running.address, '/env')).toContain('PORT=');
-        answers++;
-        return app.lines('platform').some((line) => line.includes('out of memory'));
-      });
-      expect(answers).toBeGreaterThan(0);
-      expect((await running.getState()).state).toBe('running');
-      await instance.stop(0);
-      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
     });
 
     test('an app cannot fill the memory of the machine with files, of any size', async () => {

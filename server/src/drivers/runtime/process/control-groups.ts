@@ -268,12 +268,15 @@ function ownGroup(text: string, mount: Mount): string | null {
     return mount.version === 2 ? found?.[1] === '' : mount.holds.some((name) => names.includes(name));
   });
   const path = line?.[2];
-  if (path === undefined) return null;
+  if (path === undefined || isAboveNamespace(path) || isAboveNamespace(mount.root)) return null;
   const inside = relative(mount.root, path);
   if (inside.startsWith('..')) return null;
   const own = join(mount.at, inside);
   return basename(own) === serverGroupName ? dirname(own) : own;
 }
+
+/** `relative` would take `/..` for `/`. */
+const isAboveNamespace = (path: string) => /^\/\.\.(\/|$)/.test(path);
 
 const serverGroupName = 'svc-server';
 const moveAttemptsMax = 10;
