@@ -14,7 +14,14 @@ export const hasVirtualMachine =
   existsSync(busybox) &&
   programs.every((name) => Bun.which(name) !== null);
 
-const memoryMb = 2048;
+// Lines of the kernel would be mixed with those of the script.
+const kernelWords = 'console=ttyS0 loglevel=0 panic=-1 mitigations=off';
+const machine = [
+  '-nodefaults -no-user-config -display none -serial stdio -no-reboot'.split(' '),
+  '-accel tcg,thread=multi -cpu max -smp 2 -m 2048'.split(' '),
+  '-virtfs local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap'.split(' '),
+  ['-append', kernelWords],
+].flat();
 
 export interface VirtualMachineRun {
   /** Of the script; null if the machine ended before it. */
@@ -34,14 +41,7 @@ export async function runInVirtualMachine(
   const { kernel, modules } = await getKernel(folder);
   const initial = await packInitial(folder, { script, modules });
   const child = Bun.spawn(
-    [
-      ...['setpriv', '--pdeathsig', 'KILL', emulator, '-nodefaults', '-no-user-config', '-display', 'none'],
-      ...['-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(memoryMb), '-no-reboot'],
-      ...['-serial', 'stdio', '-kernel', kernel, '-initrd', initial],
-      // Lines of the kernel would be mixed with those of the script.
-      ...['-append', 'console=ttyS0 loglevel=0 panic=-1 mitigations=off'],
-      ...['-virtfs', 'local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap'],
-    ],
+    ['setpriv', '--pdeathsig', 'KILL', emulator, ...machine, '-kernel', kernel, '-initrd', initial],
     { cwd: folder, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' },
   );
   const timer = setTimeout(() => child.kill('SIGKILL'), patientMs(msMax));
