@@ -45,9 +45,14 @@ export async function runInVirtualMachine(
     { cwd: folder, stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' },
   );
   const timer = setTimeout(() => child.kill('SIGKILL'), patientMs(msMax));
-  const output = (await new Response(child.stdout).text()).replaceAll('\r', '');
-  await child.exited;
-  clearTimeout(timer);
+  let output: string;
+  try {
+    output = (await new Response(child.stdout).text()).replaceAll('\r', '');
+    await child.exited;
+  } finally {
+    clearTimeout(timer);
+    child.kill('SIGKILL');
+  }
   const code = new RegExp(`^${endMark} (\\d+)$`, 'm').exec(output)?.[1];
   return { code: code === undefined ? null : Number(code), output };
 }

@@ -55,6 +55,7 @@ export type MutationResult = { kind: 'previewed'; plan: Plan } | { kind: 'done';
 const attemptsMax = 3;
 /** Others may change tables of the app in between, again and again. */
 const unfinishedMsMax = 10_000;
+const unfinishedPauseMsMax = 20;
 
 /** The only way to change anything: preview, audit, effects and invalidation follow from what the use case records. */
 export async function runMutation(base: MutationBase, request: MutationRequest): Promise<MutationResult> {
@@ -87,7 +88,10 @@ export async function runMutation(base: MutationBase, request: MutationRequest):
       for (const each of [second.tx, tx]) await rollBack(each).catch(() => {});
       if (error instanceof UnfinishedTables) {
         await base.rows?.intents?.completeForApp(error.appId);
-        if (performance.now() - since < unfinishedMsMax && !request.deadline?.aborted) continue;
+        if (performance.now() - since < unfinishedMsMax && !request.deadline?.aborted) {
+          await Bun.sleep(Math.random() * unfinishedPauseMsMax);
+          continue;
+        }
         throw fail('table_busy', {}, { cause: error });
       }
       if (!isRetryable(error) || attempt++ >= attemptsMax) throw error;

@@ -62,7 +62,7 @@ export function createTableAccess(deps: TableAccessDeps & { cache: TaggedCache<T
     async resolve(caller: Caller, ref: TableRef): Promise<TableAccess | null> {
       const key = cacheKey(caller, ref);
       const load = () => resolveTableAccess(deps, caller, ref);
-      const found = await deps.cache.get(key, load);
+      const found = deps.cache.peek(key) ?? (await deps.cache.get(key, load));
       if (!found || found.until > deps.now().getTime()) return found;
       deps.cache.delete(key);
       return deps.cache.get(key, load);

@@ -76,14 +76,19 @@ export function runProgram(
       output += `\n${program} did not end within ${(limitMs ?? 0) / 1_000} seconds.`;
       try {
         if (run.pid !== undefined) process.kill(-run.pid, 'SIGKILL');
-      } catch {}
+      } catch {
+        finish();
+      }
     }
     for (const stream of [run.stdout, run.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         output += text;
       });
     }
-    run.once('error', (error) => resolve({ status: null, output: error.message }));
+    run.once('error', (error) => {
+      clearTimeout(limit);
+      resolve({ status: null, output: error.message });
+    });
     const finish = () => resolve({ status: run.exitCode, output: output.trim() });
     run.once('close', finish);
     run.once('exit', () => {

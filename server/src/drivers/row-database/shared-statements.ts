@@ -62,7 +62,7 @@ export function createSharedStatements(options: {
     const connection = (isRead ? reads : writes).next(inGroup && !isRead);
     if (!connection) return 'too slow';
     try {
-      const shared = await connection;
+      const shared = connection instanceof Promise ? await connection : connection;
       if (!inGroup) return await shared.query(text, values, receive?.());
       return await shared.queryInGroup(text, values, receive?.(), kind === 'read' ? listWeight : 1);
     } catch (error) {
@@ -90,11 +90,10 @@ export function createSharedStatements(options: {
       }
       return runAlone(async (connection) => {
         const startedAt = performance.now();
-        try {
-          return await connection.query(text, values, receive?.());
-        } finally {
-          durations.record(text, performance.now() - startedAt);
-        }
+        const result = await connection.query(text, values, receive?.());
+        // One that failed or was cancelled is not fast because it ended soon.
+        durations.record(text, performance.now() - startedAt);
+        return result;
       });
     },
     close() {
@@ -111,7 +110,8 @@ function isSmall(values: Values): boolean {
 }
 
 interface SharedConnections {
-  next(joins: boolean): Promise<Shared> | null;
+  /** Not a promise where it is open. */
+  next(joins: boolean): Shared | Promise<Shared> | null;
   close(): void;
 }
 
@@ -159,7 +159,7 @@ function createSharedConnections(options: {
       const joined = joins
         ? slots.find(({ connection }) => connection && connection.groupWeight > 0)
         : undefined;
-      if (joined?.connection) return Promise.resolve(joined.connection);
+      if (joined?.connection) return joined.connection;
       let best: Shared | null = null;
       let unopened: Slot | null = null;
       for (const slot of slots) {
@@ -173,7 +173,7 @@ function createSharedConnections(options: {
         if (best.pending === 0) break;
       }
       if (unopened && (best === null || best.pending > 0)) return openSlot(unopened);
-      return best ? Promise.resolve(best) : null;
+      return best;
     },
     close() {
       closed = true;

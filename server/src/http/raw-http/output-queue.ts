@@ -59,9 +59,9 @@ export class OutputQueue {
 
   /** Large bytes must not change afterwards, and texts are of latin1. `flushLater` or `flush` must follow in the same turn. */
   write(bytes: Uint8Array | string): void {
-    if (typeof bytes !== 'string' && bytes.length > copiedBytesMax) {
+    if (bytes.length > copiedBytesMax) {
       this.flush();
-      this.#send(bytes);
+      this.#send(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
       return;
     }
     const buffer = this.#buffer;

@@ -136,7 +136,7 @@ export function isFastRequest({ request, body, isSpecial }: RequestHead): boolea
 
 const noBytes = new Uint8Array(0);
 /** The bytes of the connection would live as long as the request. */
-const copied = (bytes: Buffer, from: number, length: number) =>
+const copyBytes = (bytes: Buffer, from: number, length: number) =>
   new Uint8Array(bytes.subarray(from, from + length));
 
 /** The members of `Request` that handlers of rows use, without its cost. */
@@ -259,7 +259,7 @@ function fromApp(answer: ProxyResponse | undefined): EdgeResponse {
 
 function answerRows(routes: Routes, rows: RowsListener, head: RequestHead, context: RequestContext) {
   const { request, end, body } = head;
-  const fast = new FastRequest(request, body === 0 ? noBytes : copied(context.bytes, end, Number(body)));
+  const fast = new FastRequest(request, body === 0 ? noBytes : copyBytes(context.bytes, end, Number(body)));
   const response = rows.answer(fast, request.path, request.search, {
     requestId: request.requestId(),
     extendTimeout: context.extendTimeout,

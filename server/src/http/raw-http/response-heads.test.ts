@@ -55,10 +55,10 @@ test('headers that are not frozen are rendered each time', () => {
 test('a header with a line break or a wrong name is refused, also after others of its name were sent', () => {
   const heads = createResponseHeads(clockAt(0, early));
   const get = (headers: Record<string, string>) => heads.get({ status: 200, headers, body: null }, 0);
-  expect(get({ link: 'a' })).toBe(get({ link: 'a' }));
-  expect(() => get({ link: 'a\r\nset-cookie: b' })).toThrow('invalid response header');
+  expect(get({ 'content-type': 'a' })).toBe(get({ 'content-type': 'a' }));
+  expect(() => get({ 'content-type': 'a\r\nset-cookie: b' })).toThrow('invalid response header');
   expect(() => get({ 'link\r\n': 'a' })).toThrow('invalid response header');
-  expect(() => get({ link: 'a\u0100' })).toThrow('invalid response header');
+  expect(() => get({ 'content-type': 'a\u0100' })).toThrow('invalid response header');
 });
 
 test('request ids are unique and have the form of a UUID', () => {

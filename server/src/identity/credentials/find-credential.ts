@@ -31,39 +31,62 @@ export interface CredentialDeps {
 export function createFindCredential(
   deps: CredentialDeps,
 ): (request: FastPathRequest) => Promise<Credential | null> {
+  const hashes = createSecretHashes(deps.now);
   const recordPatUse = createUseRecorder(deps);
   const recordAppTokenUse = createUseRecorder(deps, markAppTokenUsed);
   return async (request) => {
     const presented = presentedCredential(request, deps.origin);
     if (!presented) return null;
     const { kind, secret } = presented;
-    const hashed = hashSecret(secret, kind);
+    const hashed = hashes.get(kind, secret);
     if (!hashed) return null;
-    const credential = await deps.cache.get(hashed.cacheKey, () => load(deps.db, kind, hashed.hash));
+    const { hash, cacheKey } = hashed;
+    // A promise less: most requests come with a credential that is known.
+    const credential =
+      deps.cache.peek(cacheKey) ?? (await deps.cache.get(cacheKey, () => load(deps.db, kind, hash)));
     if (!credential || credential.caller.expiresAt <= deps.now()) return null;
+    hashes.remember(kind, secret, hashed);
     if (credential.pat) recordPatUse(credential.pat);
     if (credential.appToken) recordAppTokenUse(credential.appToken);
     return credential;
   };
 }
 
-const secretsMax = 1_000;
 type Kind = PresentedCredential['kind'];
 type HashedSecret = { hash: string; cacheKey: string };
-const newSecrets = () => new Map<string, HashedSecret>();
-const secrets = { login: newSecrets(), session: newSecrets(), pat: newSecrets(), app_token: newSecrets() };
 
-/** Once for each secret: with every request, checksum and hash took a twelfth of the time of a point read. */
-function hashSecret(secret: string, kind: Kind): HashedSecret | null {
-  const known = secrets[kind].get(secret);
-  if (known) return known;
-  // Rejects made-up tokens without a query.
-  if (kind === 'pat' && parseTokenPrefix(secret) !== 'svcpat_') return null;
-  const hash = sha256(secret);
-  const hashed = { hash, cacheKey: `${kind} ${hash}` };
-  if (secrets[kind].size >= secretsMax) secrets[kind].clear();
-  secrets[kind].set(secret, hashed);
-  return hashed;
+const secretsMax = 1_000;
+const secretsMs = 60_000;
+
+/** With every request, checksum and hash took a twelfth of the time of a point read. Secrets are forgotten after a minute. */
+function createSecretHashes(now: () => Date) {
+  const hashes: Record<Kind, Map<string, HashedSecret>> = {
+    login: new Map(),
+    session: new Map(),
+    pat: new Map(),
+    app_token: new Map(),
+  };
+  let forgetAt = 0;
+
+  return {
+    get(kind: Kind, secret: string): HashedSecret | null {
+      const at = now().getTime();
+      if (at >= forgetAt) {
+        for (const each of Object.values(hashes)) each.clear();
+        forgetAt = at + secretsMs;
+      }
+      const known = hashes[kind].get(secret);
+      if (known) return known;
+      // Rejects made-up tokens without a query.
+      if (kind === 'pat' && parseTokenPrefix(secret) !== 'svcpat_') return null;
+      const hash = sha256(secret);
+      return { hash, cacheKey: `${kind} ${hash}` };
+    },
+    /** Of a valid credential. */
+    remember(kind: Kind, secret: string, hashed: HashedSecret): void {
+      if (hashes[kind].size < secretsMax) hashes[kind].set(secret, hashed);
+    },
+  };
 }
 
 function load(db: Db, kind: PresentedCredential['kind'], hash: string) {

@@ -43,6 +43,18 @@ describe.if(hasDockerEngine)('containers', () => {
 
   runtimeConformance('apps as containers', async () => ({ ...world, close: async () => {} }));
 
+  test('lose no line of a command whose log the engine ends early', async () => {
+    const built = await bench.app('web').build();
+    const { dataDir, engine } = world;
+    const front = endLogsEarly(engine.host, join(dirname(dataDir), 'front.sock'));
+    const runtime = await createDockerRuntime({ ...world.optionsOf(dataDir), host: front.host });
+    const app = openBench(world, runtime).app('web');
+    const { exitCode } = await app.command(built, 'echo first; sleep 1; echo second; echo third >&2; exit 3');
+    expect([exitCode, front.ended(), app.lines().sort()]).toEqual([3, 1, ['first', 'second', 'third']]);
+    await runtime.close();
+    await front.stop();
+  });
+
   test('have the limits of the app, no capabilities and no public ports', async () => {
     const instance = await bench.app('web').run();
     const held = await inspect(
@@ -306,3 +318,24 @@ volumes: { data: }
     await late.close();
   });
 });
+
+/** In front of the engine: the log that is followed ends after its first bytes. */
+function endLogsEarly(host: string, path: string) {
+  let ended = 0;
+  const server = Bun.serve({
+    unix: path,
+    async fetch(request) {
+      const { pathname, search, searchParams } = new URL(request.url);
+      const { method, headers, body } = request;
+      const to = { method, headers, body, unix: host.replace('unix://', ''), timeout: false };
+      const answer = await fetch(`http://engine${pathname}${search}`, to as RequestInit);
+      if (!pathname.endsWith('/logs') || searchParams.get('follow') !== '1') return answer;
+      const reader = answer.body?.getReader();
+      const first = await reader?.read();
+      await reader?.cancel();
+      ended++;
+      return new Response(first?.value, answer);
+    },
+  });
+  return { host: `unix://${path}`, ended: () => ended, stop: () => server.stop(true) };
+}

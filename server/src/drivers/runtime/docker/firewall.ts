@@ -8,7 +8,7 @@ import {
   readFrames,
   type ServiceSummary,
 } from './engine.ts';
-import { bridgePrefix, installationHash, machineName } from './networks.ts';
+import { bridgePrefix, installationHash, machineName, sharedBridges } from './networks.ts';
 import { isReady, listNodes, runOnNodes } from './spread.ts';
 
 /** Keeps containers from the engine's machine, from private networks and from each other. */
@@ -138,26 +138,28 @@ const gatewayBridge = 'docker_gwbridge';
 const bridgesOf = (installation: string) => ({
   name: `SVC-${installationHash(installation)}`,
   bridges: `${bridgePrefix(installation)}+`,
-  others: gatewayBridge,
+  shared: sharedBridges(installation),
 });
 const gatewayOf = (installation: string) => ({
   name: `SVC-${installationHash(installation)}-GW`,
   bridges: gatewayBridge,
-  others: `${bridgePrefix(installation)}+`,
+  shared: [gatewayBridge],
 });
+/** Of all networks of an engine, and of installations. */
+const engineBridges = [gatewayBridge, 'docker0', 'br-+', 'svc+'];
 
 interface Rules {
   /** Names of chains have at most 28 characters. */
   name: string;
   bridges: string;
-  /** Where instances are too. */
-  others: string;
+  /** Those whose containers do not connect to each other. */
+  shared: readonly string[];
   egress: IsolationOptions['egress'];
   services: readonly Service[];
 }
 
 /** Arguments of the script: names, then the rules of both tables before and after those of the name servers. */
-function rules({ name, bridges, others, egress, services }: Rules): string[] {
+function rules({ name, bridges, shared, egress, services }: Rules): string[] {
   const [input, forward, refuse, guard] = [`${name}-IN`, `${name}-FWD`, `${name}-NO`, `${name}-GRD`];
   const established = '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN';
   const begin = [
@@ -170,12 +172,13 @@ function rules({ name, bridges, others, egress, services }: Rules): string[] {
   for (const chain of [input, forward]) begin.push(`-A ${chain} ${established}`);
   // The engine itself drops packets between bridges, and within the bridge that instances share.
   begin.push(`-A ${forward} -o ${bridges} -j RETURN`);
-  // What is not bridged goes from one bridge to another.
   const guardBegin = [
     `:${guard} - [0:0]`,
     `-A ${guard} ${established}`,
+    ...shared.map((bridge) => `-A ${guard} -i ${bridge} -o ${bridge} -j DROP`),
+    // Between services of a compose app. A packet that is not bridged goes from one bridge to another.
     `-A ${guard} -o ${bridges} -m physdev --physdev-is-bridged -j RETURN`,
-    ...[bridges, others].map((each) => `-A ${guard} -o ${each} -j DROP`),
+    ...engineBridges.map((bridge) => `-A ${guard} -o ${bridge} -j DROP`),
   ];
   for (const { address, port } of services) {
     const to = `-p tcp --dport ${port} -j RETURN`;
@@ -185,12 +188,12 @@ function rules({ name, bridges, others, egress, services }: Rules): string[] {
       guardBegin.push(`-A ${guard} -d ${address} ${to}`);
     }
   }
-  const closed = (chain: string, target: string) =>
+  const closeRanges = (chain: string, target: string) =>
     closedRanges(egress).map((range) => `-A ${chain} -d ${range} -j ${target}`);
-  const end = [`-A ${input} -j ${refuse}`, ...closed(forward, refuse)];
+  const end = [`-A ${input} -j ${refuse}`, ...closeRanges(forward, refuse)];
   const lines = (all: string[]) => all.map((line) => `${line}\n`).join('');
   const names = egress === 'none' ? 'none' : 'open';
-  const texts = [begin, end, guardBegin, closed(guard, 'DROP')].map(lines);
+  const texts = [begin, end, guardBegin, closeRanges(guard, 'DROP')].map(lines);
   return [input, forward, guard, bridges, names, ...texts];
 }
 
@@ -199,8 +202,8 @@ function rules({ name, bridges, others, egress, services }: Rules): string[] {
  * container, so they are open for that.
  *
  * Whenever a network is created, the engine takes its jumps out of FORWARD, also the one to our rules and the one that keeps
- * networks apart, and adds them again. Meanwhile a second table refuses the same, without an answer: that of security comes
- * after FORWARD.
+ * networks apart, and adds them again. Meanwhile a second table refuses the same, without an answer. The chain FORWARD of
+ * the table security comes after that of the table filter, which answers.
  */
 const script = `export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:/run/current-system/sw/bin
 input=$1 forward=$2 guard=$3 bridges=$4 names=$5 begin=$6 end=$7 guard_begin=$8 guard_end=$9

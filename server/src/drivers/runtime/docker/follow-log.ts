@@ -29,13 +29,6 @@ export function followLog(deps: DockerDeps, options: FollowOptions): LogFollower
   const finishing = Promise.withResolvers<void>();
   let isFinishing = false;
   let cursor = options.cursor;
-  const output = {
-    log: options.log,
-    onCursor: (next: LogCursor) => {
-      cursor = next;
-      options.onCursor(next);
-    },
-  };
   let lastEnd = '';
   let loggedRestarts: number | null = cursor === null ? 0 : null;
 
@@ -71,12 +64,15 @@ export function followLog(deps: DockerDeps, options: FollowOptions): LogFollower
 
   async function readLog(id: string, how: 'rest' | 'follow'): Promise<void> {
     const before = cursor?.container === id ? cursor : null;
-    await passLines(engine, output, {
+    await passLines(engine, options, {
       path: `/containers/${id}/logs`,
       container: id,
       before,
       how,
       signal: stopping.signal,
+      onCursor: (next) => {
+        cursor = next;
+      },
     });
   }
 
@@ -128,14 +124,15 @@ interface LogReading {
   container: string;
   before: LogCursor | null;
   how: 'follow' | 'rest';
-  signal?: AbortSignal;
+  signal: AbortSignal;
+  onCursor: (cursor: LogCursor) => void;
 }
 
 /** The engine counts `since` in times that several lines may have: those that were logged before are skipped. */
-export async function passLines(
+async function passLines(
   engine: DockerDeps['engine'],
-  options: Pick<FollowOptions, 'log' | 'onCursor'>,
-  { path, container, before, how, signal }: LogReading,
+  options: FollowOptions,
+  { path, container, before, how, signal, onCursor }: LogReading,
 ): Promise<void> {
   let seenBefore = before?.seen ?? 0;
   let cursor = before;
@@ -149,12 +146,12 @@ export async function passLines(
   };
   try {
     for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
-      for (let wait = options.log.ready?.(); wait; wait = options.log.ready?.()) await wait;
       const space = bytes.indexOf(0x20);
       const at = Buffer.from(bytes.subarray(0, space)).toString('latin1');
       if (before && (at < before.at || (at === before.at && seenBefore-- > 0))) continue;
       lines[stream].take(bytes.subarray(space + 1));
       cursor = { container, at, seen: cursor?.at === at ? cursor.seen + 1 : 1 };
+      onCursor(cursor);
       options.onCursor(cursor);
     }
   } finally {
@@ -177,25 +174,21 @@ export function followServiceLog(deps: DockerDeps, options: FollowOptions): LogF
   const stopping = new AbortController();
   const name = instanceName(options.instanceId);
   let cursor: LogCursor | null = options.cursor;
-  const output = {
-    log: options.log,
-    onCursor: (next: LogCursor) => {
-      cursor = next;
-      options.onCursor(next);
-    },
-  };
   let isFinishing = false;
   let reading = new AbortController();
   const finishing = Promise.withResolvers<void>();
 
   async function read(how: 'follow' | 'rest'): Promise<void> {
     reading = new AbortController();
-    await passLines(deps.engine, output, {
+    await passLines(deps.engine, options, {
       path: `/services/${name}/logs`,
       container: name,
       before: cursor,
       how,
       signal: AbortSignal.any([stopping.signal, reading.signal]),
+      onCursor: (next) => {
+        cursor = next;
+      },
     });
   }
 

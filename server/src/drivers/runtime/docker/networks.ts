@@ -13,6 +13,10 @@ const shortHash = (text: string) => createHash('sha256').update(text).digest('he
 /** The firewall finds the bridges of an installation by it. Linux allows 15 characters for the whole name. */
 export const bridgePrefix = (installation: string) => `svc${installationHash(installation)}`;
 
+/** Of instances, of builds and of services of a Swarm. */
+export const sharedBridges = (installation: string) =>
+  ['a', 'b', 's'].map((end) => `${bridgePrefix(installation)}${end}`);
+
 const bridgeName = 'com.docker.network.bridge.name';
 
 const icc = 'com.docker.network.bridge.enable_icc';

@@ -1,3 +1,5 @@
+import { logLineBytesMax } from '@svc/contract/deployments.ts';
+import { splitLines } from '../process/output.ts';
 import { timeLimitText } from '../process/run-command.ts';
 import type { RunJob, RunResult } from '../runtime.ts';
 import { ensureImage } from './build-image.ts';
@@ -11,7 +13,7 @@ import {
   labelNames,
   parseArtifact,
 } from './docker-deps.ts';
-import { type LogCursor, passLines } from './follow-log.ts';
+import { ignoreMissing, readFrames } from './engine.ts';
 import { describeEnd, inspectContainer } from './instances.ts';
 import { removeInstance } from './remove-instance.ts';
 import { containerVariables, hostConfig, shellWords } from './start-instance.ts';
@@ -87,17 +89,29 @@ async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifac
   };
 }
 
-/** Ends with the container. */
-async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, container: string) {
-  let cursor: LogCursor | null = null;
-  const onCursor = (next: LogCursor) => {
-    cursor = next;
+/** Ends with the container. The engine may end the first answer before the last lines, so that they are read again. */
+async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, name: string): Promise<void> {
+  const linesOf = (stream: 'stdout' | 'stderr') =>
+    splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(stream, line) });
+  const lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') };
+  const seen = { stdout: 0, stderr: 0 };
+  const read = async (follow: 0 | 1) => {
+    const known = { ...seen };
+    const query = { stdout: 1, stderr: 1, follow };
+    const answer = await ignoreMissing(engine.stream('GET', `/containers/${name}/logs`, { query }));
+    if (!answer) return;
+    for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
+      const skipped = Math.min(known[stream], bytes.length);
+      known[stream] -= skipped;
+      if (skipped === bytes.length) continue;
+      for (let wait = log.ready?.(); wait; wait = log.ready?.()) await wait;
+      lines[stream].take(bytes.subarray(skipped));
+      seen[stream] += bytes.length - skipped;
+    }
   };
-  const path = `/containers/${container}/logs`;
-  const read = (how: 'follow' | 'rest') =>
-    passLines(engine, { log, onCursor }, { path, container, before: cursor, how });
-  await read('follow');
-  await engine.send('POST', `/containers/${container}/wait`, { timeoutMs: timeoutMs + 60_000 });
-  // The engine may end the first answer before the last lines.
-  await read('rest');
+  await read(1);
+  await engine.send('POST', `/containers/${name}/wait`, { timeoutMs: timeoutMs + 60_000 });
+  await read(0);
+  lines.stdout.end();
+  lines.stderr.end();
 }

@@ -172,21 +172,26 @@ export async function attackWithoutEngineRules(world: DockerWorld): Promise<stri
     const ports = [Number(victim.address.split(':').at(-1)), ...(found?.appPorts ?? [])];
     const targets = (found?.hosts ?? []).flatMap((host) => ports.map((port) => ({ host, port })));
     for (const host of [peerAddresses.metadata, peerAddresses.private]) targets.push({ host, port: 80 });
+    // It is open, so that the attack is known to work.
+    targets.push({ host: peerAddresses.public, port: 80 });
     // The network of builds exists, so that none is created below.
     await bench.app('web').build();
     const app = bench.app('web');
     app.sample.files['attack.js'] = `const net = require('node:net');
       for (const target of ${JSON.stringify(targets)}) {
-        const socket = net.connect(target, () => { console.log('reached', JSON.stringify(target)); socket.destroy(); });
+        const socket = net.connect(target, () => { console.log('reached ' + target.host + ':' + target.port); socket.destroy(); });
         socket.on('error', () => {});
       }
       setTimeout(() => { console.log('done'); process.exit(0); }, ${attackMs});`;
     app.sample.plan.buildCommand = 'node attack.js';
     app.sample.plan.startCommand = 'node attack.js; sleep 100';
-    for (const jump of jumps) await iptables('-D', 'FORWARD', '-j', jump);
     try {
+      for (const jump of jumps) await iptables('-D', 'FORWARD', '-j', jump);
       await app.start(await app.build());
       await bench.until(() => app.lines('stdout').filter((line) => line === 'done').length === 2);
+      for (const jump of jumps)
+        if (await iptables('-C', 'FORWARD', '-j', jump).catch(() => null))
+          throw new Error('The engine is back.');
     } finally {
       for (const jump of jumps.toReversed()) await iptables('-I', 'FORWARD', '-j', jump);
     }

@@ -44,7 +44,6 @@ export function controlGroupTests(use: 'auto' | 'own'): void {
         const share = ((group.cpuMs() ?? 0) - before) / (performance.now() - startedAt);
         expect(share).toBeGreaterThan(0.01);
         expect(share).toBeLessThan(0.2 * 1.4);
-        expect(readIn(group, 'cpu.stat')).toMatch(/^nr_throttled [1-9]/m);
         expect(group.pids()).toContain(child.pid);
         expect(group.pids()).toHaveLength(2);
       });

@@ -71,7 +71,7 @@ async function tryIsolation(
   return {
     problem: isIsolated
       ? null
-      : `Apps cannot be isolated on this machine: ${explainRefusal(output) ?? output.slice(0, 300)}`,
+      : `Apps cannot be isolated on this machine: ${explainRefusal(output) ?? output.slice(-300)}`,
     hasOverlay: status === 0,
   };
 }
