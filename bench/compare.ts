@@ -38,7 +38,7 @@ export async function main(): Promise<void> {
 }
 
 /** The commit in a folder of its own, with the packages that are installed here; its workspaces are its own. */
-function checkOut(commit: string, cleanup: Cleanup): string {
+export function checkOut(commit: string, cleanup: Cleanup): string {
   const folder = cleanup.temporaryFolder();
   const archive = Bun.spawnSync(['git', '-C', root, 'archive', '--format=tar', commit], {
     stderr: 'inherit',

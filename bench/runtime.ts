@@ -3,6 +3,7 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { processWorld } from '../server/src/drivers/runtime/process/testing.ts';
 import { openBench } from '../server/src/drivers/runtime/testing.ts';
+import { checkOut } from './compare.ts';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
 import { percentile } from './rows/measure.ts';
 import { createApp, root, type Server, startServer } from './rows/start-server.ts';
@@ -12,6 +13,7 @@ import { requestHost } from './static/request-host.ts';
 /**
  * Apps as processes in the sandbox, beside the same app without it: time to the first response, and latency at a constant
  * rate. Disturbances only slow down, so the fastest rounds are compared. `--only=start|latency`; short trial: `--seconds=1 --rounds=2`.
+ * `--before=<commit>`: latency beside that of an earlier server without isolation.
  */
 export async function main(): Promise<void> {
   const only = wordFlag('only');
@@ -88,11 +90,17 @@ async function measureLatency(cleanup: Cleanup): Promise<void> {
   const servers = new Map<string, Server>();
   const edge: Route[] = [];
   const direct: Route[] = [];
-  for (const [at, { name, env, port }] of variants.entries()) {
-    const key = JSON.stringify(env);
-    const server = servers.get(key) ?? (await startServer(cleanup, { ...env, SVC_LOG_LEVEL: 'warn' }));
+  const before = wordFlag('before');
+  const without = variants[0];
+  const earlier = before
+    ? [{ ...without, name: `${before}, without isolation`, tree: checkOut(before, cleanup) }]
+    : [];
+  const contenders = [...earlier, ...variants.map((variant) => ({ ...variant, tree: root }))];
+  for (const [at, { name, env, port, tree }] of contenders.entries()) {
+    const key = tree + JSON.stringify(env);
+    const server = servers.get(key) ?? (await startServer(cleanup, { ...env, SVC_LOG_LEVEL: 'warn' }, tree));
     servers.set(key, server);
-    const { host, instancePort } = await deployApp(server, `bench-${at}`, appOn(port));
+    const { host, instancePort } = await deployApp(server, `bench-${at}`, appOn(port), tree);
     edge.push({ name, port: server.port, host, p50: [], p99: [] });
     direct.push({ name, port: instancePort, host, p50: [], p99: [] });
   }
@@ -120,7 +128,7 @@ async function measureLatency(cleanup: Cleanup): Promise<void> {
   }
 }
 
-export async function deployApp(server: Server, slug: string, code: string) {
+export async function deployApp(server: Server, slug: string, code: string, tree = root) {
   await createApp(server, slug);
   const folder = join(server.folder, slug);
   mkdirSync(folder, { recursive: true });
@@ -130,7 +138,7 @@ export async function deployApp(server: Server, slug: string, code: string) {
   await server.sql(`update svc.apps set deploy_method = 'docker' where slug = '${slug}'`);
   const { access_token } = server.admin('tokens', 'issue', '--user', 'admin@demo.localhost');
   const run = Bun.spawnSync(
-    [join(root, 'svc'), 'deploy', '--app', slug, '--from-dir', folder, '--execute', '--json'],
+    [join(tree, 'svc'), 'deploy', '--app', slug, '--from-dir', folder, '--execute', '--json'],
     {
       env: {
         ...process.env,

@@ -24,6 +24,9 @@ const movingTables: Readonly<Record<string, string | null>> = {
   'svc.app_activity': null,
   // Times of row batches; previews count, too.
   'svc_data.batch_times': null,
+  // A job looks every minute at files that no row has any more, whose rows other commands deleted.
+  'svc.row_files': null,
+  'svc_data.released_files': null,
   // An effect creates and drops the database later.
   'svc.raw_databases': `select row(app_id, database, is_closed, connections_max, password_at)::text as row from svc.raw_databases
     where state <> 'dropping' order by 1`,
