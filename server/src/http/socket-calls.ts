@@ -10,6 +10,8 @@ export interface SocketCalls {
   duplicate(fd: number): number;
   /** The event loop no longer accepts connections from this descriptor; those that it has accepted stay. */
   stopAccepting(fd: number): boolean;
+  /** The kernel ignores requests for new connections; those that it has already may be accepted. */
+  ignoreNewConnections(fd: number): boolean;
   close(fd: number): void;
 }
 
@@ -21,7 +23,7 @@ export interface BoundSocket {
 const family = { unix: 1, ipv4: 2, ipv6: 10 };
 const stream = 1;
 const [nonBlocking, closeOnExec] = [0o4000, 0o2000000];
-const [solSocket, reuseAddress] = [1, 2];
+const [solSocket, reuseAddress, attachFilter] = [1, 2, 26];
 const [protocolIpv6, ipv6Only] = [41, 26];
 const epollDelete = 2;
 /** The kernel lowers it to `net.core.somaxconn`. */
@@ -90,8 +92,32 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
       const event = new Uint8Array(12);
       return epollDescriptors().some((epoll) => libc.epoll_ctl(epoll, epollDelete, fd, ptr(event)) === 0);
     },
+    ignoreNewConnections(fd) {
+      const program = new Uint8Array(16);
+      const view = new DataView(program.buffer);
+      view.setUint16(0, synFilter.length, true);
+      view.setBigUint64(8, BigInt(ptr(synFilterBytes)), true);
+      return libc.setsockopt(fd, solSocket, attachFilter, ptr(program), program.byteLength) === 0;
+    },
     close: (fd) => void libc.close(fd),
   };
+}
+
+/** A program of the kernel's packet filter, which sees the TCP header: packets with the flag SYN are dropped. */
+const synFilter = [
+  // Load the byte of the flags; without SYN skip an instruction; drop; accept whole.
+  { code: 0x30, ifTrue: 0, ifFalse: 0, value: 13 },
+  { code: 0x45, ifTrue: 0, ifFalse: 1, value: 0x02 },
+  { code: 0x06, ifTrue: 0, ifFalse: 0, value: 0 },
+  { code: 0x06, ifTrue: 0, ifFalse: 0, value: 0xffffffff },
+];
+const synFilterBytes = new Uint8Array(8 * synFilter.length);
+for (const [at, { code, ifTrue, ifFalse, value }] of synFilter.entries()) {
+  const view = new DataView(synFilterBytes.buffer, 8 * at);
+  view.setUint16(0, code, true);
+  view.setUint8(2, ifTrue);
+  view.setUint8(3, ifFalse);
+  view.setUint32(4, value, true);
 }
 
 function socketAddress(endpoint: { host: string; port: number } | { path: string }): Uint8Array | null {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { fail } from '../../core/problem.ts';
 import type { EdgeResponse } from '../edge-request.ts';
@@ -256,3 +257,18 @@ test('random requests in random pieces get exactly one response each', async () 
     { numRuns: 500 },
   );
 });
+
+test.if(process.platform === 'linux')(
+  'a connection that waits to be accepted when the listener stops gets its response',
+  async () => {
+    await using raw = startListener(() => textResponse('hello'));
+    const send = `exec 3<>/dev/tcp/127.0.0.1/${raw.port}; printf '${get('/').replaceAll('\r\n', '\\r\\n')}\\r\\n' >&3; echo sent; cat <&3`;
+    const client = Bun.spawn(['bash', '-c', send], { stdout: 'pipe' });
+    // In this loop nothing is accepted. 01: the kernel has made the connection; after it, bytes that wait to be read.
+    const port = raw.port.toString(16).toUpperCase().padStart(4, '0');
+    const waiting = new RegExp(`:${port} [0-9A-F]+:[0-9A-F]+ 01 0+:0*[1-9A-F]`);
+    while (!waiting.test(readFileSync('/proc/net/tcp', 'utf8'))) Bun.sleepSync(1);
+    await raw.stop(5_000);
+    expect(await new Response(client.stdout).text()).toContain('hello');
+  },
+);

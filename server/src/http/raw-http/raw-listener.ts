@@ -33,6 +33,8 @@ export type StopMode = 'soon' | 'handover';
 
 const pendingResponsesMax = 2_000;
 const idleMs = 200;
+/** For the connections of a network nearby whose last packet is under way. */
+const acceptMs = 50;
 /** On hand-over: a client that has not sent a request for this long will hardly do so in the same moment. */
 const idleSecondsMax = 2;
 
@@ -161,6 +163,9 @@ export function listenRaw(options: RawListenerOptions): RawListener {
     },
     async stop(graceMs, how = 'soon') {
       shared.isStopping = true;
+      // A connection that the kernel has made, but nobody has accepted, would be reset with its request.
+      if (how === 'soon' && 'fd' in listener && openSocketCalls()?.ignoreNewConnections(Number(listener.fd)))
+        await Bun.sleep(acceptMs);
       listener.stop(false);
       const isBusy = () => {
         if (how === 'soon') return Iterator.from(connections).some((connection) => connection.isBusy);
