@@ -351,7 +351,10 @@ export function relatedLeaks({ attempts: count }: { attempts: number }): void {
 
   async function ask({ send, batch }: Surface, attempt: Attempt) {
     const { table, method = 'GET', path, body, pages = 0 } = attempt;
-    const first = await (path.startsWith('/_batch') ? batch : send[table])(method, path, body);
+    const request = () => (path.startsWith('/_batch') ? batch : send[table])(method, path, body);
+    let first = await request();
+    // Of previews in parallel that lock the same rows, PostgreSQL ends one.
+    while (first.status === 503) first = await request();
     const answers: Answered[] = [first];
     if (attempt.etag !== undefined) {
       attempt.etag ||= first.headers.get('etag') ?? '"none"';
