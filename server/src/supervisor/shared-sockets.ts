@@ -22,7 +22,10 @@ export async function openSharedSockets(config: Config, owner: Ids | null): Prom
   if (!calls) return null;
   const bound: [SocketName, BoundSocket][] = [];
   const close = () => {
-    for (const [, { fd }] of bound) calls.close(fd);
+    for (const [, { fd }] of bound) {
+      calls.ignoreNewConnections(fd);
+      calls.close(fd);
+    }
     if (config.socket) rmSync(config.socket, { force: true });
   };
   for (const { name, ...endpoint } of await listEndpoints(config)) {

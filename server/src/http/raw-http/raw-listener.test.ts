@@ -268,7 +268,7 @@ test.if(process.platform === 'linux')(
     const port = raw.port.toString(16).toUpperCase().padStart(4, '0');
     const waiting = new RegExp(`:${port} [0-9A-F]+:[0-9A-F]+ 01 0+:0*[1-9A-F]`);
     while (!waiting.test(readFileSync('/proc/net/tcp', 'utf8'))) Bun.sleepSync(1);
-    await raw.stop(5_000);
+    await raw.stop(5_000, 'soon');
     expect(await new Response(client.stdout).text()).toContain('hello');
   },
 );

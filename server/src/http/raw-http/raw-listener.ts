@@ -26,7 +26,7 @@ export interface RawListener {
 }
 
 /**
- * `soon`: idle connections are closed at once. `handover`: another process has the socket, and there is time: a connection is closed
+ * None: other listeners go on at the same address. `soon`: the server ends. In both, idle connections are closed at once. `handover`: another process has the socket, and there is time: a connection is closed
  * after its next response, or when it has been idle for a while, so that no request arrives at one that is being closed.
  */
 export type StopMode = 'soon' | 'handover';
@@ -161,14 +161,18 @@ export function listenRaw(options: RawListenerOptions): RawListener {
     closeAfterResponses() {
       shared.isStopping = true;
     },
-    async stop(graceMs, how = 'soon') {
+    async stop(graceMs, how) {
       shared.isStopping = true;
-      // A connection that the kernel has made, but nobody has accepted, would be reset with its request.
-      if (how === 'soon' && 'fd' in listener && openSocketCalls()?.ignoreNewConnections(Number(listener.fd)))
+      if (how === 'soon') {
+        // A connection that the kernel has made, but nobody has accepted, would be reset with its request. A socket of several
+        // workers is closed to new ones by their supervisor.
+        if (options.descriptor === undefined && 'fd' in listener)
+          openSocketCalls()?.ignoreNewConnections(Number(listener.fd));
         await Bun.sleep(acceptMs);
+      }
       listener.stop(false);
       const isBusy = () => {
-        if (how === 'soon') return Iterator.from(connections).some((connection) => connection.isBusy);
+        if (how !== 'handover') return Iterator.from(connections).some((connection) => connection.isBusy);
         for (const connection of connections) connection.closeIfIdle(idleSecondsMax);
         return Iterator.from(connections).some((each) => each.isBusy || each.idleSince !== null);
       };
