@@ -26,8 +26,9 @@ export interface RawListener {
 }
 
 /**
- * None: other listeners go on at the same address. `soon`: the server ends. In both, idle connections are closed at once. `handover`: another process has the socket, and there is time: a connection is closed
- * after its next response, or when it has been idle for a while, so that no request arrives at one that is being closed.
+ * `soon`: the server ends, and idle connections are closed at once, as without a mode, when other listeners go on at the same
+ * address. `handover`: another process has the socket, and there is time: a connection is closed after its next response, or when it
+ * has been idle for a while, so that no request arrives at one that is being closed.
  */
 export type StopMode = 'soon' | 'handover';
 
