@@ -99,8 +99,13 @@ const timestampPattern =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
+/** What JavaScript's `toISOString` writes, for days that every month has. */
+const plainTimestamp =
+  /^(?!0000)[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?Z$/;
+
 /** RFC 3339 only: PostgreSQL would also accept `now`, `infinity` and `01/02/2024`. */
 export function parseTimestamp(text: string): ParsedValue {
+  if (plainTimestamp.test(text)) return valid(text);
   const match = timestampPattern.exec(text);
   if (!match) return notTimestamp;
   const year = Number(match[1]);

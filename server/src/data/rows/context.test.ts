@@ -16,6 +16,8 @@ test('an id is decoded once, so that slashes, percent signs and _count can be id
     ['a%252Fb', 'a%2Fb'],
     ['%5Fcount', '_count'],
     ['_Count', '_Count'],
+    ['__proto__', '__proto__'],
+    ['constructor', 'constructor'],
     ['%E6%BC%A2', '漢'],
     ['+', '+'],
     ['%20', ' '],

@@ -102,7 +102,8 @@ function parseTablePath(
   });
   if (last === undefined) return of({ kind: table === '_batch' ? 'batch' : 'table' });
   // Compared before decoding: a row whose text id is `_count` is addressed as `%5Fcount`.
-  const kind = below === undefined && last.startsWith('_') ? ofTable[last] : undefined;
+  const kind =
+    below === undefined && last.startsWith('_') && Object.hasOwn(ofTable, last) ? ofTable[last] : undefined;
   if (kind) return of(kind);
   const id = decodeSegment(last);
   if (id === null) return 'malformed';

@@ -4,13 +4,14 @@ import { ServerError } from '../../drivers/row-database/messages.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
 import { versionColumn } from '../tables/catalogue.ts';
-import { isAlways } from '../tables/conditions.ts';
+import { isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import {
   advanceSequenceSql,
   type FillOptions,
   fillDefaults,
   highestNumber,
+  insertRights,
   isInsertable,
   isProblems,
   newVersion,
@@ -122,9 +123,10 @@ async function parseRows(ctx: RowsCtx, body: ReceivedBody, rows: BatchRows): Pro
   return highestId;
 }
 
-export function textFillOptions({ caller, access }: RowsCtx, numbers: string[]): FillOptions<string> {
+export function textFillOptions({ caller, access, table }: RowsCtx, numbers: string[]): FillOptions<string> {
+  const rights = insertRights(table, access);
   // PostgreSQL reads the text `now` as the time of the transaction.
-  return { userId: caller.userId, access, now: 'now', nextNumber: () => numbers.pop() ?? '' };
+  return { userId: caller.userId, rights, now: 'now', nextNumber: () => numbers.pop() ?? '' };
 }
 
 export async function nextNumbers(ctx: RowsCtx, lines: readonly Pick<RowLine, 'row'>[]): Promise<string[]> {
@@ -138,12 +140,26 @@ export async function nextNumbers(ctx: RowsCtx, lines: readonly Pick<RowLine, 'r
   return rows.map(([number]) => number ?? '').reverse();
 }
 
+/** Rows with values for the same columns. The ids of those that have to be checked. */
+interface InsertGroup {
+  check: PlannedCondition;
+  ids: string[] | null;
+}
+
+function hasSameColumns(one: RowInput, other: RowInput): boolean {
+  for (let at = 0; at < one.length; at++) {
+    if ((one[at] === undefined) !== (other[at] === undefined)) return false;
+  }
+  return true;
+}
+
 class CopyRows {
   readonly #ctx: RowsCtx;
   readonly #table: RowTable;
   readonly #idAt: number;
   readonly #allGiven: boolean;
-  readonly #groups = new Map<string, { columns: string[]; ids: string[] }>();
+  readonly #groups = new Map<string, InsertGroup>();
+  #last: { input: RowInput; group: InsertGroup } | null = null;
   readonly #version = newVersion();
   readonly #data = new CopyText();
   readonly #ids: (string | number | null)[] = [];
@@ -163,7 +179,7 @@ class CopyRows {
 
   add(line: number, values: (string | null)[], input: RowInput): void {
     this.#lines.push(line);
-    this.#addToGroup(presentColumns(this.#ctx, input), values[this.#idAt] ?? '');
+    this.#groupOf(input).ids?.push(values[this.#idAt] ?? '');
     this.#ids.push(idJson(this.#table.catalogue.idColumn.type, values[this.#idAt] ?? null));
     const given = this.#allGiven ? values : values.filter((_, at) => this.#isGivenAt(at));
     given.push(this.#version);
@@ -182,8 +198,9 @@ class CopyRows {
     } catch (error) {
       throw rowError(error, this.#table, this.#failedLine(error)) ?? error;
     }
-    for (const { columns, ids } of this.#groups.values()) {
-      const { text, values } = violationSql(this.#table, ids, insertCheck(this.#ctx, columns));
+    for (const { check, ids } of this.#groups.values()) {
+      if (ids === null) continue;
+      const { text, values } = violationSql(this.#table, ids, check);
       if ((await tx.query(text, values)).rows.length > 0) throw refusedRowError();
     }
     return { inserted: this.#ids.length, ids: this.#ids };
@@ -194,14 +211,19 @@ class CopyRows {
     return column !== undefined && isInsertable(column);
   }
 
-  #addToGroup(columns: string[], id: string): void {
+  /** Rows that follow each other mostly have the same columns. */
+  #groupOf(input: RowInput): InsertGroup {
+    if (this.#last && hasSameColumns(this.#last.input, input)) return this.#last.group;
+    const columns = presentColumns(this.#ctx, input);
     const key = columns.join();
-    const group = this.#groups.get(key) ?? { columns, ids: [] };
-    if (group.ids.length === 0) {
-      if (isAlways(insertCheck(this.#ctx, columns))) return;
+    let group = this.#groups.get(key);
+    if (!group) {
+      const check = insertCheck(this.#ctx, columns);
+      group = { check, ids: isAlways(check) ? null : [] };
       this.#groups.set(key, group);
     }
-    group.ids.push(id);
+    this.#last = { input, group };
+    return group;
   }
 
   /** PostgreSQL reports the row's number, starting at 1, in the error's context. */

@@ -13,6 +13,7 @@ import {
   advanceSequenceSql,
   fillDefaults,
   highestNumber,
+  insertRights,
   isInsertable,
   isProblems,
   newVersion,
@@ -72,7 +73,7 @@ export function planInsert(ctx: RowsCtx, body: string): RowInsert {
   if (isProblems(input)) throw rowProblemsError(input);
   const filled = fillDefaults(ctx.table, input, {
     userId: ctx.caller.userId,
-    access: ctx.access,
+    rights: insertRights(ctx.table, ctx.access),
     now: { sql: 'now()' },
     nextNumber: () => ({ sql: nextNumberSql(ctx.table) }),
   });

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { Failure } from '../../core/problem.ts';
 import type { CatalogueColumn } from '../tables/catalogue.ts';
 import { ownersAccess } from './decide.ts';
-import { type FillOptions, fillDefaults, newVersion, parseChanges, parseRowObject } from './parse-row.ts';
+import {
+  type FillOptions,
+  fillDefaults,
+  insertRights,
+  newVersion,
+  parseChanges,
+  parseRowObject,
+} from './parse-row.ts';
 import { rowTable, wholeView } from './row-table.ts';
 import { idColumn, ownRowsAccess, testColumn, testTable } from './testing.ts';
 
@@ -21,12 +28,12 @@ const columns: CatalogueColumn[] = [
 const table = testTable({ columns, owner });
 const filling = (more: Partial<FillOptions<string>> = {}): FillOptions<string> => ({
   userId: 'u1',
-  access: ownersAccess,
+  rights: insertRights(table, ownersAccess),
   now: 'the time',
   nextNumber: () => '1',
   ...more,
 });
-const byGrant = filling({ access: ownRowsAccess('u1') });
+const byGrant = filling({ rights: insertRights(table, ownRowsAccess('u1')) });
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[47]/;
 
 const sent = (json: string, of = table) => {

@@ -49,9 +49,23 @@ export function parseRowObject(
 
 export interface FillOptions<N> {
   userId: string;
-  access: Access;
+  rights: InsertRights;
   now: N;
   nextNumber: () => N;
+}
+
+/** What a caller may set in new rows: looked up once for all rows of a batch. */
+export interface InsertRights {
+  insertsOwn: boolean;
+  readOnly: ReadonlySet<string>;
+}
+
+export function insertRights({ catalogue }: RowTable, access: Access): InsertRights {
+  const names = catalogue.columns.map(({ name }) => name);
+  return {
+    insertsOwn: access.insertsOwn,
+    readOnly: new Set(names.filter((name) => !isWritable(access, 'insert', name))),
+  };
 }
 
 export function fillDefaults<N extends string | { sql: string }>(
@@ -62,14 +76,14 @@ export function fillDefaults<N extends string | { sql: string }>(
   const { columns } = table.catalogue;
   const filled: (string | null | N)[] = new Array(columns.length);
   let errors: RowProblem[] | null = null;
-  const { access } = options;
+  const { readOnly } = options.rights;
   for (let at = 0; at < columns.length; at++) {
     const column = columns[at];
     if (!column) continue;
     const value = input[at];
     const problem =
       columnProblem(column, value, options) ??
-      (value !== undefined && !isWritable(access, 'insert', column.name) ? columnProblems.notYours : null);
+      (value !== undefined && readOnly.has(column.name) ? columnProblems.notYours : null);
     if (problem) {
       if (!table.positions.has(column.name)) throw noValueError();
       errors ??= [];
@@ -82,12 +96,12 @@ export function fillDefaults<N extends string | { sql: string }>(
 function columnProblem(
   column: CatalogueColumn,
   value: string | null | undefined,
-  { userId, access }: FillOptions<unknown>,
+  { userId, rights }: FillOptions<unknown>,
 ): Omit<RowProblem, 'column'> | null {
   if (value === undefined) return isOptional(column) ? null : columnProblems.required;
   if (!isInsertable(column)) return columnProblems.readOnly;
   if (column.role === 'created_at' || column.role === 'updated_at') return columnProblems.readOnly;
-  if (column.role === 'owner' && access.insertsOwn && value !== userId) return columnProblems.owner;
+  if (column.role === 'owner' && rights.insertsOwn && value !== userId) return columnProblems.owner;
   if (value === null) return column.nullable ? null : columnProblems.notNull;
   // Not addressable: in a URL path these mean other resources.
   if (column.role === 'id' && value.length <= 2 && /^\.{0,2}$/.test(value)) return columnProblems.id;

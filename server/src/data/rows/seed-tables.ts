@@ -8,6 +8,7 @@ import {
   advanceSequenceSql,
   fillDefaults,
   highestNumber,
+  insertRights,
   isInsertable,
   isProblems,
   newVersion,
@@ -59,6 +60,7 @@ async function insertRows(
 ): Promise<void> {
   const tx = await ctx.rows.tx();
   const { columns, idColumn, name } = table.catalogue;
+  const rights = insertRights(table, ownersAccess);
   const ids: (string | null | undefined)[] = [];
   for (const [at, row] of rows.entries()) {
     const text = row instanceof CsvRow ? row.toJson(table) : JSON.stringify(row);
@@ -66,7 +68,7 @@ async function insertRows(
     if (isProblems(input)) throw inRow(rowProblemsError(input), { name, at });
     const filled = fillDefaults(table, input, {
       userId,
-      access: ownersAccess,
+      rights,
       now: { sql: 'now()' },
       nextNumber: () => ({ sql: nextNumberSql(table) }),
     });

@@ -70,7 +70,12 @@ const notJson: InvalidValue = Object.freeze({ ok: false, detail: 'must be valid 
 
 const isString = (raw: string) => raw.length >= 2 && raw.startsWith('"') && raw.endsWith('"');
 
+/** A quote, a backslash or a control character. */
+const needsDecoding = /[^ -!#-[\]-\uffff]/;
+
 function parseString(raw: string, parse: (text: string) => ParsedText): ParsedText {
+  const inner = raw.slice(1, -1);
+  if (!needsDecoding.test(inner)) return parse(inner);
   try {
     return parse(JSON.parse(raw));
   } catch {
