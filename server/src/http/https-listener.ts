@@ -1,5 +1,3 @@
-import { dlopen, ptr } from 'bun:ffi';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import {
   type HostCertificate,
   listenRaw,
@@ -8,7 +6,6 @@ import {
   type StopMode,
   type TlsKeyPair,
 } from './raw-http/raw-listener.ts';
-
 import { openSocketCalls, type SocketCalls } from './socket-calls.ts';
 
 export type { HostCertificate, TlsKeyPair };
@@ -49,7 +46,8 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
   const listening = [current];
   const retiring = new Map<RawListener, Timer>();
 
-  const preferCurrent = () => preferListener(port, listening.indexOf(current));
+  const preferCurrent = () =>
+    current.fd !== null && calls?.selectListener(current.fd, listening.indexOf(current)) === true;
 
   async function retire(listener: RawListener, graceMs: number): Promise<void> {
     clearTimeout(retiring.get(listener));
@@ -165,52 +163,3 @@ function certificatesKey(certificates: readonly HostCertificate[], defaultCertif
   const names = certificates.map(({ serverName, cert }) => `${serverName} ${Bun.hash(cert)}`).sort();
   return [Bun.hash(defaultCertificate.cert), ...names].join('\n');
 }
-
-/** `SO_ATTACH_REUSEPORT_CBPF`, of `SOL_SOCKET`. */
-const [solSocket, attachProgram] = [1, 51];
-const returnConstant = 0x06;
-
-/** A one-instruction BPF program selects the socket by index. False where the system does not support that. */
-function preferListener(port: number, index: number): boolean {
-  try {
-    const fd = findListener(port);
-    if (fd === null) return false;
-    const program = new DataView(new ArrayBuffer(8));
-    program.setUint16(0, returnConstant, true);
-    program.setUint32(4, index, true);
-    const argument = new DataView(new ArrayBuffer(16));
-    argument.setUint16(0, 1, true);
-    argument.setBigUint64(8, BigInt(ptr(program)), true);
-    libc ??= openLibc();
-    return libc.symbols.setsockopt(fd, solSocket, attachProgram, ptr(argument), argument.byteLength) === 0;
-  } catch {
-    return false;
-  }
-}
-
-/** Any listener of the port, since they share the program. Bun does not expose the descriptor of its socket. */
-function findListener(port: number): number | null {
-  const inodes = new Set<string>();
-  for (const table of ['tcp', 'tcp6']) {
-    for (const line of readFileSync(`/proc/self/net/${table}`, 'latin1').split('\n')) {
-      const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-      if (state === '0A' && inode && Number.parseInt(local?.split(':')[1] ?? '', 16) === port)
-        inodes.add(`socket:[${inode}]`);
-    }
-  }
-  if (inodes.size === 0) return null;
-  for (const name of readdirSync('/proc/self/fd')) if (inodes.has(linkTarget(name))) return Number(name);
-  return null;
-}
-
-function linkTarget(fd: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`);
-  } catch {
-    return '';
-  }
-}
-
-const openLibc = () =>
-  dlopen('libc.so.6', { setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' } });
-let libc: ReturnType<typeof openLibc> | undefined;

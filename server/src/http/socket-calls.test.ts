@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -80,4 +81,20 @@ test.if(calls !== null)('of two listeners on one socket, one that stops loses no
   expect([...new Set(answers)]).toEqual(['new']);
   await first.stop(0);
   expect(await ask(at)).toBe('new');
+});
+
+test.if(calls !== null)('a socket that ignores new connections serves those that it has', async () => {
+  const { fd, port } = calls!.bind({ host: '127.0.0.1', port: 0 })!;
+  answerOn(fd, 'hello');
+  const at = { host: '127.0.0.1', port };
+  const open = connect(at);
+  await once(open, 'connect');
+  expect(calls!.ignoreNewConnections(fd)).toBe(true);
+  const late = connect(at);
+  open.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+  const [bytes] = await once(open, 'data');
+  expect(String(bytes)).toEndWith('hello');
+  // The kernel sends it again only after a second.
+  expect(late.connecting).toBe(true);
+  for (const socket of [open, late]) socket.destroy();
 });

@@ -12,6 +12,8 @@ export interface SocketCalls {
   stopAccepting(fd: number): boolean;
   /** The kernel ignores requests for new connections; those that it has already may be accepted. */
   ignoreNewConnections(fd: number): boolean;
+  /** Of the listeners that share a port, the one with this index gets all new connections. */
+  selectListener(fd: number, index: number): boolean;
   close(fd: number): void;
 }
 
@@ -23,7 +25,7 @@ export interface BoundSocket {
 const family = { unix: 1, ipv4: 2, ipv6: 10 };
 const stream = 1;
 const [nonBlocking, closeOnExec] = [0o4000, 0o2000000];
-const [solSocket, reuseAddress, attachFilter] = [1, 2, 26];
+const [solSocket, reuseAddress, attachFilter, attachReusePortFilter] = [1, 2, 26, 51];
 const [protocolIpv6, ipv6Only] = [41, 26];
 const epollDelete = 2;
 /** The kernel lowers it to `net.core.somaxconn`. */
@@ -67,6 +69,13 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
     const bytes = new Int32Array([value]);
     libc.setsockopt(fd, level, option, ptr(bytes), bytes.byteLength);
   };
+  const attach = (fd: number, option: number, program: readonly Instruction[]) => {
+    const bytes = filterBytes(program);
+    const argument = new DataView(new ArrayBuffer(16));
+    argument.setUint16(0, program.length, true);
+    argument.setBigUint64(8, BigInt(ptr(bytes)), true);
+    return libc.setsockopt(fd, solSocket, option, ptr(argument), argument.byteLength) === 0;
+  };
   return {
     bind(endpoint) {
       const address = socketAddress(endpoint);
@@ -92,32 +101,41 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
       const event = new Uint8Array(12);
       return epollDescriptors().some((epoll) => libc.epoll_ctl(epoll, epollDelete, fd, ptr(event)) === 0);
     },
-    ignoreNewConnections(fd) {
-      const program = new Uint8Array(16);
-      const view = new DataView(program.buffer);
-      view.setUint16(0, synFilter.length, true);
-      view.setBigUint64(8, BigInt(ptr(synFilterBytes)), true);
-      return libc.setsockopt(fd, solSocket, attachFilter, ptr(program), program.byteLength) === 0;
-    },
+    ignoreNewConnections: (fd) => attach(fd, attachFilter, withoutSyn),
+    selectListener: (fd, value) => attach(fd, attachReusePortFilter, [{ code: returnValue, value }]),
     close: (fd) => void libc.close(fd),
   };
 }
 
-/** A program of the kernel's packet filter, which sees the TCP header: packets with the flag SYN are dropped. */
-const synFilter = [
+/** An instruction of the kernel's packet filter. */
+interface Instruction {
+  code: number;
+  ifTrue?: number;
+  ifFalse?: number;
+  value: number;
+}
+
+const returnValue = 0x06;
+
+/** It sees the TCP header: packets with the flag SYN are dropped. */
+const withoutSyn: Instruction[] = [
   // Load the byte of the flags; without SYN skip an instruction; drop; accept whole.
-  { code: 0x30, ifTrue: 0, ifFalse: 0, value: 13 },
-  { code: 0x45, ifTrue: 0, ifFalse: 1, value: 0x02 },
-  { code: 0x06, ifTrue: 0, ifFalse: 0, value: 0 },
-  { code: 0x06, ifTrue: 0, ifFalse: 0, value: 0xffffffff },
+  { code: 0x30, value: 13 },
+  { code: 0x45, ifFalse: 1, value: 0x02 },
+  { code: returnValue, value: 0 },
+  { code: returnValue, value: 0xffffffff },
 ];
-const synFilterBytes = new Uint8Array(8 * synFilter.length);
-for (const [at, { code, ifTrue, ifFalse, value }] of synFilter.entries()) {
-  const view = new DataView(synFilterBytes.buffer, 8 * at);
-  view.setUint16(0, code, true);
-  view.setUint8(2, ifTrue);
-  view.setUint8(3, ifFalse);
-  view.setUint32(4, value, true);
+
+function filterBytes(program: readonly Instruction[]): Uint8Array {
+  const bytes = new Uint8Array(8 * program.length);
+  for (const [at, { code, ifTrue = 0, ifFalse = 0, value }] of program.entries()) {
+    const view = new DataView(bytes.buffer, 8 * at);
+    view.setUint16(0, code, true);
+    view.setUint8(2, ifTrue);
+    view.setUint8(3, ifFalse);
+    view.setUint32(4, value, true);
+  }
+  return bytes;
 }
 
 function socketAddress(endpoint: { host: string; port: number } | { path: string }): Uint8Array | null {

@@ -71,28 +71,39 @@ export function runProgram(
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
-    const limit = hasLimit ? setTimeout(killGroup, limitMs) : undefined;
+    const limit = hasLimit ? setTimeout(endLate, limitMs) : undefined;
     function killGroup(): void {
-      output += `\n${program} did not end within ${(limitMs ?? 0) / 1_000} seconds.`;
       try {
         if (run.pid !== undefined) process.kill(-run.pid, 'SIGKILL');
       } catch {
-        finish();
+        // It may not be ours any more.
       }
     }
+    function endLate(): void {
+      output += `\n${program} did not end within ${(limitMs ?? 0) / 1_000} seconds.`;
+      killGroup();
+      // The kernel ends some only later.
+      setTimeout(finish, outputMsMax);
+    }
+    // Ctrl-C does not reach a group of its own.
+    if (hasLimit) process.once('exit', killGroup);
+    const forgetLimit = () => {
+      clearTimeout(limit);
+      process.off('exit', killGroup);
+    };
     for (const stream of [run.stdout, run.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
         output += text;
       });
     }
     run.once('error', (error) => {
-      clearTimeout(limit);
+      forgetLimit();
       resolve({ status: null, output: error.message });
     });
     const finish = () => resolve({ status: run.exitCode, output: output.trim() });
     run.once('close', finish);
     run.once('exit', () => {
-      clearTimeout(limit);
+      forgetLimit();
       const timer = setTimeout(() => {
         run.stdout?.destroy();
         run.stderr?.destroy();

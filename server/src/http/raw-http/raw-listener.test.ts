@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
+import { patientMs } from '../../../../scripts/patience.ts';
 import { fail } from '../../core/problem.ts';
 import type { EdgeResponse } from '../edge-request.ts';
 import {
@@ -267,7 +268,11 @@ test.if(process.platform === 'linux')(
     // In this loop nothing is accepted. 01: the kernel has made the connection; after it, bytes that wait to be read.
     const port = raw.port.toString(16).toUpperCase().padStart(4, '0');
     const waiting = new RegExp(`:${port} [0-9A-F]+:[0-9A-F]+ 01 0+:0*[1-9A-F]`);
-    while (!waiting.test(readFileSync('/proc/net/tcp', 'utf8'))) Bun.sleepSync(1);
+    const deadline = Date.now() + patientMs(10_000);
+    while (!waiting.test(readFileSync('/proc/net/tcp', 'utf8'))) {
+      if (Date.now() > deadline) throw new Error('The connection was not made.');
+      Bun.sleepSync(1);
+    }
     await raw.stop(5_000, 'soon');
     expect(await new Response(client.stdout).text()).toContain('hello');
   },

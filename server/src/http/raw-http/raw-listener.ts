@@ -21,6 +21,8 @@ import { createResponseHeads, startClock } from './response-heads.ts';
 
 export interface RawListener {
   port: number;
+  /** Null for a socket of several processes, and where the system has none. */
+  fd: number | null;
   closeAfterResponses(): void;
   stop(graceMs: number, how?: StopMode): Promise<void>;
 }
@@ -157,7 +159,9 @@ export function listenRaw(options: RawListenerOptions): RawListener {
     }
   }
 
+  const fd = options.descriptor === undefined && 'fd' in listener ? Number(listener.fd) : null;
   return {
+    fd,
     port: options.descriptor === undefined && 'port' in listener ? listener.port : options.port,
     closeAfterResponses() {
       shared.isStopping = true;
@@ -167,8 +171,7 @@ export function listenRaw(options: RawListenerOptions): RawListener {
       if (how === 'soon') {
         // A connection that the kernel has made, but nobody has accepted, would be reset with its request. A socket of several
         // workers is closed to new ones by their supervisor.
-        if (options.descriptor === undefined && 'fd' in listener)
-          openSocketCalls()?.ignoreNewConnections(Number(listener.fd));
+        if (fd !== null) openSocketCalls()?.ignoreNewConnections(fd);
         await Bun.sleep(acceptMs);
       }
       listener.stop(false);

@@ -31,7 +31,7 @@ export interface CredentialDeps {
 export function createFindCredential(
   deps: CredentialDeps,
 ): (request: FastPathRequest) => Promise<Credential | null> {
-  const hashes = createSecretHashes(deps.now);
+  const hashes = createSecretHashes();
   const recordPatUse = createUseRecorder(deps);
   const recordAppTokenUse = createUseRecorder(deps, markAppTokenUsed);
   return async (request) => {
@@ -59,22 +59,21 @@ const secretsMax = 1_000;
 const secretsMs = 60_000;
 
 /** With every request, checksum and hash took a twelfth of the time of a point read. Secrets are forgotten after a minute. */
-function createSecretHashes(now: () => Date) {
+function createSecretHashes() {
   const hashes: Record<Kind, Map<string, HashedSecret>> = {
     login: new Map(),
     session: new Map(),
     pat: new Map(),
     app_token: new Map(),
   };
-  let forgetAt = 0;
+  let isForgetting = false;
+  const forget = () => {
+    isForgetting = false;
+    for (const each of Object.values(hashes)) each.clear();
+  };
 
   return {
     get(kind: Kind, secret: string): HashedSecret | null {
-      const at = now().getTime();
-      if (at >= forgetAt) {
-        for (const each of Object.values(hashes)) each.clear();
-        forgetAt = at + secretsMs;
-      }
       const known = hashes[kind].get(secret);
       if (known) return known;
       // Rejects made-up tokens without a query.
@@ -84,7 +83,11 @@ function createSecretHashes(now: () => Date) {
     },
     /** Of a valid credential. */
     remember(kind: Kind, secret: string, hashed: HashedSecret): void {
-      if (hashes[kind].size < secretsMax) hashes[kind].set(secret, hashed);
+      if (hashes[kind].size >= secretsMax) return;
+      hashes[kind].set(secret, hashed);
+      if (isForgetting) return;
+      isForgetting = true;
+      setTimeout(forget, secretsMs).unref();
     },
   };
 }

@@ -89,7 +89,10 @@ async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifac
   };
 }
 
-/** Ends with the container. The engine may end the first answer before the last lines, so that they are read again. */
+/**
+ * Ends with the container. The engine may end the first answer before the last lines, so that they are read again: of up to 10 MB,
+ * after which it has dropped the beginning.
+ */
 async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, name: string): Promise<void> {
   const linesOf = (stream: 'stdout' | 'stderr') =>
     splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(stream, line) });

@@ -64,10 +64,10 @@ describe.skipIf(!hasVirtualMachine)('control groups of version 2, on a kernel th
   }, 2 * msMax);
 
   test.each<[string, Server]>([
-    ['of root, at the root of all groups', 'root'],
-    ['of root in a container', 'container'],
-    ['of an ordinary user, in the group that systemd gave it', 'service'],
-  ])('limit apps for a server %s', (_, name) => {
+    ['limit apps for a server of root, at the root of all groups', 'root'],
+    ['are made, limited and removed by root in a container', 'container'],
+    ['do both for an ordinary user, in the group that systemd gave it', 'service'],
+  ])('%s', (_, name) => {
     const report = reports.get(name) ?? '';
     const code = /^the tests ended with (\d+)$/m.exec(report)?.[1];
     if (code !== '0') console.error(report);
