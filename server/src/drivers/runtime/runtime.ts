@@ -82,6 +82,9 @@ export interface Limits {
   diskMb: number;
 }
 
+/** Of processes and threads. */
+export const processLimit = ({ memoryMb }: Pick<Limits, 'memoryMb'>) => Math.max(512, memoryMb);
+
 export interface LogSink {
   (stream: 'stdout' | 'stderr' | 'platform', line: string): void;
   /** Of a log that is stored whole: resolves when it can take more; null: now. Until then the program is not read, and waits. */

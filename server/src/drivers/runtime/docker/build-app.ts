@@ -19,7 +19,7 @@ import { buildLabels, type DockerDeps, type ImageArtifact, imageName } from './d
 import { type ContainerDetail, ignoreMissing, readFrames } from './engine.ts';
 import { inspectContainer } from './instances.ts';
 import { ensureNetwork, extraHosts } from './networks.ts';
-import { logConfig, pidsMax } from './start-instance.ts';
+import { logConfig } from './start-instance.ts';
 
 const portDefault = 8080;
 
@@ -116,7 +116,7 @@ async function createBuildContainer(
   options: { imageId: string; commands: readonly string[]; mark: string },
 ): Promise<string> {
   const { engine } = deps;
-  const { memory, cpu } = buildLimits(job);
+  const { memory, cpu, processes } = buildLimits(job);
   const env = { ...deps.buildVariables, ...job.env };
   const created = await engine.json<{ Id: string }>('POST', '/containers/create', {
     body: {
@@ -131,7 +131,7 @@ async function createBuildContainer(
         Memory: memory,
         MemorySwap: memory,
         NanoCpus: Math.round(cpu * 1e9),
-        PidsLimit: pidsMax,
+        PidsLimit: processes,
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges'],
         LogConfig: logConfig,

@@ -1,7 +1,7 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { buildDiskMbMin } from '../process/build-app.ts';
 import { splitLines } from '../process/output.ts';
-import { BuildError, type BuildJob, type LogSink } from '../runtime.ts';
+import { BuildError, type BuildJob, type LogSink, processLimit } from '../runtime.ts';
 import { watchBuildDisk } from './disk-limits.ts';
 import { buildLabels, type DockerDeps, type ImageArtifact } from './docker-deps.ts';
 import {
@@ -107,11 +107,15 @@ export function buildEndError({ buildMsMax }: DockerDeps, job: BuildJob, disk: A
   );
 }
 
-export const buildLimits = ({ limits }: BuildJob) => ({
-  memory: Math.max(buildMemoryMbMin, limits.memoryMb) * 1024 * 1024,
-  cpu: Math.max(buildCpuMin, limits.cpu),
-  diskMb: Math.max(buildDiskMbMin, limits.diskMb),
-});
+export function buildLimits({ limits }: BuildJob) {
+  const memoryMb = Math.max(buildMemoryMbMin, limits.memoryMb);
+  return {
+    memory: memoryMb * 1024 * 1024,
+    cpu: Math.max(buildCpuMin, limits.cpu),
+    diskMb: Math.max(buildDiskMbMin, limits.diskMb),
+    processes: processLimit({ memoryMb }),
+  };
+}
 
 function buildQuery(
   deps: DockerDeps,

@@ -63,7 +63,7 @@ describe.if(hasDockerEngine)('containers', () => {
     );
     const memory = 128 * 1024 * 1024;
     expect(held).toBe(
-      `${memory} ${memory} 1000000000 1024 ["ALL"] ["no-new-privileges"] null false "10001:10001"`,
+      `${memory} ${memory} 1000000000 512 ["ALL"] ["no-new-privileges"] null false "10001:10001"`,
     );
     expect(await inspect(instance.id, '{{range .NetworkSettings.Ports}}{{(index . 0).HostIp}} {{end}}')).toBe(
       `${world.engine.address} ${world.engine.address}`,

@@ -1,5 +1,5 @@
 import { findFreePort } from '../process/network.ts';
-import type { StartJob } from '../runtime.ts';
+import { processLimit, type StartJob } from '../runtime.ts';
 import {
   type DockerDeps,
   type ImageArtifact,
@@ -17,7 +17,6 @@ import {
   waitUntilPlaced,
 } from './spread.ts';
 
-export const pidsMax = 1_024;
 /** About two minutes with the engine's back-off, which starts at 0.1 s and doubles. */
 const containerRestartsMax = 10;
 const portTriesMax = 5;
@@ -114,7 +113,7 @@ export async function hostConfig(deps: DockerDeps, { limits }: Pick<StartJob, 'l
     Memory: memory,
     MemorySwap: memory,
     NanoCpus: Math.round(limits.cpu * 1e9),
-    PidsLimit: pidsMax,
+    PidsLimit: processLimit(limits),
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges'],
     LogConfig: logConfig,
@@ -219,7 +218,7 @@ function serviceSpec(
         Limits: {
           MemoryBytes: job.limits.memoryMb * 1024 * 1024,
           NanoCPUs: Math.round(job.limits.cpu * 1e9),
-          Pids: pidsMax,
+          Pids: processLimit(job.limits),
         },
       },
       RestartPolicy: { Condition: 'on-failure', Delay: second, MaxAttempts: restartsMax },

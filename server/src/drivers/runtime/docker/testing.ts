@@ -190,7 +190,12 @@ export async function attackWithoutEngineRules(world: DockerWorld): Promise<stri
       await app.start(await app.build());
       await bench.until(() => app.lines('stdout').filter((line) => line === 'done').length === 2);
       for (const jump of jumps)
-        if (await iptables('-C', 'FORWARD', '-j', jump).then(() => true, () => false))
+        if (
+          await iptables('-C', 'FORWARD', '-j', jump).then(
+            () => true,
+            () => false,
+          )
+        )
           throw new Error('The engine is back.');
     } finally {
       for (const jump of jumps.toReversed()) await iptables('-I', 'FORWARD', '-j', jump);

@@ -1,6 +1,13 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BuildError, type BuildJob, type Built, type Limits, type LogSink } from '../runtime.ts';
+import {
+  BuildError,
+  type BuildJob,
+  type Built,
+  type Limits,
+  type LogSink,
+  processLimit,
+} from '../runtime.ts';
 import { type AppUser, findUnsupported } from './app-users.ts';
 import { openBuildHome, type ProcessArtifact, removeArtifact, writeArtifactNote } from './artifacts.ts';
 import { openBuildCache, runCached } from './build-cache.ts';
@@ -13,7 +20,6 @@ import {
   createGroup,
   limitsToWatch,
   type ProcessDeps,
-  processLimit,
   toolFolders,
   visibleEnvironment,
 } from './process-deps.ts';

@@ -68,7 +68,7 @@ export function controlGroupTests(use: 'auto' | 'own'): void {
       },
     );
 
-    test.if(holds.has('pids'))('a group cannot have more than 1,024 processes', async () => {
+    test.if(holds.has('pids'))('a group has at most a process for each MiB of its memory', async () => {
       await withGroup({ cpu: 2, memoryMb: 1024 }, async (group) => {
         // Each waits for input that does not come.
         await runIn(group, 'echo ready; sleep 1000 | while :; do (read line <&3) & done 3<&0');

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import type { Limits } from '../runtime.ts';
+import { type Limits, processLimit } from '../runtime.ts';
 
 export type ControlGroupsUse = 'auto' | 'own' | 'none';
 
@@ -31,7 +31,6 @@ export interface ControlGroup {
   remove(): Promise<void>;
 }
 
-const processesMax = 1024;
 const periodMicros = 100_000;
 const abandonedMsMin = 120_000;
 
@@ -76,7 +75,8 @@ export function openControlGroups(options: { use: ControlGroupsUse; node: string
   };
 }
 
-function limitSettings({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits): [string, string][] {
+function limitSettings({ version, holds }: Hierarchy, limits: Limits): [string, string][] {
+  const { cpu, memoryMb } = limits;
   const bytes = String(memoryMb * 1024 * 1024);
   const quota = String(Math.max(1_000, Math.round(cpu * periodMicros)));
   const settings: Record<Controller, [string, string][]> =
@@ -89,7 +89,7 @@ function limitSettings({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits)
           ],
           cpu: [['cpu.max', `${quota} ${periodMicros}`]],
           cpuacct: [],
-          pids: [['pids.max', String(processesMax)]],
+          pids: [['pids.max', String(processLimit(limits))]],
         }
       : {
           memory: [
@@ -101,7 +101,7 @@ function limitSettings({ version, holds }: Hierarchy, { cpu, memoryMb }: Limits)
             ['cpu.cfs_quota_us', quota],
           ],
           cpuacct: [],
-          pids: [['pids.max', String(processesMax)]],
+          pids: [['pids.max', String(processLimit(limits))]],
         };
   return controllers.filter((name) => holds.includes(name)).flatMap((name) => settings[name]);
 }

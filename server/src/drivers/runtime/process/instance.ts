@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { PortFinder } from '../look-for-port.ts';
-import type { InstanceState, StartJob } from '../runtime.ts';
+import { type InstanceState, processLimit, type StartJob } from '../runtime.ts';
 import { runEnvironment } from './environment.ts';
 import { findPort } from './find-port.ts';
 import { checkId, listNeighbours, makeRunFolder, planRunFiles, writeProcessFile } from './folders.ts';
@@ -11,7 +11,6 @@ import {
   createGroup,
   limitsToWatch,
   type ProcessDeps,
-  processLimit,
   sumUsage,
   toolFolders,
   type Usage,

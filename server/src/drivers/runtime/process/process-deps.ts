@@ -63,10 +63,6 @@ export function createGroup(deps: ProcessDeps, mark: string, limits: Limits): Co
   return deps.groups.holds.size === 0 ? null : deps.groups.make(mark, limits);
 }
 
-export function processLimit({ memoryMb }: Limits): number {
-  return Math.max(512, memoryMb);
-}
-
 /** What no control group limits. */
 export function limitsToWatch(
   { groups, isolation }: Pick<ProcessDeps, 'groups' | 'isolation'>,

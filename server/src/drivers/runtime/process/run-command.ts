@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RunJob, RunResult } from '../runtime.ts';
+import { processLimit, type RunJob, type RunResult } from '../runtime.ts';
 import { runEnvironment } from './environment.ts';
 import { checkId, listNeighbours, makeRunFolder, planRunFiles, writeProcessFile } from './folders.ts';
 import { findServices } from './isolation.ts';
@@ -8,7 +8,6 @@ import {
   createGroup,
   limitsToWatch,
   type ProcessDeps,
-  processLimit,
   toolFolders,
   visibleEnvironment,
 } from './process-deps.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { runProgram } from '../../../os/processes.ts';
 import { findFreePort } from '../../process/network.ts';
-import type { RunJob, StartJob } from '../../runtime.ts';
+import { processLimit, type RunJob, type StartJob } from '../../runtime.ts';
 import {
   buildLabels,
   type ComposeArtifact,
@@ -15,7 +15,7 @@ import {
 import { isMain, listAppInstances, listContainers, stopOtherDeployments } from '../instances.ts';
 import { composeBridge, ensureServicesNetwork } from '../networks.ts';
 import { removeInstance } from '../remove-instance.ts';
-import { logConfig, pidsMax, shellWords } from '../start-instance.ts';
+import { logConfig, shellWords } from '../start-instance.ts';
 import { type ComposeApp, type ComposeService, interpolateAll, withoutReferences } from './compose-app.ts';
 
 export const serviceNames = ({ app }: ComposeArtifact) => Object.keys(app.services);
@@ -240,7 +240,7 @@ function containerFields({ publish }: DockerDeps, { limits, service, port, targe
     mem_limit: `${limits.memoryMb}m`,
     memswap_limit: `${limits.memoryMb}m`,
     cpus: limits.cpu,
-    pids_limit: pidsMax,
+    pids_limit: processLimit(limits),
     security_opt: ['no-new-privileges:true'],
     restart: `on-failure:${restartsMax}`,
     ...(port === null ? {} : { ports: [`${publish.ip}:${port}:${target}`] }),
@@ -257,7 +257,7 @@ function swarmFields(deps: DockerDeps, shape: ServiceShape & { labels: Record<st
       labels,
       placement: { constraints: [`node.id==${deps.swarmNode}`] },
       resources: {
-        limits: { memory: `${limits.memoryMb}M`, cpus: String(limits.cpu), pids: pidsMax },
+        limits: { memory: `${limits.memoryMb}M`, cpus: String(limits.cpu), pids: processLimit(limits) },
       },
       restart_policy: { condition: 'on-failure', delay: '1s', max_attempts: restartsMax },
       update_config: { order: 'start-first' },
