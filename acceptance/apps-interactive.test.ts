@@ -204,3 +204,47 @@ test('svc tables drop asks on a terminal, unless --yes is there', async () => {
   });
   expect([await piped.exited, await status('third')]).toEqual([0, 404]);
 });
+
+test('svc apply and svc tables update ask on a terminal where values would be lost, and only there', async () => {
+  const base = `${world.tenant.base}/apps/${world.app.slug}`;
+  const file = join(temporaryFolder(), 'tables.yaml');
+  const command = (...args: string[]) => [join(root, 'svc'), ...args, '--app', world.app.slug, '--execute'];
+  const apply = command('apply', '--file', file, '--allow-destructive');
+  const update = (...flags: string[]) => command('tables', 'update', 'teas', ...flags);
+  const columns = async () =>
+    (await world.as.O('GET', `${base}/tables/teas`)).body.columns.map(({ name }: { name: string }) => name);
+
+  await Bun.write(file, 'tables: { teas: { columns: [name:text, price:int], history: 30d } }');
+  const unasked = onTerminal(apply, environment());
+  expect(await unasked.exited).toBe(0);
+  expect(unasked.shown()).not.toContain('Execute this plan?');
+
+  await Bun.write(file, 'tables: { teas: { columns: [name:text] } }');
+  const kept = onTerminal(apply, environment());
+  expect(await kept.exited).toBe(0);
+  expect(kept.shown()).not.toContain('Execute this plan?');
+  const refused = onTerminal([...apply, '--prune'], environment());
+  await refused.sees('Destructive: drop column teas.price.');
+  await refused.sees('This cannot be undone.');
+  await refused.sees('Execute this plan?');
+  refused.type('n');
+  expect([await refused.exited, await columns()]).toEqual([11, expect.arrayContaining(['price'])]);
+
+  const longer = onTerminal(update('--history', '60d'), environment());
+  expect(await longer.exited).toBe(0);
+  expect(longer.shown()).not.toContain('Execute this plan?');
+  const shorter = onTerminal(update('--history', 'none'), environment());
+  await shorter.sees('The history of teas is lost.');
+  await shorter.sees('Execute this plan?');
+  shorter.type('y');
+  expect(await shorter.exited).toBe(0);
+  expect((await world.as.O('GET', `${base}/tables/teas`)).body.history).toBe(null);
+
+  const piped = Bun.spawn([...apply, '--prune'], {
+    env: environment(),
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  expect([await piped.exited, (await columns()).includes('price')]).toEqual([0, false]);
+});

@@ -243,4 +243,26 @@ describe('a change of many rows', () => {
     expect((await run('trash', table.name)).json<{ data: unknown[] }>().data.length).toBe(1);
     expect((await run('restore', table.name, row.id, '--execute')).json()).toMatchObject({ restored: 1 });
   });
+
+  test('svc rows restore --request-id undoes what the request did', async () => {
+    const table = await newTable();
+    await table.insert({ title: 'Tea', qty: 1 }, { title: 'Pot', qty: 2 }, { title: 'Cup', qty: 3 });
+    const titles = async () =>
+      (await table.list('?sort=qty&select=title')).map(({ title }: { title: string }) => title);
+    const deleted = await table.send('DELETE', '?qty=lt.3');
+    const requestId = deleted.headers.get('x-request-id') ?? '';
+    const svc = svcFor(world.server, { token: world.owner.token, tenant: world.tenant.slug });
+    const restore = (...args: string[]) =>
+      svc(['rows', 'restore', table.name, ...args, '--app', world.app.slug, '--json']);
+    const preview = await restore('--request-id', requestId);
+    expect(preview.json()).toMatchObject({ dry_run: true, plan: { operation: 'rows.restoreMany' } });
+    expect(await titles()).toEqual(['Cup']);
+    const restored = await restore('--request-id', requestId, '--by', world.owner.id, '--execute');
+    expect([restored.code, restored.json()]).toMatchObject([0, { restored: 2 }]);
+    expect(await titles()).toEqual(['Tea', 'Pot', 'Cup']);
+    const unknown = await restore('--request-id', Bun.randomUUIDv7(), '--execute');
+    expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('not_found')]);
+    expect((await restore('--execute')).code).toBe(2);
+    expect((await restore('7', '--request-id', requestId, '--execute')).code).toBe(2);
+  });
 });

@@ -108,10 +108,17 @@ describe('tables of svc.yaml', () => {
     const waiting = await deploy(openMenu);
     expect([waiting.code, waiting.json().state]).toEqual([11, 'built']);
     expect(await menu()).toEqual(before);
-    const { items } = await done(tenant.admin.call('GET', `${tenant.base}/reviews?status=pending`));
-    const review = items.find((each: { app_id?: string }) => each.app_id === app.id) ?? items[0];
-    await done(tenant.admin.call('POST', `${tenant.base}/reviews/${review.id}/approve`, {}));
+    const approve = async (search = '') => {
+      const { items } = await done(tenant.admin.call('GET', `${tenant.base}/reviews?status=pending`));
+      const review = items.find((each: { app_id?: string }) => each.app_id === app.id) ?? items[0];
+      return done(tenant.admin.call('POST', `${tenant.base}/reviews/${review.id}/approve${search}`, {}));
+    };
+    expect((await approve('?dry_run=true')).plan.irreversible).toBe(false);
+    await approve();
     expect(await menu()).toMatchObject({ access: 'read-write' });
+    await deploy(closedMenu, '--prune');
+    const { plan } = await approve('?dry_run=true');
+    expect([plan.irreversible, plan.warnings]).toEqual([true, ['Destructive: drop column menu.vegan.']]);
   });
 });
 

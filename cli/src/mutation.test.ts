@@ -214,6 +214,39 @@ describe('a command that must be confirmed', () => {
     }
   });
 
+  test('on a terminal is one whose plan cannot be undone this time', async () => {
+    const lines = [
+      'tables update pets --app shop --history none',
+      'apply --app shop --file - --prune --allow-destructive',
+      'deploy --app shop --prune --allow-destructive --detach',
+      'apps archive shop',
+    ];
+    const stdin = '{"tables":{}}';
+    const requests = async (line: string, options: { terminal: boolean; confirm?: boolean }) => {
+      const before = server.seen.length;
+      const { exit } = await svc([...line.split(' '), '--execute'], { ...options, input: stdin });
+      return [exit, server.seen.slice(before).map(({ query }) => query.has('dry_run'))];
+    };
+    for (const irreversible of [true, false]) {
+      server.intercept = (request) =>
+        new URL(request.url).searchParams.has('dry_run')
+          ? Response.json(previewOf('a.change', { irreversible }))
+          : undefined;
+      for (const line of lines) {
+        expect([line, await requests(line, { terminal: false })]).toEqual([line, [0, [false]]]);
+        expect([line, await requests(`${line} --yes`, { terminal: true })]).toEqual([line, [0, [false]]]);
+        expect([line, await requests(line, { terminal: true, confirm: true })]).toEqual([
+          line,
+          [0, [true, false]],
+        ]);
+        const refused = irreversible ? [11, [true]] : [0, [true, false]];
+        expect([line, await requests(line, { terminal: true, confirm: false })]).toEqual([line, refused]);
+      }
+    }
+    // A deployment loses nothing without the flag, so it needs no preview first.
+    expect(await requests('deploy --app shop --prune --detach', { terminal: true })).toEqual([0, [false]]);
+  });
+
   test('on a terminal is none that can be undone', async () => {
     const ran = await svc(['connectors', 'delete', 'warehouse', '--execute'], { terminal: true });
     expect([ran.exit, server.seen.some(({ query }) => query.has('dry_run'))]).toEqual([0, false]);

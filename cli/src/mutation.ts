@@ -82,8 +82,8 @@ export async function mutate<S extends Shape>(
 export interface Change {
   /** Needs a terminal or `--yes`. */
   confirm?: Confirmation | undefined;
-  /** Asks on a terminal; elsewhere `--execute` is enough. */
-  irreversible?: boolean | undefined;
+  /** Asks on a terminal, with `sometimes` if the plan is irreversible; elsewhere `--execute` is enough. */
+  irreversible?: boolean | 'sometimes' | undefined;
   preview(): Promise<Preview>;
   execute(plan: string | undefined): Promise<Result>;
 }
@@ -131,6 +131,7 @@ async function confirmedPlan(ctx: Ctx, change: Change): Promise<string | undefin
   const { plan } = await preview(change);
   if (ctx.mutation.plan !== undefined && ctx.mutation.plan !== plan.fingerprint) throw planStaleError();
   if (plan.changes.length === 0) return plan.fingerprint;
+  if (!change.confirm && change.irreversible === 'sometimes' && !plan.irreversible) return plan.fingerprint;
   const { renderChanges } = await import('./output/plan.ts');
   const { detectStyle } = await import('./output/render.ts');
   ctx.io.err(renderChanges(plan, await detectStyle(ctx.io)));

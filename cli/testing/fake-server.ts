@@ -146,7 +146,7 @@ function contractPreview({ endpoint }: ContractEntry) {
       { path: 'old', before: 'x', after: null, effect: 'delete' },
     ],
     warnings: ['Mind the gap.'],
-    irreversible: endpoint.irreversible ?? false,
+    irreversible: endpoint.irreversible === true,
   });
 }
 

@@ -16,6 +16,7 @@ export const archiveApp = act<typeof shapes.archiveApp>()({
   summary: 'Archive an app: it is stopped, and its data is read-only',
   ...ownersOrAdmin,
   errors: ['deploy_in_progress'],
+  irreversible: 'sometimes',
 });
 
 export const reactivateApp = act<typeof shapes.reactivateApp>()({
@@ -31,6 +32,7 @@ export const suspendApp = act<typeof shapes.suspendApp>()({
   summary: 'Stop a running app',
   ...ownersOrAdmin,
   errors: ['nothing_deployed', 'invalid_state_transition', 'deploy_in_progress'],
+  irreversible: 'sometimes',
 });
 
 export const resumeApp = act<typeof shapes.resumeApp>()({
@@ -53,6 +55,7 @@ export const deleteApp = remove<typeof shapes.deleteApp>()({
   ...ended,
   status: 200,
   errors: ['deploy_in_progress'],
+  irreversible: 'sometimes',
 });
 
 export const restoreApp = act<typeof shapes.restoreApp>()({

@@ -46,6 +46,7 @@ export const applyTables = act<typeof shapes.applyTables>()({
     'table_in_use',
     'destructive_change',
   ],
+  irreversible: 'sometimes',
 });
 
 /** Changes nothing. */

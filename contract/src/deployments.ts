@@ -82,6 +82,7 @@ export const createDeployment = change<typeof shapes.createDeployment>()({
   ...deployers,
   errors: ['app_not_active', 'app_suspended', 'no_source', 'runtime_unsupported'],
   perMinuteMax: 120,
+  irreversible: 'sometimes',
 });
 
 export const grantSourceUpload = change<typeof shapes.grantSourceUpload>()({

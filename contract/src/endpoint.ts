@@ -23,7 +23,8 @@ export interface Endpoint<
   who: Who;
   status: 200 | 201 | 204;
   errors?: readonly ErrorCode[];
-  irreversible?: true;
+  /** `sometimes`: the plan says whether this change is. */
+  irreversible?: true | 'sometimes';
   bodyBytesMax?: number;
   perMinuteMax?: number;
   etag?: true;

@@ -39,6 +39,7 @@ export const requestPublication = change<typeof shapes.requestPublication>()({
   ],
   // Each is an e-mail to every admin.
   perMinuteMax: 20,
+  irreversible: 'sometimes',
 });
 
 export const listPublicationsOfApp = read<typeof shapes.listPublicationsOfApp>()({
@@ -81,6 +82,7 @@ export const approvePublication = act<typeof shapes.approvePublication>()({
     'settled',
     'deploy_in_progress',
   ],
+  irreversible: 'sometimes',
 });
 
 /** The requester cannot reject; any other owner can. */
@@ -151,6 +153,7 @@ export const approveReview = act<typeof shapes.approveReview>()({
     'deploy_in_progress',
     'release_revoked',
   ],
+  irreversible: 'sometimes',
 });
 
 export const rejectReview = act<typeof shapes.rejectReview>()({

@@ -150,6 +150,7 @@ export const activateRelease = act<typeof shapes.activateRelease>()({
   summary: 'Activate a release for visitors; for more than the owners it must have been reviewed',
   ...deployers,
   errors: [...showErrors, 'promotion_required'],
+  irreversible: 'sometimes',
 });
 
 export const rollbackRelease = act<typeof shapes.rollbackRelease>()({
@@ -158,6 +159,7 @@ export const rollbackRelease = act<typeof shapes.rollbackRelease>()({
   summary: 'Roll back to a release that was active before',
   ...deployers,
   errors: [...showErrors, 'not_rollback_target', 'promotion_required'],
+  irreversible: 'sometimes',
 });
 
 export const revokeRelease = act<typeof shapes.revokeRelease>()({
@@ -186,6 +188,7 @@ export const approvePromotion = act<typeof shapes.approvePromotion>()({
   authority: { ...member, app: 'admin' },
   who: who('O:n C:n A:y M:n P:n N:n X:n'),
   errors: [...showErrors, 'self_approval', 'staging_changed', 'not_pending'],
+  irreversible: 'sometimes',
 });
 
 export const rejectPromotion = act<typeof shapes.rejectPromotion>()({

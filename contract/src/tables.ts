@@ -36,6 +36,7 @@ export const updateTable = update<typeof shapes.updateTable>()({
   summary: 'Rename a table, or change its description, change feed, history and trash',
   ...tableOwners,
   errors: [...shapeErrors, 'unique_violation', 'table_in_use'],
+  irreversible: 'sometimes',
 });
 
 export const dropTable = remove<typeof shapes.dropTable>()({

@@ -48,6 +48,8 @@ export async function deployApp(
   const client = await ctx.client();
   const ofRepository = { params, body: { ref, ...tables } };
   return carryOut(ctx, {
+    // Only what this flag allows loses values.
+    irreversible: tables.allow_destructive && createDeployment.irreversible,
     preview: async () => {
       if (packed === null) return client.preview(createDeployment, ofRepository);
       const answer = await previewPacked(ctx, params, tables);

@@ -29,6 +29,8 @@ export interface MutationCtx extends Ctx {
   enqueue(topic: string, payload: Record<string, unknown>): void;
   invalidate(tag: string): void;
   warn(text: string): void;
+  /** Warns, and makes the plan irreversible. The endpoint must be `irreversible` at least `sometimes`. */
+  warnOfLoss(text: string): void;
   /** Called for a preview only, before the rollback: what the change means for people. */
   foresee(load: () => Promise<Foreseen>): void;
   events: EventSource;

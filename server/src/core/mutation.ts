@@ -125,6 +125,7 @@ async function runOnce(
   const changes: AuditedChange[] = [];
   const effects: QueuedEffect[] = [];
   const warnings: string[] = [];
+  let { irreversible } = request.operation;
   let foreseen: (() => Promise<Foreseen>) | undefined;
   const newId = () => {
     const id = Bun.randomUUIDv7();
@@ -142,6 +143,10 @@ async function runOnce(
     enqueue: (topic, payload) => void effects.push({ id: Bun.randomUUIDv7(), topic, payload }),
     invalidate: (tag) => void tags.add(tag),
     warn: (text) => void warnings.push(text),
+    warnOfLoss: (text) => {
+      warnings.push(text);
+      irreversible = true;
+    },
     foresee: (load) => {
       foreseen = load;
     },
@@ -154,7 +159,8 @@ async function runOnce(
   }
   const response = await request.useCase(ctx);
 
-  const plan = makePlan(request.operation, changes, warnings, { ids, now });
+  const operation = { id: request.operation.id, irreversible };
+  const plan = makePlan(operation, changes, warnings, { ids, now });
   if (request.mode === 'preview')
     return { kind: 'previewed', plan: { ...plan, ...(await planEffects(foreseen)) } };
   if (request.ifPlan !== undefined && request.ifPlan !== plan.fingerprint) throw fail('plan_stale');

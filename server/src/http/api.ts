@@ -187,6 +187,8 @@ async function handleRoute(
     },
   );
   if (result.kind === 'done') return toResponse(result.response);
+  if (deps.checkAnswers && result.plan.irreversible && !endpoint.irreversible)
+    throw new Error(`${endpoint.id} has an irreversible plan, which the contract does not say.`);
   return toResponse({ status: 200, headers: {}, body: JSON.stringify({ dry_run: true, plan: result.plan }) });
 }
 

@@ -17,6 +17,7 @@ async function newSchema() {
     exported,
     apply: (tables: object, more: object = {}) => call('POST', '', { tables, ...more }),
     check: (tables: object) => call('POST', '/check', { tables }),
+    preview: (tables: object, more: object) => call('POST', '?dry_run=true', { tables, ...more }),
     state: async () => ({ tables: await exported(), physical: await physicalState(database, t.app) }),
   };
 }
@@ -148,6 +149,37 @@ describe('a declared schema', () => {
     expect(await t.state()).toEqual(before);
     expect((await t.apply(less, all)).status).toBe(200);
     expect(await t.exported()).toEqual({ a: { columns: ['x:int'], access: 'read-only' } });
+  });
+
+  test('has an irreversible plan only where a step loses values', async () => {
+    const t = await newSchema();
+    const table = { columns: ['x:text', 'y:int'], indexes: ['x'], history: '30d', soft_delete: '7d' };
+    await t.apply({ a: table, b: { columns: ['x:int'] } });
+    const plan = async (tables: object, more: object = all) => {
+      const { body } = await t.preview(tables, more);
+      return [body.plan.irreversible, body.plan.warnings];
+    };
+    const b = { columns: ['x:int'] };
+    expect(await plan({ a: { ...table, indexes: [] }, b })).toEqual([false, []]);
+    expect(await plan({ a: { ...table, history: '60d', changes: true }, b })).toEqual([false, []]);
+    // Without `prune` the warning only names what stays.
+    expect(await plan({ a: { columns: ['x:text'] } }, {})).toEqual([
+      false,
+      [expect.stringContaining('kept without --prune: ')],
+    ]);
+    expect(await plan({ a: table })).toEqual([true, ['Destructive: drop table b.']]);
+    expect(await plan({ a: { ...table, columns: ['x:text'] }, b })).toEqual([
+      true,
+      ['Destructive: drop column a.y.'],
+    ]);
+    expect(await plan({ a: { ...table, columns: ['x:int', 'y:int'] }, b })).toEqual([
+      true,
+      ['Destructive: change column a.x from text to int.'],
+    ]);
+    expect(await plan({ a: { ...table, history: null }, b })).toEqual([
+      true,
+      ['The history of a is lost.', 'Destructive: set history=none of a.'],
+    ]);
   });
 
   test('changes types, checks, defaults and nullability; a value that cannot be converted stops all of it', async () => {

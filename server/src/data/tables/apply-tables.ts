@@ -7,7 +7,13 @@ import type {
 } from '@svc/contract/declared-tables.shapes.ts';
 import { presetOf, rolesOfRules, type TableRules } from '@svc/contract/table-rules.ts';
 import type { z } from 'zod';
-import { type AppCtx, type AppMutationCtx, type AppRef, appRef } from '../../core/context.ts';
+import {
+  type AppCtx,
+  type AppMutationCtx,
+  type AppRef,
+  appRef,
+  type MutationCtx,
+} from '../../core/context.ts';
 import { type Db, sqlState } from '../../core/db.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import { isDeepEqual } from '../../core/values.ts';
@@ -87,7 +93,6 @@ export async function applyTables(
     prune,
     allowed: allow_destructive ? 'all' : [],
   });
-  for (const step of steps.filter(isDestructive)) ctx.warn(`Destructive: ${stepText(step)}.`);
   if (left.length > 0)
     ctx.warn(`Not declared, and kept without --prune: ${toList(left.map((step) => leftName(step)))}.`);
   return {
@@ -135,7 +140,12 @@ export async function applySchema(
     if (inverse) undo.unshift(inverse);
     await resetAllTimeouts(ctx);
   }
+  warnOfDestructive(ctx, steps);
   return { steps, left: planned.filter((step) => !selected.includes(step)), undo };
+}
+
+export function warnOfDestructive(ctx: MutationCtx, steps: readonly SchemaStep[]): void {
+  for (const step of steps.filter(isDestructive)) ctx.warnOfLoss(`Destructive: ${stepText(step)}.`);
 }
 
 /** One at a time for an app, and no other change of its tables in between. */

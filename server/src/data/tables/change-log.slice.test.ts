@@ -42,6 +42,27 @@ test('changes are kept as long as a position is accepted, or as history and tras
   expect(await hours(trash)).toEqual([26, 24, 0]);
 });
 
+test('a shorter history or trash has an irreversible plan that says what is lost', async () => {
+  await t.table('short', ['n:int'], { history: '30d', soft_delete: '30d' });
+  const plan = async (set: object) => {
+    const { body } = await t.call('PATCH', '/short?dry_run=true', set);
+    return [body.plan.irreversible, body.plan.warnings];
+  };
+  expect(await plan({ history: null })).toEqual([true, ['The history of short is lost.']]);
+  expect(await plan({ soft_delete: null })).toEqual([true, ['The trash of short is emptied.']]);
+  expect(await plan({ history: '7d', soft_delete: '1d' })).toEqual([
+    true,
+    [
+      'The history of short is lost, except that of the last 7 days.',
+      'Rows that were deleted more than 1 day ago are removed from the trash of short.',
+    ],
+  ]);
+  for (const set of [{ history: '30d' }, { history: '60d', soft_delete: '90d' }, { changes: true }])
+    expect(await plan({ ...set, description: 'Changed' })).toEqual([false, []]);
+  await t.call('PATCH', '/short', { history: null, soft_delete: null, changes: true });
+  for (const set of [{ history: '7d' }, { changes: false }]) expect(await plan(set)).toEqual([false, []]);
+});
+
 test('a database that was restored has another epoch, and its logs forget their transactions', async () => {
   const open = () => createDataSchema({ url: database.url, role: null });
   const { epoch } = await open();

@@ -186,6 +186,31 @@ const daysText = (days: number | null) => (days === null ? null : `${days}d`);
 
 export const parseDays = (text: string | null) => (text === null ? null : Number.parseInt(text, 10));
 
+type Retention = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
+
+/** What shorter times delete, now or within the hour. */
+export function describeLostLog(before: Retention & { name: string }, after: Retention): string[] {
+  const { name } = before;
+  const isShorter = (days: keyof Retention) => (after[days] ?? 0) < (before[days] ?? 0);
+  const { history_days: history, soft_delete_days: trash } = after;
+  const texts: string[] = [];
+  if (isShorter('history_days'))
+    texts.push(
+      history === null
+        ? `The history of ${name} is lost.`
+        : `The history of ${name} is lost, except that of the last ${dayCount(history)}.`,
+    );
+  if (isShorter('soft_delete_days'))
+    texts.push(
+      trash === null
+        ? `The trash of ${name} is emptied.`
+        : `Rows that were deleted more than ${dayCount(trash)} ago are removed from the trash of ${name}.`,
+    );
+  return texts;
+}
+
+const dayCount = (days: number) => (days === 1 ? '1 day' : `${days} days`);
+
 export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): z.output<typeof Index> {
   const columnName = (number: number) => row.columns.find((column) => column.number === number)?.name ?? '';
   const { search } = index;

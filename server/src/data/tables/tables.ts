@@ -34,6 +34,7 @@ import {
 } from './lock-table.ts';
 import { addForeignKeys, indexReferences, requireUnreferenced, resolveReferences } from './references.ts';
 import {
+  describeLostLog,
   ownerColumnProblem,
   parseDays,
   requireNotArchived,
@@ -75,6 +76,8 @@ export async function listTables(ctx: AppCtx, query: PageQuery) {
 export async function getTable(ctx: AppCtx, input: { table: string }) {
   return tableRecord(await requireTable(ctx, input.table));
 }
+
+export const hasTables = async (ctx: AppCtx) => (await countTables(ctx.db, appRef(ctx))) > 0;
 
 export async function createTable(ctx: AppMutationCtx, input: z.output<typeof shape.body>) {
   await lockTableCreation(ctx.db, ctx.app.id);
@@ -159,6 +162,7 @@ export async function updateTable(
   };
   auditTable(ctx, 'tables.update', row, before, after);
   if (isDeepEqual(before, after)) return tableRecord(row);
+  for (const text of describeLostLog(row, after)) ctx.warnOfLoss(text);
   if (after.name !== before.name) {
     await requireFreeName(ctx, after.name);
     await requireRenamable(ctx, row);

@@ -4,7 +4,7 @@ import { findActingOwner, findAppById } from '../../apps/record/find-app.ts';
 import { type AppCtx, type AppMutationCtx, appRef, type MutationCtx } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { Failure } from '../../core/problem.ts';
-import { applySchema, schemaDrift, undoSchema } from '../../data/tables/apply-tables.ts';
+import { applySchema, schemaDrift, undoSchema, warnOfDestructive } from '../../data/tables/apply-tables.ts';
 import {
   isDestructive,
   isDrop,
@@ -175,8 +175,12 @@ export async function plannedTableSteps(db: Db, row: DeploymentRow): Promise<Sch
 }
 
 /** A reviewer saw these steps, and no others. */
-export async function approvedChanges(db: Db, row: DeploymentRow): Promise<DeploymentRow['table_changes']> {
-  const steps = (await plannedTableSteps(db, row)) ?? [];
+export async function approvedChanges(
+  ctx: MutationCtx,
+  row: DeploymentRow,
+): Promise<DeploymentRow['table_changes']> {
+  const steps = (await plannedTableSteps(ctx.db, row)) ?? [];
+  warnOfDestructive(ctx, steps);
   if (row.table_changes?.allowed === 'all') return row.table_changes;
   return { ...row.table_changes, allowed: steps.filter(isDestructive).map(stepText) };
 }

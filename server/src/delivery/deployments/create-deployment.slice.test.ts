@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
+import { createTable as createShape } from '@svc/contract/tables.shapes.ts';
 import { sql } from 'kysely';
 import { newApp } from '../../apps/record/testing.ts';
+import { createTable } from '../../data/tables/tables.ts';
 import { codeOf, testMutation, useTestDatabase } from '../../testing.ts';
 import {
   createDeployment,
@@ -104,6 +106,28 @@ test('a preview shows what would be created and skipped, and changes nothing', a
   expect(again.result.plan.fingerprint).toBe(result.plan.fingerprint);
   expect(result.plan.warnings).toEqual(['Deployment #1 was still queued and is skipped.']);
   expect((await t.rows()).map(({ id, state }) => [id, state])).toEqual([[first.id, 'queued']]);
+});
+
+test('a deployment that may lose values of tables has an irreversible plan', async () => {
+  const t = await newWorld(database);
+  const uploadId = await upload(t);
+  const plan = async (body: object) => {
+    const request = deploymentRequest({ upload_id: uploadId, ...body }, { mode: 'preview' });
+    const { result } = await create(t, request, 'preview');
+    if (result.kind !== 'previewed') throw new Error('Not a preview.');
+    return [result.plan.irreversible, result.plan.warnings];
+  };
+  const both = { prune: true, allow_destructive: true };
+  expect(await plan(both)).toEqual([false, []]);
+  await testMutation(
+    database.db,
+    t.owner,
+    (ctx) => createTable(ctx, createShape.body.parse({ name: 'orders', columns: ['state:text'] })),
+    { context: t.context, rows: database.rows },
+  );
+  for (const body of [{}, { prune: true }]) expect(await plan(body)).toEqual([false, []]);
+  expect(await plan(both)).toEqual([true, [expect.stringContaining('svc apply --app')]]);
+  expect(await plan({ allow_destructive: true })).toEqual([true, [expect.stringContaining('svc apply')]]);
 });
 
 test('source that is not uploaded yet has the same plan, and only a preview accepts it', async () => {

@@ -3,6 +3,7 @@ import { findAppRow } from '../../apps/record/find-app.ts';
 import type { AppCtx, AppMutationCtx, AppRef, MutationCtx } from '../../core/context.ts';
 import { type PageQuery, pageWindow, toPage } from '../../core/paging.ts';
 import { fail, orNotFound, validationError } from '../../core/problem.ts';
+import { hasTables } from '../../data/tables/tables.ts';
 import type { BuildPlan, Runtime } from '../../drivers/runtime/runtime.ts';
 import { findConnection } from '../git-connections/connections.ts';
 import { findReleaseRow } from '../static-sites/release-store.ts';
@@ -28,6 +29,7 @@ import {
   listDeploymentRows,
   lockDeploymentRow,
   lockOpenRows,
+  type TableChanges,
   toAppRef,
   updateDeploymentRow,
 } from './store.ts';
@@ -64,6 +66,7 @@ export async function createDeployment(
     throw validationError('ref', 'applies to the connected repository, but source was uploaded');
   const connection = uploadId === undefined ? await findConnection(ctx.db, appRef) : null;
   if (uploadId === undefined && !connection) throw fail('no_source');
+  if (tableChanges?.allowed === 'all') await warnOfLostValues(ctx, tableChanges);
   const storedId = uploadId === 'pending' ? undefined : uploadId;
   if (storedId !== undefined && !(await isUploaded(ctx.db, appRef, { uploadId: storedId })))
     throw fail('no_source', { detail: 'The source was not uploaded, or has expired.' });
@@ -78,6 +81,15 @@ export async function createDeployment(
     reuse: { table_changes: tableChanges },
   });
   return deploymentRecord(ctx.db, row, { subdomain: app.subdomain, urls });
+}
+
+/** The steps are known when the source is unpacked. */
+async function warnOfLostValues(ctx: AppMutationCtx, { prune }: TableChanges): Promise<void> {
+  if (!(await hasTables(ctx))) return;
+  ctx.warnOfLoss(
+    `${prune ? 'Tables, columns and values' : 'Values'} that svc.yaml has no place for are lost when the deployment goes live. ` +
+      `To see which: svc apply --app ${ctx.app.slug}${prune ? ' --prune' : ''}`,
+  );
 }
 
 export async function requireSupportedMethod(ctx: AppCtx, runtime: Pick<Runtime, 'refuses'>): Promise<void> {

@@ -64,7 +64,7 @@ export async function startReviewedDeployment(
   await endRawDatabaseReview(ctx, app);
   await updateDeploymentRow(ctx.db, row, {
     reviewed_visibility: visibility,
-    table_changes: await approvedChanges(ctx.db, row),
+    table_changes: await approvedChanges(ctx, row),
     ended_at: null,
     attempts: 0,
     lease_holder: null,

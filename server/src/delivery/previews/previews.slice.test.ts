@@ -26,7 +26,7 @@ import type { GitHost } from '../../drivers/git/git-host.ts';
 import type { RawDatabases } from '../../drivers/raw-database/raw-databases.ts';
 import { newTenant, newUser, silentLog, testDeps, testMutation, useTestDatabase } from '../../testing.ts';
 import { listPreviewRows } from './preview-records.ts';
-import { createPushPreviews, removeExpiredPreviews } from './previews.ts';
+import { createPushPreviews, removeExpiredPreviews, removePreviews } from './previews.ts';
 
 const database = useTestDatabase();
 const previews = createPushPreviews({ gitHost: {} as GitHost, raw: {} as RawDatabases });
@@ -228,6 +228,22 @@ describe('previews of an app', () => {
     await t.push('feature/x', { commit: 'c'.repeat(40) });
     expect(await copied()).toEqual({ tables: second, storage: true } as never);
     await t.push('feature/y');
+  });
+
+  test('make the plan of what removes them irreversible', async () => {
+    const t = await newWorld();
+    const plan = async () => {
+      const ref = { tenantId: t.tenant.id, appId: t.app.id };
+      const { result } = await testMutation(t.db, t.owner, (ctx) => removePreviews(ctx, ref), {
+        mode: 'preview',
+        rows: database.rows,
+      });
+      return result.kind === 'previewed' ? [result.plan.irreversible, result.plan.warnings] : [];
+    };
+    expect(await plan()).toEqual([false, []]);
+    await t.push('feature/x');
+    const warning = 'The preview of feature/x is removed with its rows and files.';
+    expect(await plan()).toEqual([true, [warning]]);
   });
 
   test('are removed when there was no push for their time', async () => {

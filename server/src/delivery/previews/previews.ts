@@ -106,7 +106,7 @@ async function removePreview(
 export async function removePreviews(ctx: MutationCtx, { tenantId, appId }: AppRef): Promise<void> {
   for (const row of await listPreviewRows(ctx.db, { tenantId, appId })) {
     await removePreview(ctx, row);
-    ctx.warn(`The preview of ${row.branch} is removed.`);
+    ctx.warnOfLoss(`The preview of ${row.branch} is removed with its rows and files.`);
   }
 }
 
