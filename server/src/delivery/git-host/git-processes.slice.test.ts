@@ -26,5 +26,6 @@ test.skipIf(!canIsolate)('git for one repository sees no other repository and no
   expect((await show(`ls ${root}`))?.toString()).toBe('own.git\n');
   expect((await show('cat /proc/net/dev'))?.toString()).not.toMatch(/eth|en[ops]\d/);
   expect((await show('id -u'))?.toString()).toBe('1000\n');
+  expect((await show('ulimit -d'))?.toString()).toBe(`${2 * 1024 * 1024}\n`);
   await remove();
 });

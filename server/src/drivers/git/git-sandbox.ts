@@ -40,6 +40,9 @@ export function startGit({ argv, folders, cwd, usesNetwork, env }: GitCommand): 
 
 const networkFiles = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ca-certificates'];
 const temporaryBytesMax = 256 * 1024 * 1024;
+/** For what each process of git has in memory itself; packs that it maps from files are beside it. In KiB, as the shell counts. */
+const memoryKbMax = 2 * 1024 * 1024;
+const withLimits = ['/bin/sh', '-c', `ulimit -d ${memoryKbMax} 2>/dev/null; exec "$@"`, 'git'];
 const bwrap = [
   ...bwrapBase,
   '--size',
@@ -56,6 +59,7 @@ function enterGitSandbox(folders: readonly string[], { usesNetwork }: { usesNetw
     statSync(path, { throwIfNoEntry: false })?.isDirectory(),
   );
   return [
+    ...withLimits,
     ...bwrap,
     ...(usesNetwork ? mountReadOnly(networkFiles) : ['--unshare-net']),
     ...own.flatMap((path) => ['--bind', path, path]),
