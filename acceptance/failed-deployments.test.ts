@@ -37,7 +37,7 @@ async function newDeployedApp(files: Files) {
 describe('a deployment that fails', () => {
   test('names the port that the app should listen on, and shows its last 20 lines', async () => {
     const app = await newDeployedApp({
-      'svc.yaml': 'start: node server.js\nhealth: { path: /, timeout: 8s }\n',
+      'svc.yaml': 'start: node server.js\nhealth: { path: /, timeout: 15s }\n',
       'server.js': `for (let at = 1; at <= 30; at++) console.log('line ' + at);
 console.log('told ' + process.env.PORT);
 setInterval(() => {}, 1000);`,
@@ -47,7 +47,7 @@ setInterval(() => {}, 1000);`,
     expect([app.ended.state, app.ended.failure.code, app.ended.failure.detail]).toEqual([
       'failed',
       'health_check_failed',
-      expect.stringMatching(new RegExp(`not healthy within 8 s\\. .*\\bPORT \\(${told}\\)`)),
+      expect.stringMatching(new RegExp(`not healthy within 15 s\\. .*\\bPORT \\(${told}\\)`)),
     ]);
     const from = lines.indexOf('The last lines of the app:') + 1;
     expect(

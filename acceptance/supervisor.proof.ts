@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { newIdentifiedApp, pollAddress, startSupervised } from './suites/supervised-apps.ts';
+import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
 import { postmasterOf, type RunningServer } from './support/server.ts';
 import { askSite, newRelease, newSite, setVisibility, visitorCookie } from './support/sites.ts';
 import { keepAsking } from './support/until.ts';
@@ -9,9 +10,42 @@ const awayMs = Number(process.env.SVC_TEST_OUTAGE_SECONDS ?? 60) * 1_000;
 /** Between two requests: this state lasts, so that few of them show it. */
 const pauseMs = 100;
 
+/** The limits of statements that operators have by default. */
+const env = { SVC_DATABASE_PATIENCE: '1' };
+
 test('apps and sites are served as before while the database does not answer, and afterwards', async () => {
-  // The limits of statements that operators have by default.
-  const server = await startSupervised({ SVC_DATABASE_PATIENCE: '1' });
+  const server = await startSupervised(env);
+  const begin = async () => {
+    const postmaster = postmasterOf(server);
+    const all = [postmaster, ...childrenOf(postmaster)];
+    signal(all, 'SIGSTOP');
+    return async () => signal(all, 'SIGCONT');
+  };
+  await askDuringOutage({ server, begin });
+});
+
+test.if(hasPostgres15)(
+  'apps and sites are served as before while an own database refuses connections, and afterwards',
+  async () => {
+    const postgres = await startPostgres15();
+    const server = await startSupervised({ ...env, SVC_DATABASE_URL: postgres.url('postgres') });
+    const begin = async () => {
+      await postgres.stop();
+      return postgres.start;
+    };
+    await askDuringOutage({ server, begin });
+    await postgres.stop();
+  },
+);
+
+/** `begin` takes the database away; what it returns brings it back. */
+async function askDuringOutage({
+  server,
+  begin,
+}: {
+  server: RunningServer;
+  begin: () => Promise<() => Promise<void>>;
+}) {
   const app = await newIdentifiedApp(server);
   const open = await newDeployedSite(server);
   await setVisibility(open, 'internet');
@@ -27,9 +61,7 @@ test('apps and sites are served as before while the database does not answer, an
   for (const ask of Object.values(shown)) expect((await ask()).status).toBe(200);
   const process = await app.askInstance();
   const asking = pollAddress(app.address, pauseMs);
-  const postmaster = postmasterOf(server);
-  const all = [postmaster, ...childrenOf(postmaster)];
-  signal(all, 'SIGSTOP');
+  const end = await begin();
   const startedAt = performance.now();
   const visiting = (['app', 'open', 'signedIn'] as const).map((name) =>
     keepAsking(
@@ -43,7 +75,7 @@ test('apps and sites are served as before while the database does not answer, an
     ),
   );
   await Bun.sleep(awayMs);
-  signal(all, 'SIGCONT');
+  await end();
   // Long enough for three health checks of the instance.
   await Bun.sleep(15_000);
   await Promise.all(visiting.map(({ stop }) => stop()));
@@ -56,7 +88,7 @@ test('apps and sites are served as before while the database does not answer, an
   );
   expect([asked.failed, asked.texts]).toEqual([0, [process]]);
   expect(await server.stop()).toBe(0);
-});
+}
 
 async function newDeployedSite(server: RunningServer) {
   const site = await newSite(server);

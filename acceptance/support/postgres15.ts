@@ -9,8 +9,8 @@ export type Postgres15 = Awaited<ReturnType<typeof startPostgres15>>;
 /** `config`: more settings of the server, such as `ssl=on`. */
 export async function startPostgres15(config: (folder: string) => string[] = () => []) {
   const [folder, port] = [temporaryFolder(), freePort()];
-  const { stop } = await startCluster(folder, { port, settings: config(folder) });
+  const { stop, start } = await startCluster(folder, { port, settings: config(folder) });
   /** Connects as a superuser; the database `postgres` exists. */
   const url = (database: string) => `postgresql://postgres:secret@127.0.0.1:${port}/${database}`;
-  return { port, url, stop };
+  return { port, url, stop, start };
 }

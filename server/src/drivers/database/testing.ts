@@ -203,12 +203,16 @@ export async function startPostgres15(
   takeOver(folder);
   const listen = port ? `-p ${port} -c listen_addresses=127.0.0.1` : '-c listen_addresses=';
   const more = ['fsync=off', `unix_socket_directories=${folder}`, ...settings].map((it) => ` -c ${it}`);
-  const server = start(`postgres -D ${cluster} ${listen}${more.join('')}`);
   const pidFile = join(cluster, 'postmaster.pid');
-  while (!existsSync(pidFile) || !readFileSync(pidFile, 'utf8').includes('ready')) {
-    if (server.exitCode !== null) throw new Error(`PostgreSQL 15 ended: ${readFileSync(log, 'utf8')}`);
-    await Bun.sleep(10);
-  }
+  const startServer = async () => {
+    const server = start(`postgres -D ${cluster} ${listen}${more.join('')}`);
+    while (!existsSync(pidFile) || !readFileSync(pidFile, 'utf8').includes('ready')) {
+      if (server.exitCode !== null) throw new Error(`PostgreSQL 15 ended: ${readFileSync(log, 'utf8')}`);
+      await Bun.sleep(10);
+    }
+    return server;
+  };
+  let server = await startServer();
   const socket = `host=${encodeURIComponent(folder)}&port=${port || 5432}`;
   if (password !== 'secret')
     await query(
@@ -219,6 +223,10 @@ export async function startPostgres15(
     stop: async () => {
       server.kill('SIGINT');
       await server.exited;
+    },
+    /** After `stop`. */
+    start: async () => {
+      server = await startServer();
     },
   };
 }
