@@ -54,6 +54,15 @@ describe.if(hasChromium)('second factors in a real browser', () => {
     return codes;
   }
 
+  /** In the dialog with the preview. What cannot be undone takes the name of its target. */
+  async function confirmChange(page: Page, title: string, verb: string, name?: string) {
+    const dialog = page.getByRole('dialog', { name: title });
+    await dialog.getByText('the following changes will be made').waitFor();
+    if (name !== undefined) await dialog.getByRole('textbox').fill(name);
+    await dialog.getByRole('button', { name: verb, exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  }
+
   async function confirmCode(page: Page, code: string) {
     await page.getByLabel(/recovery code/i).fill(code);
     await page.getByRole('button', { name: 'Confirm' }).click();
@@ -198,17 +207,15 @@ describe.if(hasChromium)('second factors in a real browser', () => {
   test('a tenant that requires a second factor has its members add one before they get in', async () => {
     const strict = await newTenant(t.server);
     const user = await newPasswordUser(t.server, strict.id);
-    const svc = svcFor(t.server, { token: strict.admin.token, tenant: strict.slug });
-    const required = await svc([
-      'tenants',
-      'update',
-      '--require-second-factor',
-      'yes',
-      '--execute',
-      '--json',
-    ]);
-    expect(required.json()).toMatchObject({ require_second_factor: true });
     const page = await newPage();
+    const theirAdmin = await newPasswordUser(t.server, strict.id, { role: 'tenant_admin' });
+    await enterPassword(page, theirAdmin, `/t/${strict.slug}/admin/settings`);
+    await page.getByRole('switch', { name: 'Require a second factor' }).click();
+    await page.getByRole('button', { name: 'Save settings' }).click();
+    await confirmChange(page, 'Update the tenant', 'Save');
+    // Who asks for it may go on, so that a tenant is not locked out by a slip.
+    expect(await statusOfMe(page)).toBe(200);
+    await context.clearCookies();
     await enterPassword(page, user, `/t/${strict.slug}/security`);
     await page.getByRole('heading', { name: 'Add a second factor' }).waitFor();
     expect(await statusOfMe(page)).toBe(401);
@@ -220,6 +227,84 @@ describe.if(hasChromium)('second factors in a real browser', () => {
       .getByRole('cell', { name: /Passkey/ })
       .first()
       .waitFor();
+    await page.close();
+  });
+
+  test('a changed password ends the other sessions, and signs in from then on', async () => {
+    const user = await newPasswordUser(t.server, t.id);
+    const page = await newPage();
+    await enterPassword(page, user);
+    const elsewhere = await context.cookies();
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    const password = `another horse ${Bun.randomUUIDv7()}`;
+    const fill = async (current: string, repeated: string) => {
+      await page.getByRole('textbox', { name: 'Current password' }).fill(current);
+      await page.getByRole('textbox', { name: 'New password', exact: true }).fill(password);
+      await page.getByRole('textbox', { name: 'New password again' }).fill(repeated);
+      await page.getByRole('button', { name: 'Change password' }).click();
+    };
+    await fill(user.password, 'something else');
+    await page.getByText('differs from the new password').waitFor();
+    await fill('not the password', password);
+    await page.getByText('The current password is wrong').first().waitFor();
+    await fill(user.password, password);
+    await confirmChange(page, 'Change your password', 'Change password', user.email);
+    await page.getByText('Your other sessions have ended').waitFor();
+    expect(await statusOfMe(page)).toBe(200);
+    expect(await violationsOf(page)).toEqual([]);
+
+    await context.clearCookies();
+    await context.addCookies(elsewhere);
+    expect(await statusOfMe(page)).toBe(401);
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await page.getByRole('alert').waitFor();
+    await enterPassword(page, { ...user, password });
+    await isSecurityPage(page);
+    await page.getByRole('cell', { name: 'Password changed' }).waitFor();
+    await page.close();
+  });
+
+  test('new recovery codes replace the old ones, and a factor is renamed and removed', async () => {
+    const user = await newPasswordUser(t.server, t.id);
+    const page = await newPage();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
+    const { codes } = await addApp(page, user);
+    const fillPassword = (title: string, password: string) =>
+      page.getByRole('dialog', { name: title }).getByRole('textbox').fill(password);
+    const preview = (title: string) =>
+      page.getByRole('dialog', { name: title }).getByRole('button', { name: 'Preview' }).click();
+
+    await page.getByRole('button', { name: 'New recovery codes' }).click();
+    await fillPassword('New recovery codes', user.password);
+    await preview('New recovery codes');
+    await confirmChange(page, 'Replace your recovery codes', 'Replace', user.email);
+    const newCodes = await storedCodes(page);
+    expect(newCodes.filter((code) => codes.includes(code))).toEqual([]);
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await confirmCode(page, codes[0]!);
+    await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+    await confirmCode(page, newCodes[0]!);
+    await isSecurityPage(page);
+    await page.getByText('9 recovery codes are left').waitFor();
+
+    await page.getByRole('button', { name: 'Rename Authenticator app' }).click();
+    await page.getByRole('dialog', { name: 'Rename' }).getByLabel('Name').fill('Phone');
+    await preview('Rename');
+    await confirmChange(page, 'Rename a second factor', 'Rename');
+    await page.getByRole('button', { name: 'Remove Phone' }).click();
+    await fillPassword('Remove Phone', user.password);
+    await preview('Remove Phone');
+    await confirmChange(page, 'Remove a second factor', 'Remove', user.email);
+    await page.getByText('You have no second factor yet').waitFor();
+    await page.getByRole('cell', { name: 'Second factor removed' }).waitFor();
+    await context.clearCookies();
+    await enterPassword(page, user);
+    await isSecurityPage(page);
     await page.close();
   });
 });
