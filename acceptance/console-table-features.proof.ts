@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { hasChromium } from './support/chromium.ts';
 import { browserOf, complaintsOf, violationsOf, waitUntilLoaded } from './support/console/browsing.ts';
 import { newConsoleTenant, type Visitor } from './support/console/world.ts';
@@ -132,6 +132,64 @@ describe.if(hasChromium)('feeds, history, trash, search, files and references in
     await grid.getByText('Green tea').first().waitFor();
     expect(await done(owner.call('GET', `${place.data}/posts/${id}`))).toMatchObject(row);
     expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('a change of many rows is undone from the history of one of them, and a deletion from the trash', async () => {
+    const stock = { columns: ['item:text', 'qty:int:0'], history: '30d', soft_delete: '7d' };
+    await done(owner.call('POST', `${place.app}/schema`, { tables: { stock } }));
+    const data = `${place.data}/stock`;
+    const ids: string[] = [];
+    for (const [qty, item] of ['Tea', 'Pot', 'Cup'].entries())
+      ids.push((await done(owner.call('POST', data, { item, qty }))).id);
+    const items = async () =>
+      (await done(owner.call('GET', `${data}?sort=qty`))).data.map(({ item }: { item: string }) => item);
+    const undo = (dialog: Locator) => dialog.getByRole('button', { name: /^Undo the whole change…/ });
+    await done(owner.call('PATCH', `${data}?qty=lt.9`, { item: 'same' }));
+
+    const page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+    const complaints = complaintsOf(page);
+    await page.goto(`${place.console}/tables/stock?sort=qty`);
+    const first = page.getByRole('grid').locator('tbody tr').first();
+    await first.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'History' }).click();
+    const history = page.getByRole('dialog', { name: /^History of row/ });
+    await undo(history).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await undo(history).click();
+    const plan = page.getByRole('dialog', { name: 'Undo a change of stock' });
+    await plan.getByRole('row', { name: /updated.*3/ }).waitFor();
+    await history.waitFor({ state: 'hidden' });
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await items()).toEqual(['same', 'same', 'same']);
+    await confirmed(page, 'Undo');
+    await page.getByText('Rows restored: 3.').waitFor();
+    await first.getByText('Tea').waitFor();
+    expect(await items()).toEqual(['Tea', 'Pot', 'Cup']);
+
+    await done(owner.call('DELETE', `${data}?qty=lt.2`));
+    expect((await owner.call('DELETE', `${data}/${ids[2]}`)).status).toBe(204);
+    await page.getByRole('button', { name: 'Trash' }).click();
+    const trash = page.getByRole('dialog', { name: /^Deleted rows/ });
+    await trash.getByText('Cup').waitFor();
+    // Cup was deleted alone.
+    expect(await undo(trash).count()).toBe(2);
+    await undo(trash).first().click();
+    await plan.getByRole('row', { name: /inserted.*2/ }).waitFor();
+    await confirmed(page, 'Undo');
+    await page.getByText('Rows restored: 2.').waitFor();
+    expect(await items()).toEqual(['Tea', 'Pot']);
+    expect(complaints).toEqual([]);
+
+    await done(owner.call('PATCH', `${data}?qty=lt.9`, { item: 'same' }));
+    await done(owner.call('PATCH', `${data}/${ids[1]}`, { item: 'later' }));
+    await page.reload();
+    await first.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'History' }).click();
+    await undo(history).first().click();
+    await history.getByText('1 of 2 rows have changed since. Nothing was restored.').waitFor();
+    expect(await items()).toEqual(['same', 'later']);
     await page.close();
   });
 

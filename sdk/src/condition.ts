@@ -24,29 +24,45 @@ export type Operand<T> = unknown extends T
 
 export type IsOperand = null | 'not_null' | boolean;
 
-type Value<T, Op extends Operator> = Op extends 'in'
+/** Operators whose values have the same type. */
+interface OperatorGroups {
+  in: 'in';
+  between: 'between';
+  is: 'is';
+  json: 'cs' | 'cd' | 'ov';
+  text: 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk';
+  order: 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte';
+}
+
+export type Value<T, Op extends Operator> = Op extends 'in'
   ? readonly Operand<T>[]
   : Op extends 'between'
     ? readonly [Operand<T>, Operand<T>]
     : Op extends 'is'
       ? IsOperand
-      : Op extends 'cs' | 'cd' | 'ov'
+      : Op extends OperatorGroups['json']
         ? Json
-        : Op extends 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk'
+        : Op extends OperatorGroups['text']
           ? string
           : Operand<T>;
 
 type Test<Row> = {
   [C in keyof Row & string]: {
-    [Op in Operator]: readonly [column: C, op: Op | `not.${Op}`, value: Value<Row[C], Op>];
-  }[Operator];
+    [Group in keyof OperatorGroups]: readonly [
+      column: C,
+      op: OperatorGroups[Group] | `not.${OperatorGroups[Group]}`,
+      value: Value<Row[C], OperatorGroups[Group]>,
+    ];
+  }[keyof OperatorGroups];
 }[keyof Row & string];
 
-export type Condition<Row> =
+/** Of `Relations`, names of relations, it can be asked whether there are such rows. */
+export type Condition<Row, Relations extends string = never> =
   | Test<Row>
-  | { readonly and: readonly Condition<Row>[] }
-  | { readonly or: readonly Condition<Row>[] }
-  | { readonly not: Condition<Row> };
+  | readonly [relation: Relations, op: 'is' | 'not.is', value: null | 'not_null']
+  | { readonly and: readonly Condition<Row, Relations>[] }
+  | { readonly or: readonly Condition<Row, Relations>[] }
+  | { readonly not: Condition<Row, Relations> };
 
 export type AnyCondition =
   | readonly [column: string, op: string, value: unknown]

@@ -136,7 +136,7 @@ describe('conditions', () => {
     server.answerWith(emptyPage);
     const wrong = [null, undefined, Number.NaN, Number.POSITIVE_INFINITY, {}, new Date('x')];
     for (const value of wrong) {
-      const attempt = todos.where('title', 'eq', value).list();
+      const attempt = todos.where('title', 'eq', value as string).list();
       expect(await attempt.catch((error) => error)).toBeInstanceOf(Error);
     }
     expect(await todos.or([]).list().catch(String)).toContain('no condition');

@@ -13,6 +13,7 @@ import {
   type Operand,
   type Operator,
   toParameter,
+  type Value,
 } from './condition.ts';
 import { SvcNetworkError } from './errors.ts';
 import { readJsonLines } from './json-lines.ts';
@@ -20,13 +21,22 @@ import { LiveRows } from './live.ts';
 import { conditionsOf, type Filter } from './many-rows.ts';
 import { readJson } from './read-json.ts';
 import {
+  type Checked,
   type Column,
-  type RelatedColumn,
+  type Field,
+  type FieldName,
+  type Fields,
+  type FieldValue,
+  type ManyName,
   type RelatedOptions,
+  type RelatedSortKey,
+  type RelationName,
   relatedParameters,
   type Selected,
-  type Selection,
+  type Selections,
+  type SortKey,
   selectItems,
+  type WithSelected,
 } from './select.ts';
 import type { Call, Transport } from './transport.ts';
 
@@ -83,6 +93,9 @@ const emptyParams: QueryParams = {
 };
 const perPageMax = 200;
 
+type OperandOf<Row, Relations, C> = Operand<FieldValue<Row, Relations, C>>;
+type RowCondition<Row, Relations> = Condition<Fields<Row, Relations>, RelationName<Relations>>;
+
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
 export class Query<Row extends object, Out = Row, Relations = unknown> {
   protected readonly target: TableTarget;
@@ -93,101 +106,119 @@ export class Query<Row extends object, Out = Row, Relations = unknown> {
     this.#params = params;
   }
 
-  select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(
-    ...columns: S
-  ): Query<Row, Selected<Row, Relations, S[number]>, Relations> {
+  select<const S extends Selections<Row>>(
+    ...columns: S & Checked<Row, Relations, S>
+  ): Query<Row, Selected<Row, Relations, S[number]>, WithSelected<Relations, S[number]>> {
     return new Query(this.target, { ...this.#params, select: selectItems(columns) });
   }
-  /** The order and the number of rows that are selected by the name of a relation: `.related('comments', { limit: 5 })`. */
-  related(name: string, options: RelatedOptions): Query<Row, Out, Relations> {
+  /** The order and the number of the rows that `select` has under a name: `.related('comments', { limit: 5 })`. */
+  related<Name extends ManyName<Relations>>(
+    name: Name,
+    options: RelatedOptions<RelatedSortKey<Relations, Name>>,
+  ): Query<Row, Out, Relations> {
     const related = [...this.#params.related, ...relatedParameters(name, options)];
     return new Query(this.target, { ...this.#params, related });
   }
 
-  eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+  eq<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>) {
     return this.#and([column, 'eq', value]);
   }
-  neq<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+  neq<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>) {
     return this.#and([column, 'neq', value]);
   }
-  gt<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+  gt<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>) {
     return this.#and([column, 'gt', value]);
   }
-  gte<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+  gte<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>) {
     return this.#and([column, 'gte', value]);
   }
-  lt<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+  lt<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>) {
     return this.#and([column, 'lt', value]);
   }
-  lte<C extends Column<Row>>(column: C, value: Operand<Row[C]>) {
+  lte<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>) {
     return this.#and([column, 'lte', value]);
   }
-  in<C extends Column<Row>>(column: C, values: readonly Operand<Row[C]>[]) {
+  in<C extends FieldName<Row, Relations>>(column: C, values: readonly OperandOf<Row, Relations, C>[]) {
     return this.#and([column, 'in', values]);
   }
-  between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>) {
+  between<C extends FieldName<Row, Relations>>(
+    column: C,
+    low: OperandOf<Row, Relations, C>,
+    high: OperandOf<Row, Relations, C>,
+  ) {
     return this.#and([column, 'between', [low, high]]);
   }
-  is(column: Column<Row>, value: IsOperand) {
+  /** Of a relation that is selected: whether there are such rows, as `.is('comments', null)`. */
+  is<C extends FieldName<Row, Relations> | RelationName<Relations>>(
+    column: C extends RelationName<Relations> ? C : Field<Row, Relations, C>,
+    value: C extends RelationName<Relations> ? null | 'not_null' : IsOperand,
+  ) {
     return this.#and([column, 'is', value]);
   }
 
   /** `%` or `*` matches any text, `_` one character; `\` escapes. */
-  like(column: Column<Row>, pattern: string) {
+  like<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, pattern: string) {
     return this.#and([column, 'like', pattern]);
   }
-  ilike(column: Column<Row>, pattern: string) {
+  ilike<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, pattern: string) {
     return this.#and([column, 'ilike', pattern]);
   }
-  startsWith(column: Column<Row>, text: string) {
+  startsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string) {
     return this.#and([column, 'sw', text]);
   }
-  endsWith(column: Column<Row>, text: string) {
+  endsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string) {
     return this.#and([column, 'ew', text]);
   }
-  contains(column: Column<Row>, text: string) {
+  contains<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string) {
     return this.#and([column, 'has', text]);
   }
-  istartsWith(column: Column<Row>, text: string) {
+  istartsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string) {
     return this.#and([column, 'isw', text]);
   }
-  iendsWith(column: Column<Row>, text: string) {
+  iendsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string) {
     return this.#and([column, 'iew', text]);
   }
-  icontains(column: Column<Row>, text: string) {
+  icontains<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string) {
     return this.#and([column, 'ihas', text]);
   }
 
-  jsonContains(column: Column<Row>, value: Json) {
+  jsonContains<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, value: Json) {
     return this.#and([column, 'cs', value]);
   }
-  jsonContainedIn(column: Column<Row>, value: Json) {
+  jsonContainedIn<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, value: Json) {
     return this.#and([column, 'cd', value]);
   }
   /** Rows whose list has at least one of the items; `jsonContains` takes those that have all of them. */
-  overlaps(column: Column<Row>, items: readonly (string | number)[]) {
+  overlaps<C extends FieldName<Row, Relations>>(
+    column: Field<Row, Relations, C>,
+    items: readonly (string | number)[],
+  ) {
     return this.#and([column, 'ov', items]);
   }
-  hasKey(column: Column<Row>, key: string) {
+  hasKey<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, key: string) {
     return this.#and([column, 'hk', key]);
   }
 
-  not(condition: Condition<Row>) {
+  not(condition: RowCondition<Row, Relations>) {
     return this.#and({ not: condition as AnyCondition });
   }
-  or(conditions: readonly Condition<Row>[]) {
+  or(conditions: readonly RowCondition<Row, Relations>[]) {
     return this.#and({ or: conditions as readonly AnyCondition[] });
   }
-  and(conditions: readonly Condition<Row>[]) {
+  and(conditions: readonly RowCondition<Row, Relations>[]) {
     return this.#and({ and: conditions as readonly AnyCondition[] });
   }
-  /** Accepts columns of related rows too: `.where('author.name', 'eq', 'Ada')`. */
-  where<C extends Column<Row> | RelatedColumn>(column: C, op: Operator | `not.${Operator}`, value: unknown) {
+  /** The operator as an argument: `.where('author.name', 'not.in', ['Ada'])`. */
+  where<C extends FieldName<Row, Relations>, Op extends Operator>(
+    column: Field<Row, Relations, C>,
+    op: Op | `not.${Op}`,
+    value: unknown extends FieldValue<Row, Relations, C> ? unknown : Value<FieldValue<Row, Relations, C>, Op>,
+  ) {
     return this.#and([column, op, value]);
   }
 
   /** `.sort('-created_at', 'title')`; the id is always the last key. */
-  sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations> {
+  sort(...keys: SortKey<Row, Relations>[]): Query<Row, Out, Relations> {
     return new Query(this.target, { ...this.#params, sort: keys });
   }
   /** Only the first row, in the order of `sort`, of each combination of values. */

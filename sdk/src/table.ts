@@ -13,6 +13,7 @@ import {
 } from './past-rows.ts';
 import { type CallOptions, Query } from './query.ts';
 import { readJson } from './read-json.ts';
+import { type Checked, type Selected, type Selections, selectItems } from './select.ts';
 import type { Call } from './transport.ts';
 
 export type { Plan } from '@svc/contract/plan.ts';
@@ -24,6 +25,15 @@ export interface Found<Row> {
   row: Row;
   etag: string;
 }
+
+interface GetOptions<S> extends CallOptions {
+  select?: S;
+}
+
+/** The row as it is, or what is selected. */
+type Got<Row, Relations, S extends readonly unknown[]> = [S] extends [never]
+  ? Row
+  : Selected<Row, Relations, S[number]>;
 
 export interface InsertOptions extends CallOptions {
   returning?: 'minimal';
@@ -68,21 +78,25 @@ export class Table<
     );
   }
 
-  get(
+  /** `get(id, { select: ['title', { author: ['name'] }] })`: with the columns and the related rows that are selected. */
+  get<const S extends Selections<Row> = never>(
     id: Id,
-    options: CallOptions & { ifNoneMatch: string },
-  ): Promise<Found<Row> | { row: null; etag: string }>;
-  get(id: Id, options?: CallOptions & { ifNoneMatch?: undefined }): Promise<Found<Row>>;
+    options: GetOptions<S & Checked<Row, Relations, S>> & { ifNoneMatch: string },
+  ): Promise<Found<Got<Row, Relations, S>> | { row: null; etag: string }>;
+  get<const S extends Selections<Row> = never>(
+    id: Id,
+    options?: GetOptions<S & Checked<Row, Relations, S>> & { ifNoneMatch?: undefined },
+  ): Promise<Found<Got<Row, Relations, S>>>;
   async get(
     id: Id,
-    options: CallOptions & { ifNoneMatch?: string } = {},
-  ): Promise<Found<Row> | { row: null; etag: string }> {
-    const headers: Record<string, string> =
-      options.ifNoneMatch === undefined ? {} : { 'if-none-match': options.ifNoneMatch };
+    { ifNoneMatch, select, signal }: GetOptions<Selections<Row>> & { ifNoneMatch?: string } = {},
+  ): Promise<Found<unknown> | { row: null; etag: string }> {
+    const headers: Record<string, string> = ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch };
+    const query: Call['query'] = select && [['select', selectItems(select).join(',')]];
     return this.#exchange(
-      { method: 'GET', path: this.#pathOf(id), headers, onFault: 'repeat', signal: options.signal },
+      { method: 'GET', path: this.#pathOf(id), query, headers, onFault: 'repeat', signal },
       async (response) =>
-        response.status === 304 ? { row: null, etag: readEtag(response) } : readRow<Row>(response),
+        response.status === 304 ? { row: null, etag: readEtag(response) } : readRow(response),
     );
   }
 

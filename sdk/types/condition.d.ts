@@ -10,18 +10,32 @@ export type Json = null | boolean | number | string | readonly Json[] | {
 export type Operator = FilterOp;
 export type Operand<T> = unknown extends T ? Scalar : Extract<NonNullable<T>, string | number | boolean> | (number extends NonNullable<T> ? bigint : never) | (string extends NonNullable<T> ? Date : never);
 export type IsOperand = null | 'not_null' | boolean;
-type Value<T, Op extends Operator> = Op extends 'in' ? readonly Operand<T>[] : Op extends 'between' ? readonly [Operand<T>, Operand<T>] : Op extends 'is' ? IsOperand : Op extends 'cs' | 'cd' | 'ov' ? Json : Op extends 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk' ? string : Operand<T>;
+/** Operators whose values have the same type. */
+interface OperatorGroups {
+    in: 'in';
+    between: 'between';
+    is: 'is';
+    json: 'cs' | 'cd' | 'ov';
+    text: 'like' | 'ilike' | 'sw' | 'ew' | 'has' | 'isw' | 'iew' | 'ihas' | 'hk';
+    order: 'eq' | 'neq' | 'gt' | 'gte' | 'lt' | 'lte';
+}
+export type Value<T, Op extends Operator> = Op extends 'in' ? readonly Operand<T>[] : Op extends 'between' ? readonly [Operand<T>, Operand<T>] : Op extends 'is' ? IsOperand : Op extends OperatorGroups['json'] ? Json : Op extends OperatorGroups['text'] ? string : Operand<T>;
 type Test<Row> = {
     [C in keyof Row & string]: {
-        [Op in Operator]: readonly [column: C, op: Op | `not.${Op}`, value: Value<Row[C], Op>];
-    }[Operator];
+        [Group in keyof OperatorGroups]: readonly [
+            column: C,
+            op: OperatorGroups[Group] | `not.${OperatorGroups[Group]}`,
+            value: Value<Row[C], OperatorGroups[Group]>
+        ];
+    }[keyof OperatorGroups];
 }[keyof Row & string];
-export type Condition<Row> = Test<Row> | {
-    readonly and: readonly Condition<Row>[];
+/** Of `Relations`, names of relations, it can be asked whether there are such rows. */
+export type Condition<Row, Relations extends string = never> = Test<Row> | readonly [relation: Relations, op: 'is' | 'not.is', value: null | 'not_null'] | {
+    readonly and: readonly Condition<Row, Relations>[];
 } | {
-    readonly or: readonly Condition<Row>[];
+    readonly or: readonly Condition<Row, Relations>[];
 } | {
-    readonly not: Condition<Row>;
+    readonly not: Condition<Row, Relations>;
 };
 export type AnyCondition = readonly [column: string, op: string, value: unknown] | {
     readonly and: readonly AnyCondition[];

@@ -1,9 +1,9 @@
 import type { CountMode } from './contract/rows.js';
 import { type Aggregated, type AggregateOptions, type AggregateSelect } from './aggregate.js';
-import { type AnyCondition, type Condition, type IsOperand, type Json, type Operand, type Operator } from './condition.js';
+import { type AnyCondition, type Condition, type IsOperand, type Json, type Operand, type Operator, type Value } from './condition.js';
 import { LiveRows } from './live.js';
 import { type Filter } from './many-rows.js';
-import { type Column, type RelatedColumn, type RelatedOptions, type Selected, type Selection } from './select.js';
+import { type Checked, type Column, type Field, type FieldName, type Fields, type FieldValue, type ManyName, type RelatedOptions, type RelatedSortKey, type RelationName, type Selected, type Selections, type SortKey, type WithSelected } from './select.js';
 import type { Transport } from './transport.js';
 export interface CallOptions {
     signal?: AbortSignal;
@@ -39,44 +39,47 @@ interface QueryParams {
     perPage: number | null;
     cursor: string | null;
 }
+type OperandOf<Row, Relations, C> = Operand<FieldValue<Row, Relations, C>>;
+type RowCondition<Row, Relations> = Condition<Fields<Row, Relations>, RelationName<Relations>>;
 /** Immutable: each method returns a new query. Conditions are combined with AND. */
 export declare class Query<Row extends object, Out = Row, Relations = unknown> {
     #private;
     protected readonly target: TableTarget;
     constructor(target: TableTarget, params?: QueryParams);
-    select<const S extends readonly [Selection<Row>, ...Selection<Row>[]]>(...columns: S): Query<Row, Selected<Row, Relations, S[number]>, Relations>;
-    /** The order and the number of rows that are selected by the name of a relation: `.related('comments', { limit: 5 })`. */
-    related(name: string, options: RelatedOptions): Query<Row, Out, Relations>;
-    eq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
-    neq<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
-    gt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
-    gte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
-    lt<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
-    lte<C extends Column<Row>>(column: C, value: Operand<Row[C]>): Query<Row, Out, Relations>;
-    in<C extends Column<Row>>(column: C, values: readonly Operand<Row[C]>[]): Query<Row, Out, Relations>;
-    between<C extends Column<Row>>(column: C, low: Operand<Row[C]>, high: Operand<Row[C]>): Query<Row, Out, Relations>;
-    is(column: Column<Row>, value: IsOperand): Query<Row, Out, Relations>;
+    select<const S extends Selections<Row>>(...columns: S & Checked<Row, Relations, S>): Query<Row, Selected<Row, Relations, S[number]>, WithSelected<Relations, S[number]>>;
+    /** The order and the number of the rows that `select` has under a name: `.related('comments', { limit: 5 })`. */
+    related<Name extends ManyName<Relations>>(name: Name, options: RelatedOptions<RelatedSortKey<Relations, Name>>): Query<Row, Out, Relations>;
+    eq<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    neq<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    gt<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    gte<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    lt<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    lte<C extends FieldName<Row, Relations>>(column: C, value: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    in<C extends FieldName<Row, Relations>>(column: C, values: readonly OperandOf<Row, Relations, C>[]): Query<Row, Out, Relations>;
+    between<C extends FieldName<Row, Relations>>(column: C, low: OperandOf<Row, Relations, C>, high: OperandOf<Row, Relations, C>): Query<Row, Out, Relations>;
+    /** Of a relation that is selected: whether there are such rows, as `.is('comments', null)`. */
+    is<C extends FieldName<Row, Relations> | RelationName<Relations>>(column: C extends RelationName<Relations> ? C : Field<Row, Relations, C>, value: C extends RelationName<Relations> ? null | 'not_null' : IsOperand): Query<Row, Out, Relations>;
     /** `%` or `*` matches any text, `_` one character; `\` escapes. */
-    like(column: Column<Row>, pattern: string): Query<Row, Out, Relations>;
-    ilike(column: Column<Row>, pattern: string): Query<Row, Out, Relations>;
-    startsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
-    endsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
-    contains(column: Column<Row>, text: string): Query<Row, Out, Relations>;
-    istartsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
-    iendsWith(column: Column<Row>, text: string): Query<Row, Out, Relations>;
-    icontains(column: Column<Row>, text: string): Query<Row, Out, Relations>;
-    jsonContains(column: Column<Row>, value: Json): Query<Row, Out, Relations>;
-    jsonContainedIn(column: Column<Row>, value: Json): Query<Row, Out, Relations>;
+    like<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, pattern: string): Query<Row, Out, Relations>;
+    ilike<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, pattern: string): Query<Row, Out, Relations>;
+    startsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string): Query<Row, Out, Relations>;
+    endsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string): Query<Row, Out, Relations>;
+    contains<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string): Query<Row, Out, Relations>;
+    istartsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string): Query<Row, Out, Relations>;
+    iendsWith<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string): Query<Row, Out, Relations>;
+    icontains<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, text: string): Query<Row, Out, Relations>;
+    jsonContains<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, value: Json): Query<Row, Out, Relations>;
+    jsonContainedIn<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, value: Json): Query<Row, Out, Relations>;
     /** Rows whose list has at least one of the items; `jsonContains` takes those that have all of them. */
-    overlaps(column: Column<Row>, items: readonly (string | number)[]): Query<Row, Out, Relations>;
-    hasKey(column: Column<Row>, key: string): Query<Row, Out, Relations>;
-    not(condition: Condition<Row>): Query<Row, Out, Relations>;
-    or(conditions: readonly Condition<Row>[]): Query<Row, Out, Relations>;
-    and(conditions: readonly Condition<Row>[]): Query<Row, Out, Relations>;
-    /** Accepts columns of related rows too: `.where('author.name', 'eq', 'Ada')`. */
-    where<C extends Column<Row> | RelatedColumn>(column: C, op: Operator | `not.${Operator}`, value: unknown): Query<Row, Out, Relations>;
+    overlaps<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, items: readonly (string | number)[]): Query<Row, Out, Relations>;
+    hasKey<C extends FieldName<Row, Relations>>(column: Field<Row, Relations, C>, key: string): Query<Row, Out, Relations>;
+    not(condition: RowCondition<Row, Relations>): Query<Row, Out, Relations>;
+    or(conditions: readonly RowCondition<Row, Relations>[]): Query<Row, Out, Relations>;
+    and(conditions: readonly RowCondition<Row, Relations>[]): Query<Row, Out, Relations>;
+    /** The operator as an argument: `.where('author.name', 'not.in', ['Ada'])`. */
+    where<C extends FieldName<Row, Relations>, Op extends Operator>(column: Field<Row, Relations, C>, op: Op | `not.${Op}`, value: unknown extends FieldValue<Row, Relations, C> ? unknown : Value<FieldValue<Row, Relations, C>, Op>): Query<Row, Out, Relations>;
     /** `.sort('-created_at', 'title')`; the id is always the last key. */
-    sort(...keys: (Column<Row> | `-${Column<Row>}` | RelatedColumn)[]): Query<Row, Out, Relations>;
+    sort(...keys: SortKey<Row, Relations>[]): Query<Row, Out, Relations>;
     /** Only the first row, in the order of `sort`, of each combination of values. */
     distinct(...columns: Column<Row>[]): Query<Row, Out, Relations>;
     /**

@@ -5,6 +5,7 @@ import { type FileValue, type UploadOptions } from './files.js';
 import { type Filter, type ManyChanged, type ManyOptions } from './many-rows.js';
 import { type PageOptions, type Restored, type RestoredRequest, type RowChanges } from './past-rows.js';
 import { type CallOptions, Query } from './query.js';
+import { type Checked, type Selected, type Selections } from './select.js';
 export type { Plan } from './contract/plan.js';
 export type { BatchOptions } from './batches.js';
 export type Id = Scalar;
@@ -12,6 +13,11 @@ export interface Found<Row> {
     row: Row;
     etag: string;
 }
+interface GetOptions<S> extends CallOptions {
+    select?: S;
+}
+/** The row as it is, or what is selected. */
+type Got<Row, Relations, S extends readonly unknown[]> = [S] extends [never] ? Row : Selected<Row, Relations, S[number]>;
 export interface InsertOptions extends CallOptions {
     returning?: 'minimal';
     /** Makes a repeated insert return the first result, which also allows retries after network errors. */
@@ -48,15 +54,16 @@ export declare class Table<Row extends object, Insert extends object, Update ext
     #private;
     /** The caller's own access: also where the table shows nothing, with the reason. */
     access(options?: CallOptions): Promise<OwnAccess>;
-    get(id: Id, options: CallOptions & {
+    /** `get(id, { select: ['title', { author: ['name'] }] })`: with the columns and the related rows that are selected. */
+    get<const S extends Selections<Row> = never>(id: Id, options: GetOptions<S & Checked<Row, Relations, S>> & {
         ifNoneMatch: string;
-    }): Promise<Found<Row> | {
+    }): Promise<Found<Got<Row, Relations, S>> | {
         row: null;
         etag: string;
     }>;
-    get(id: Id, options?: CallOptions & {
+    get<const S extends Selections<Row> = never>(id: Id, options?: GetOptions<S & Checked<Row, Relations, S>> & {
         ifNoneMatch?: undefined;
-    }): Promise<Found<Row>>;
+    }): Promise<Found<Got<Row, Relations, S>>>;
     insert(row: Insert, options: InsertOptions & DryRun): Promise<{
         plan: Plan;
     }>;

@@ -55,6 +55,7 @@ export type Database = {
       created_at?: string | Date;
       n?: number;
     };
+    Relations: Record<never, never>;
   };
   /** What is * / to be done */
   todos: {
@@ -85,6 +86,7 @@ export type Database = {
       due?: string | Date | null;
       more?: Json;
     };
+    Relations: Record<never, never>;
   };
 };
 `);

@@ -70,7 +70,7 @@ function relations(table: DescribedTable, all: readonly DescribedTable[]): strin
     known.add(key);
     return [`      ${/!/.test(key) ? `'${key}'` : key}: { kind: '${kind}'; to: Database['${to}'] };\n`];
   });
-  return fields.length === 0 ? '' : `    Relations: {\n${fields.join('')}    };\n`;
+  return `    Relations: ${fields.length === 0 ? 'Record<never, never>' : `{\n${fields.join('')}    }`};\n`;
 }
 
 function insertField(table: DescribedTable, column: DescribedColumn): string[] {

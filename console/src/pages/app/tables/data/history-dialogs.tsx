@@ -1,9 +1,8 @@
 import { Group, Stack, Table, Text, Timeline } from '@mantine/core';
-import { jsonItems, jsonMembers, type RawRow } from '@svc/contract/json.ts';
-import { useQuery } from '@tanstack/react-query';
+import type { RawRow } from '@svc/contract/json.ts';
 import { useState } from 'react';
 import { useTask } from '../../../../change/use-change.ts';
-import { ActionButton } from '../../../../components/buttons.tsx';
+import { RowButton } from '../../../../components/buttons.tsx';
 import { Dialog } from '../../../../components/dialog.tsx';
 import { TimeText } from '../../../../components/display.tsx';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
@@ -13,53 +12,8 @@ import { useToast } from '../../../../components/toasts.tsx';
 import { useTable } from '../use-table.ts';
 import { CellValue } from './cell-editor.tsx';
 import { formatCell, sqlNull } from './cell-value.ts';
-import { fetchNames, restoreRow, rowsAt } from './rows-api.ts';
-
-interface Version {
-  version: string;
-  action: string;
-  at: string;
-  by: string | null;
-  before: RawRow | null;
-  row: RawRow | null;
-}
-
-const perPage = 20;
-
-function useVersions(of: 'trash' | { id: string; below: 'history' }, page: number) {
-  const { path, tenant, app } = useTable();
-  return useQuery({
-    queryKey: ['rows.versions', path, of, page],
-    queryFn: async ({ signal }) => {
-      const query = Object.entries({ page: String(page), per_page: String(perPage) });
-      const { text } = await rowsAt(path).call({ of, query, signal });
-      const answer = jsonMembers(text);
-      const versions = jsonItems(answer.get('data') ?? '[]').map(readVersion);
-      const ids = [...new Set(versions.flatMap(({ by }) => by ?? []))];
-      const people = `/data/${tenant.slug}/${app.slug}/_people`;
-      // A name that cannot be read is no reason to show no history.
-      const names = await fetchNames(people, ids, signal).catch(() => new Map<string, string>());
-      return { versions, names, hasMore: answer.get('has_more') === 'true' };
-    },
-  });
-}
-
-function readVersion(text: string): Version {
-  const members = jsonMembers(text);
-  const plain = (name: string) => JSON.parse(members.get(name) ?? 'null') as string | null;
-  const row = (name: string) => {
-    const json = members.get(name) ?? sqlNull;
-    return json === sqlNull ? null : jsonMembers(json);
-  };
-  return {
-    version: plain('version') ?? '',
-    action: plain('action') ?? '',
-    at: plain('at') ?? '',
-    by: plain('by'),
-    before: row('before'),
-    row: row('row'),
-  };
-}
+import { restoreRow } from './rows-api.ts';
+import { isSameRequest, useUndo, useVersions, type Version } from './versions.ts';
 
 const actionNames: Readonly<Record<string, string>> = {
   insert: 'Inserted',
@@ -69,10 +23,11 @@ const actionNames: Readonly<Record<string, string>> = {
 
 /** The changes of a row, newest first. */
 export function HistoryDialog({ id, onClose }: { id: string; onClose: () => void }) {
-  const { table } = useTable();
+  const { table, whyNotWrite } = useTable();
   const [page, setPage] = useState(1);
   const name = formatCell('text', id);
   const answer = useVersions({ id: name, below: 'history' }, page);
+  const { undo, tried, isBusy, problem } = useUndo(onClose);
   return (
     <Dialog onClose={onClose} title={`History of row ${name}`} size="lg">
       <QueryView answer={answer}>
@@ -86,6 +41,15 @@ export function HistoryDialog({ id, onClose }: { id: string; onClose: () => void
                     {each.by !== null && ` by ${names.get(each.by) ?? each.by}`}
                   </Text>
                   <Differences version={each} />
+                  {each.action !== 'insert' && each.requestId !== null && (
+                    <RowButton
+                      verb={undoLabel}
+                      name={`of ${each.at}`}
+                      why={whyNotWrite ?? (isBusy ? busyReason : null)}
+                      onClick={() => void undo(each)}
+                    />
+                  )}
+                  {each.version === tried && <ProblemAlert error={problem} />}
                 </Timeline.Item>
               ))}
             </Timeline>
@@ -97,6 +61,9 @@ export function HistoryDialog({ id, onClose }: { id: string; onClose: () => void
     </Dialog>
   );
 }
+
+const undoLabel = 'Undo the whole change…';
+const busyReason = 'A change is being prepared.';
 
 const isShown = (name: string) => !['id', 'created_at', 'updated_at'].includes(name);
 
@@ -132,7 +99,9 @@ export function TrashDialog({ onClose, onStored }: { onClose: () => void; onStor
   const showToast = useToast();
   const [page, setPage] = useState(1);
   const answer = useVersions('trash', page);
-  const { run, isBusy, problem } = useTask();
+  const { run, ...task } = useTask();
+  const { undo, ...undoing } = useUndo(onClose);
+  const why = whyNotWrite ?? (task.isBusy || undoing.isBusy ? busyReason : null);
   const restore = (id: string) =>
     run(async () => {
       await restoreRow(path, id);
@@ -143,7 +112,7 @@ export function TrashDialog({ onClose, onStored }: { onClose: () => void; onStor
   return (
     <Dialog onClose={onClose} title={`Deleted rows of ${table.name}`} size="xl">
       <Stack>
-        <ProblemAlert error={problem} />
+        <ProblemAlert error={task.problem ?? undoing.problem} />
         <QueryView answer={answer}>
           {({ versions, names, hasMore }) => (
             <>
@@ -158,26 +127,36 @@ export function TrashDialog({ onClose, onStored }: { onClose: () => void; onStor
                     </Table.Tr>
                   </Table.Thead>
                   <Table.Tbody>
-                    {versions.map(({ version, at, by, before }) => {
-                      const id = before?.get('id') ?? '';
+                    {versions.map((each) => {
+                      const { version, at, by, before } = each;
+                      const json = before?.get('id') ?? '';
+                      const id = formatCell('text', json);
                       return (
                         <Table.Tr key={version}>
                           <Table.Td>
-                            <Mono>{formatCell('text', id)}</Mono> {shortText(before)}
+                            <Mono>{id}</Mono> {shortText(before)}
                           </Table.Td>
                           <Table.Td>
                             <TimeText value={at} />
                             {by !== null && ` by ${names.get(by) ?? by}`}
                           </Table.Td>
                           <Table.Td>
-                            <ActionButton
-                              why={whyNotWrite ?? (isBusy ? 'A row is being restored.' : null)}
-                              size="compact-sm"
-                              aria-label={`Restore row ${formatCell('text', id)}`}
-                              onClick={() => void restore(id)}
-                            >
-                              Restore
-                            </ActionButton>
+                            <Group gap="xs">
+                              <RowButton
+                                verb="Restore"
+                                name={`row ${id}`}
+                                why={why}
+                                onClick={() => void restore(json)}
+                              />
+                              {versions.some((other) => other !== each && isSameRequest(other, each)) && (
+                                <RowButton
+                                  verb={undoLabel}
+                                  name={`of row ${id}`}
+                                  why={why}
+                                  onClick={() => void undo(each)}
+                                />
+                              )}
+                            </Group>
                           </Table.Td>
                         </Table.Tr>
                       );

@@ -135,6 +135,20 @@ export async function restoreRow(path: string, id: string): Promise<void> {
   await rowsAt(path).call({ method: 'POST', of, body: '{}' });
 }
 
+/** Undoes what a request did to rows of the table; a dry run answers the plan. */
+export async function restoreRequest(
+  path: string,
+  { requestId, by }: { requestId: string | null; by: string | null },
+  { dryRun = false, ifPlan, key }: { dryRun?: boolean; ifPlan?: string; key?: string },
+): Promise<string> {
+  const headers: Record<string, string> = {};
+  if (ifPlan !== undefined) headers['if-plan'] = ifPlan;
+  if (key !== undefined) headers['idempotency-key'] = key;
+  const query = dryRun ? [['dry_run', 'true'] as const] : [];
+  const body = JSON.stringify({ request_id: requestId, by: by ?? undefined });
+  return (await rowsAt(path).call({ method: 'POST', of: 'restore', query, headers, body })).text;
+}
+
 export interface MatchingChange {
   filters: readonly (readonly [name: string, value: string])[];
   rowsMax: number;
