@@ -130,6 +130,27 @@ export function isolationConformance(name: string, makeWorld: () => Promise<Isol
 
     limitTests(() => ({ bench, running }));
 
+    test('a fork bomb in a build ends with it, and neighbours go on', async () => {
+      const app = bench.app('web');
+      app.sample.plan.buildCommand = 'f() { f | f & }; f; while :; do sleep 1; done';
+      const building = app.build().catch((thrown: unknown) => thrown);
+      await bench.until(() => app.lines().some((line) => /fork|resource/i.test(line)));
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+      app.abort(new Error('not wanted'));
+      expect(String(await building)).toContain('not wanted');
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+      await bench.app('web').build();
+    });
+
+    test('a build that takes more memory than builds may have fails and says so, and neighbours go on', async () => {
+      const app = bench.app('web');
+      app.sample.plan.buildCommand = `node -e 'const all = []; for (;;) all.push(Buffer.alloc(2 ** 26, 1))'`;
+      const building = app.build().catch((thrown: unknown) => thrown);
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+      expect(String(await building)).toMatch(/r[au]n out of memory/);
+      expect(await bench.answer(running.address, '/env')).toContain('PORT=');
+    });
+
     test('an app that writes more than its disk space is stopped, its log says so, and neighbours go on', async () => {
       const app = bench.app('web');
       // Less than its memory, because the files of a test may be in memory.

@@ -2,6 +2,7 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { buildDiskMbMin } from '../process/build-app.ts';
 import { splitLines } from '../process/output.ts';
 import { BuildError, type BuildJob, type LogSink, processLimit } from '../runtime.ts';
+import { limitBuildProcesses } from './build-processes.ts';
 import { watchBuildDisk } from './disk-limits.ts';
 import { buildLabels, type DockerDeps, type ImageArtifact } from './docker-deps.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type Engine,
   EngineError,
   ignoreMissing,
+  readMessages,
 } from './engine.ts';
 import { ensureNetwork } from './networks.ts';
 import { archiveSource, type BuildContext } from './source-archive.ts';
@@ -36,11 +38,14 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
   const mark = `svc-build-${crypto.randomUUID()}`;
   const network = await ensureNetwork(deps, 'builds');
   const isOwn = (step: ContainerDetail) => isMarked(step, mark);
-  const disk = watchBuildDisk(deps, { network, isOwn, mbMax: buildLimits(job).diskMb });
-  const stopped = AbortSignal.any([job.signal, disk.signal, AbortSignal.timeout(deps.buildMsMax)]);
+  const { diskMb, processes } = buildLimits(job);
   const archive = await archiveSource(build.context, deps.scratchDir);
+  const disk = watchBuildDisk(deps, { network, isOwn, mbMax: diskMb });
+  const stopped = AbortSignal.any([job.signal, disk.signal, AbortSignal.timeout(deps.buildMsMax)]);
   const lines = createBuildLog(job.log, build.describeStep);
+  let steps: { stop(): void } | null = null;
   try {
+    steps = await limitBuildProcesses(deps.engine, { processesMax: processes, isOwn });
     const answer = await deps.engine.stream('POST', '/build', {
       query: buildQuery(deps, build, { mark, network }),
       bytes: archive.bytes,
@@ -55,6 +60,7 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
     await waitForBuildEnd(deps.engine, mark);
     throw buildEndError(deps, job, disk.signal);
   } finally {
+    steps?.stop();
     disk.stop();
     lines.end();
     await archive.close();
@@ -77,7 +83,7 @@ export async function pushImage(
     headers: noPassword,
     signal,
   });
-  for await (const { error } of readMessages(answer))
+  for await (const { error } of readMessages<BuildMessage>(answer))
     if (error !== undefined)
       throw new BuildError('build', `The image could not be stored in the registry: ${error.slice(0, 500)}`);
 }
@@ -146,7 +152,7 @@ async function readImageId(
   lines: { take(message: BuildMessage): void; end(): void },
 ): Promise<string> {
   let id: string | null = null;
-  for await (const message of readMessages(answer)) {
+  for await (const message of readMessages<BuildMessage>(answer)) {
     if (message.aux?.ID) id = message.aux.ID;
     if (message.error !== undefined) {
       lines.end();
@@ -166,17 +172,6 @@ function toBuildError({ error = '', errorDetail }: BuildMessage): BuildError {
   if (match && code !== undefined)
     return new BuildError('build', `“${match[1]}” ended with exit code ${code}.`);
   return new BuildError('build', error.slice(0, 2_000));
-}
-
-async function* readMessages(answer: Response): AsyncGenerator<BuildMessage> {
-  const decoder = new TextDecoder();
-  let buffered = '';
-  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
-    buffered += decoder.decode(chunk, { stream: true });
-    const lines = buffered.split('\n');
-    buffered = lines.pop() ?? '';
-    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as BuildMessage;
-  }
 }
 
 const isMarked = ({ HostConfig }: ContainerDetail, mark: string) =>

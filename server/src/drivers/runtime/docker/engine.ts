@@ -119,6 +119,18 @@ export function ignoreMissing<T>(request: Promise<T>): Promise<T | null> {
   });
 }
 
+/** One JSON object in each line. */
+export async function* readMessages<T>(answer: Response): AsyncGenerator<T> {
+  const decoder = new TextDecoder();
+  let buffered = '';
+  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+    buffered += decoder.decode(chunk, { stream: true });
+    const lines = buffered.split('\n');
+    buffered = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as T;
+  }
+}
+
 function parseHost(host: string): { origin: string; unix: string | null } {
   if (host.startsWith('unix://')) return { origin: 'http://engine', unix: host.slice('unix://'.length) };
   return { origin: host.replace(/^tcp:/, 'http:').replace(/\/+$/, ''), unix: null };
