@@ -5,6 +5,7 @@ import { mapConcurrently } from '@svc/contract/concurrency.ts';
 import { sql } from 'kysely';
 import type { TestDatabase } from '../../testing.ts';
 import { tableRoutes } from '../routes.ts';
+import { createDataSchema } from '../rows/data-schema.ts';
 import { appCalls } from '../testing.ts';
 import { versionColumn } from './catalogue.ts';
 import { newTestTables, physicalState, qualifiedTableName } from './testing.ts';
@@ -34,7 +35,10 @@ interface Table {
 type Schema = Record<string, Table>;
 
 /** Values of two rows, which survive a change to each type beside it and back. */
-const kinds: Record<string, { values: [unknown, unknown]; default: string; lossless: string[] }> = {
+const kinds: Record<
+  string,
+  { values: [unknown, unknown]; default: string | null; lossless: string[]; nullable?: boolean }
+> = {
   int: { values: [7, -3], default: '5', lossless: ['bigint', 'float', 'decimal(12,2)', 'text'] },
   bigint: { values: ['9007199254740993', '2'], default: '5', lossless: ['decimal(30,2)', 'text'] },
   float: { values: [1.5, -2.25], default: '0.5', lossless: ['text'] },
@@ -60,6 +64,8 @@ const kinds: Record<string, { values: [unknown, unknown]; default: string; lossl
   jsonb: { values: ['{"a": 1}', '[]'], default: '{}', lossless: [] },
   'text[]': { values: [['a'], []], default: '[]', lossless: [] },
   'int[]': { values: [[1, 2], [3]], default: '[1]', lossless: [] },
+  autonumber: { values: [1, 2], default: null, lossless: [], nullable: false },
+  file: { values: [null, null], default: null, lossless: [], nullable: true },
 };
 
 function newRandom(seed: number) {
@@ -75,14 +81,11 @@ type Random = ReturnType<typeof newRandom>;
 
 function newColumn({ one, chance }: Random, name: string): Column {
   const type = one(Object.keys(kinds));
-  const hasDefault = chance(0.5);
-  // Rows exist when it is added, so it has a default or is nullable.
-  return {
-    name,
-    type,
-    nullable: !hasDefault || chance(0.3),
-    default: hasDefault ? (kinds[type]?.default ?? null) : null,
-  };
+  const given = kinds[type]?.default ?? null;
+  const hasDefault = given !== null && chance(0.5);
+  // Rows exist when it is added, so it has values, a default, or is nullable.
+  const nullable = kinds[type]?.nullable ?? (!hasDefault || chance(0.3));
+  return { name, type, nullable, default: hasDefault ? given : null };
 }
 
 function newTable(random: Random): Table {
@@ -133,7 +136,9 @@ function withMore({ one, chance }: Random, table: Table): Table {
       ...(chance(0.5) ? [{ columns: [key], unique: true }] : []),
       ...table.columns
         .slice(1)
-        .flatMap(({ name }) => (chance(0.3) ? [{ columns: [name], unique: false }] : [])),
+        .flatMap(({ name, type }) =>
+          type !== 'file' && chance(0.3) ? [{ columns: [name], unique: false }] : [],
+        ),
       ...(texts.length > 0 && chance(0.3)
         ? [
             {
@@ -275,8 +280,10 @@ async function newWorld(database: TestDatabase) {
   const fill = async (name: string, columns: readonly Column[]) => {
     const table = await t.catalogue(name);
     if (!table) throw new Error(`There is no table ${name}.`);
+    // The database gives the numbers itself.
+    const given = table.columns.filter(({ type }) => type !== 'autonumber');
     for (const at of [0, 1] as const) {
-      const values = table.columns.map(({ name: column, role }) => {
+      const values = given.map(({ name: column, role }) => {
         if (role === 'id') return at === 0 ? firstId : firstId.replace(/0$/, '1');
         if (role !== 'plain') return new Date(0);
         if (column === 'k') return at + 1;
@@ -285,7 +292,7 @@ async function newWorld(database: TestDatabase) {
         if (type.startsWith('ref:')) return at === 1 && type === `ref:${name}` ? firstId : null;
         return kinds[type]?.values[at];
       });
-      const names = [...table.columns.map(({ physical }) => physical), versionColumn];
+      const names = [...given.map(({ physical }) => physical), versionColumn];
       await sql`insert into ${sql.raw(qualifiedTableName(t.app, table))} (${sql.raw(names.join(', '))})
         values (${sql.join([...values, 1])})`.execute(database.db);
     }
@@ -308,6 +315,7 @@ export async function changeSchemas(
 ): Promise<void> {
   const started = performance.now();
   const codes = new Map<string, number>();
+  await createDataSchema({ url: database.url, role: null });
   const counts = { renames: 0, steps: 0, failures: 0, keptRows: 0 };
   const worlds = await Promise.all(Array.from({ length: worldsMax }, () => newWorld(database)));
   await mapConcurrently(
