@@ -26,6 +26,7 @@ import {
   type GridQuery,
   listSearch,
   visibleColumns,
+  whyNotFiltered,
 } from './grid-query.ts';
 import { LiveSwitch } from './live-switch.tsx';
 import type { RowDialog, RowDialogProps } from './row-dialogs.tsx';
@@ -71,14 +72,18 @@ export function DataTools(props: RowDialogProps) {
           </ActionButton>
         )}
         {query.filters.length > 0 && query.search === '' && (
-          <ActionButton why={whyNotWrite} icon={IconEdit} onClick={() => setOpened('matching')}>
+          <ActionButton
+            why={whyNotWrite ?? whyNotFiltered(query)}
+            icon={IconEdit}
+            onClick={() => setOpened('matching')}
+          >
             Change matching
           </ActionButton>
         )}
         <ActionButton why={whyNotWrite} icon={IconUpload} onClick={() => setOpened('import')}>
           Import
         </ActionButton>
-        <ActionButton icon={IconDownload} onClick={() => setOpened('export')}>
+        <ActionButton why={whyNotFiltered(query)} icon={IconDownload} onClick={() => setOpened('export')}>
           Export
         </ActionButton>
         <ActionButton variant="filled" why={whyNotWrite} icon={IconPlus} onClick={() => setOpened('insert')}>

@@ -5,7 +5,7 @@ import { Loading } from '../../../../components/query-view.tsx';
 import { Hint } from '../../../../components/text.tsx';
 import { useTable } from '../use-table.ts';
 import { formatCell, sqlNull } from './cell-value.ts';
-import type { Filter } from './grid-query.ts';
+import { type GridQuery, whyNotFiltered } from './grid-query.ts';
 import {
   barLength,
   type Grouping,
@@ -47,15 +47,12 @@ export function GroupTools({
   );
 }
 
-export function GroupView({
-  grouping,
-  filters,
-  search,
-}: {
-  grouping: Grouping;
-  filters: readonly Filter[];
-  search: string;
-}) {
+export function GroupView({ grouping, query }: { grouping: Grouping; query: GridQuery }) {
+  const why = whyNotFiltered(query);
+  return why === null ? <Groups grouping={grouping} query={query} /> : <Hint role="status">{why}</Hint>;
+}
+
+function Groups({ grouping, query: { filters, search } }: { grouping: Grouping; query: GridQuery }) {
   const { table } = useTable();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const withSearch = (params: URLSearchParams) => {

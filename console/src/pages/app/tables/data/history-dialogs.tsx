@@ -98,7 +98,7 @@ export function HistoryDialog({ id, onClose }: { id: string; onClose: () => void
   );
 }
 
-const isShown = (name: string) => !['id', 'created_at', 'updated_at'].includes(name);
+export const isShown = (name: string) => !['id', 'created_at', 'updated_at'].includes(name);
 
 function Differences({ version: { before, row } }: { version: Version }) {
   const { table } = useTable();
