@@ -14,6 +14,8 @@ import { type CellPosition, moveFocus } from './grid-move.ts';
 import type { SortKey } from './grid-query.ts';
 import type { ReferenceLabels, Relation } from './relations.ts';
 import { Snippet } from './snippet.tsx';
+import type { SummaryRowState } from './summary.ts';
+import { SummaryRow } from './summary-row.tsx';
 
 interface DataGridProps {
   label: string;
@@ -24,6 +26,7 @@ interface DataGridProps {
   labels: ReferenceLabels;
   /** Whose labels the rows can be sorted by. */
   relations: readonly Relation[];
+  summary: SummaryRowState;
   edits: Edits;
   sort: readonly SortKey[];
   onSort: (sort: SortKey[]) => void;
@@ -40,8 +43,9 @@ export function DataGrid(props: DataGridProps) {
   const grid = useRef<HTMLTableElement>(null);
   const [active, setActive] = useState<CellPosition>({ row: 1, column: 1 });
   const [editing, setEditing] = useState<{ id: string; column: string } | null>(null);
+  const summaryAt = rows.length + 1;
   const at: CellPosition = {
-    row: Math.min(active.row, rows.length),
+    row: Math.min(active.row, summaryAt),
     column: Math.min(active.column, columns.length),
   };
 
@@ -96,7 +100,7 @@ export function DataGrid(props: DataGridProps) {
       toggle(rowId(row));
       return;
     }
-    const to = moveFocus(event, from, { row: rows.length, column: columns.length });
+    const to = moveFocus(event, from, { row: summaryAt, column: columns.length });
     if (!to) return;
     event.preventDefault();
     focusCell(grid.current, to);
@@ -153,6 +157,12 @@ export function DataGrid(props: DataGridProps) {
             );
           })}
         </tbody>
+        <SummaryRow
+          columns={columns}
+          summary={props.summary}
+          activeAt={at.row === summaryAt ? at.column : -1}
+          hasSnippets={hasSnippets}
+        />
       </table>
     </div>
   );

@@ -17,7 +17,6 @@ import { lazy, Suspense, useState } from 'react';
 import { useEndpoint } from '../../../../api/use-endpoint.ts';
 import { ActionButton, CopyIconButton } from '../../../../components/buttons.tsx';
 import { SecondaryButton, SmallButton } from '../../../../components/text.tsx';
-import { RowCount } from '../table-list.tsx';
 import { useTable } from '../use-table.ts';
 import {
   filterLabel,
@@ -37,7 +36,6 @@ export function DataTools(props: RowDialogProps) {
   const { query, setQuery, selected, onStored } = props;
   const { table, whyNotWrite } = useTable();
   const [opened, setOpened] = useState<RowDialog | null>(null);
-  const filtered = String(listSearch({ ...query, sort: [] }, null));
   return (
     <Group justify="space-between" gap="xs">
       <Group gap="xs">
@@ -46,7 +44,6 @@ export function DataTools(props: RowDialogProps) {
           {query.filters.length === 0 ? 'Filter' : `Filter (${query.filters.length})`}
         </ActionButton>
         <ColumnChoice query={query} setQuery={setQuery} />
-        <RowCount key={filtered} table={table.name} search={filtered} />
         <LiveSwitch query={query} refresh={onStored} />
       </Group>
       <Group gap="xs">

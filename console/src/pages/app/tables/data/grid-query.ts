@@ -127,11 +127,11 @@ export function withoutRelated(query: GridQuery): GridQuery {
   return { ...query, filters: query.filters.filter(isOwn), sort: query.sort.filter(isOwn) };
 }
 
-/** Why something cannot be done for the filtered rows that works with the columns of one table only. */
+/** Why the filtered rows cannot be grouped, exported or changed. */
 export function whyNotFiltered({ filters }: Pick<GridQuery, 'filters'>): string | null {
   const related = filters.find(isRelated);
   return related
-    ? `This works with the columns of one table. Remove the filter on ${related.column} first.`
+    ? `Groups, sums, exports and changes have the columns of one table. Remove the filter on ${related.column} first.`
     : null;
 }
 

@@ -18,7 +18,7 @@ interface Labelled {
 const choicesMax = 20;
 
 /** Rows of a table by their first text, which says more to people than an id. */
-function useLabels() {
+export function useLabels() {
   const { app, tenant, params } = useApp();
   return async (table: string, query: Record<string, string>, signal: AbortSignal): Promise<Labelled[]> => {
     const { columns } = await client.call(getTable, { params: { ...params, table } }, { signal });

@@ -19,6 +19,7 @@ import { useGrouping } from './grouping.ts';
 import { fetchLabelled, type Relation, relatedColumns } from './relations.ts';
 import { ChangeBar } from './review-dialog.tsx';
 import { fetchRow, type VersionedRow } from './rows-api.ts';
+import { useSummary } from './summary.ts';
 import { useOwnerNames } from './use-owner-names.ts';
 
 const RowDetails = lazy(async () => ({ default: (await import('./row-details.tsx')).RowDetails }));
@@ -37,6 +38,7 @@ function Rows({ columns, relations }: ReadableTable) {
   const sortable = query.search === '' ? relations : [];
   const filterable = [...columns, ...relatedColumns(sortable)];
   const answer = useRows(query, visible, relations);
+  const summary = useSummary(query, visible);
   const details = useUrlDialog('row');
   const [edits, setEdits] = useEdits(table.id);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -113,6 +115,7 @@ function Rows({ columns, relations }: ReadableTable) {
       )}
       {answer.data && rows.length > 0 && !grouping && (
         <>
+          <ProblemAlert error={summary.error} />
           <DataGrid
             label={`Rows of ${table.name}`}
             columns={visible}
@@ -120,6 +123,7 @@ function Rows({ columns, relations }: ReadableTable) {
             names={names}
             labels={answer.data.labels}
             relations={sortable}
+            summary={summary}
             edits={edits}
             sort={query.sort}
             onSort={(sort) => setQuery({ sort })}
