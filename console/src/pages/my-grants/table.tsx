@@ -17,9 +17,9 @@ import { EmptyState, PageHead, SmallLink } from '../../components/page-layout.ts
 import { ProblemAlert } from '../../components/problem-alert.tsx';
 import { Loading, QueryView } from '../../components/query-view.tsx';
 import { CellValue, cellClass } from '../app/tables/data/cell-editor.tsx';
-import { ColumnType } from '../app/tables/data/data-grid.tsx';
 import { FilterBar } from '../app/tables/data/data-tools.tsx';
 import { FilterDialog } from '../app/tables/data/filter-dialog.tsx';
+import { ColumnType } from '../app/tables/data/grid-header.tsx';
 import {
   type GridQuery,
   listSearch,

@@ -12,7 +12,7 @@ type TableRecord = Answer<NonNullable<typeof getTable.shape>>;
 export type ColumnView = TableRecord['columns'][number] & { ref?: string };
 /** `mask` is the mask that applies to the reader. */
 export type VisibleColumn = ColumnView & { mask?: string | null };
-type TableView = Omit<TableRecord, 'columns'> & { columns: ColumnView[] };
+export type TableView = Omit<TableRecord, 'columns'> & { columns: ColumnView[] };
 
 const withValues = new WeakMap<TableView, TableView>();
 

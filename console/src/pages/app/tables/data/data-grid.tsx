@@ -1,18 +1,21 @@
-import { Badge, Checkbox, Popover, UnstyledButton, VisuallyHidden } from '@mantine/core';
-import { isFileType } from '@svc/contract/file-type.ts';
+import { Checkbox, Popover, VisuallyHidden } from '@mantine/core';
 import type { RawRow } from '@svc/contract/json.ts';
 import { snippetKey } from '@svc/contract/search.ts';
-import { IconArrowDown, IconArrowUp, IconEyeOff } from '@tabler/icons-react';
 import { type FocusEvent, type KeyboardEvent, memo, useCallback, useRef, useState } from 'react';
+import { SmallLink } from '../../../../components/page-layout.tsx';
+import { useUrlDialog } from '../../../../components/url-state.ts';
 import { isChangeable, useTable, type VisibleColumn } from '../use-table.ts';
-import { CellEditor, CellReader, CellValue, cellClass } from './cell-editor.tsx';
-import { formatCell, sqlNull } from './cell-value.ts';
+import { CellContent } from './cell-content.tsx';
+import { CellEditor, CellReader, cellClass } from './cell-editor.tsx';
+import { formatCell } from './cell-value.ts';
 import { displayValue, type Edits, type RowEdit } from './edits.ts';
-import { FileLink } from './file-field.tsx';
+import { GridHeader } from './grid-header.tsx';
 import { type CellPosition, moveFocus } from './grid-move.ts';
-import { type SortKey, toggleSort } from './grid-query.ts';
-import { type ReferenceLabels, ReferenceValue } from './references.tsx';
+import type { SortKey } from './grid-query.ts';
+import type { ReferenceLabels, Relation } from './relations.ts';
 import { Snippet } from './snippet.tsx';
+import type { SummaryRowState } from './summary.ts';
+import { SummaryRow } from './summary-row.tsx';
 
 interface DataGridProps {
   label: string;
@@ -21,6 +24,9 @@ interface DataGridProps {
   /** Names of the people in the owner column, by user id. */
   names: ReadonlyMap<string, string>;
   labels: ReferenceLabels;
+  /** Whose labels the rows can be sorted by. */
+  relations: readonly Relation[];
+  summary: SummaryRowState;
   edits: Edits;
   sort: readonly SortKey[];
   onSort: (sort: SortKey[]) => void;
@@ -37,8 +43,9 @@ export function DataGrid(props: DataGridProps) {
   const grid = useRef<HTMLTableElement>(null);
   const [active, setActive] = useState<CellPosition>({ row: 1, column: 1 });
   const [editing, setEditing] = useState<{ id: string; column: string } | null>(null);
+  const summaryAt = rows.length + 1;
   const at: CellPosition = {
-    row: Math.min(active.row, rows.length),
+    row: Math.min(active.row, summaryAt),
     column: Math.min(active.column, columns.length),
   };
 
@@ -78,6 +85,11 @@ export function DataGrid(props: DataGridProps) {
     if (!from) return;
     const row = rows[from.row - 1];
     const column = columns[from.column - 1];
+    if (event.key === 'Enter' && row && column?.name === 'id') {
+      event.preventDefault();
+      (event.target as Element).closest('td')?.querySelector('a')?.click();
+      return;
+    }
     if ((event.key === 'Enter' || event.key === 'F2') && row && column) {
       event.preventDefault();
       void open(rowId(row), column.name);
@@ -88,7 +100,7 @@ export function DataGrid(props: DataGridProps) {
       toggle(rowId(row));
       return;
     }
-    const to = moveFocus(event, from, { row: rows.length, column: columns.length });
+    const to = moveFocus(event, from, { row: summaryAt, column: columns.length });
     if (!to) return;
     event.preventDefault();
     focusCell(grid.current, to);
@@ -113,6 +125,7 @@ export function DataGrid(props: DataGridProps) {
       >
         <GridHeader
           columns={columns}
+          relations={props.relations}
           sort={props.sort}
           activeAt={at.row === 0 ? at.column : -1}
           isAllSelected={isAllSelected}
@@ -144,6 +157,12 @@ export function DataGrid(props: DataGridProps) {
             );
           })}
         </tbody>
+        <SummaryRow
+          columns={columns}
+          summary={props.summary}
+          activeAt={at.row === summaryAt ? at.column : -1}
+          hasSnippets={hasSnippets}
+        />
       </table>
     </div>
   );
@@ -160,83 +179,6 @@ function focusCell(grid: HTMLTableElement | null, position: CellPosition | null)
   const cell = position && grid?.rows[position.row]?.cells[position.column];
   if (!cell) return;
   (cell.querySelector<HTMLElement>('button, input') ?? cell).focus();
-}
-
-function GridHeader({
-  columns,
-  sort,
-  activeAt,
-  isAllSelected,
-  hasSnippets,
-  onSort,
-  onSelectAll,
-}: {
-  columns: readonly VisibleColumn[];
-  sort: readonly SortKey[];
-  activeAt: number;
-  isAllSelected: boolean;
-  hasSnippets: boolean;
-  onSort: (sort: SortKey[]) => void;
-  onSelectAll: () => void;
-}) {
-  return (
-    <thead>
-      <tr>
-        <th className="grid-check">
-          <Checkbox
-            size="xs"
-            aria-label="Select all rows of this page"
-            checked={isAllSelected}
-            onChange={onSelectAll}
-            tabIndex={activeAt === 0 ? 0 : -1}
-          />
-        </th>
-        {columns.map(({ name, type, ref, mask = null }, at) => {
-          const key = sort.find(({ column }) => column === name);
-          const direction = key ? (key.descending ? 'descending' : 'ascending') : 'none';
-          return (
-            <th key={name} aria-sort={direction} className={cellClass(type)}>
-              <UnstyledButton
-                className="grid-sort"
-                tabIndex={activeAt === at + 1 ? 0 : -1}
-                onClick={(event) => onSort(toggleSort(sort, name, event.shiftKey ? 'added' : 'alone'))}
-              >
-                <span>{name}</span> <ColumnType type={ref === undefined ? type : `ref:${ref}`} mask={mask} />
-                {key &&
-                  (key.descending ? (
-                    <IconArrowDown size={14} aria-hidden />
-                  ) : (
-                    <IconArrowUp size={14} aria-hidden />
-                  ))}
-                <VisuallyHidden>, sort</VisuallyHidden>
-              </UnstyledButton>
-            </th>
-          );
-        })}
-        {hasSnippets && <th>Found</th>}
-      </tr>
-    </thead>
-  );
-}
-
-/** The type of a column, and how its values are masked for the reader. */
-export function ColumnType({ type, mask }: { type: string; mask: string | null }) {
-  return (
-    <>
-      <span className="grid-type">{type}</span>
-      {mask !== null && (
-        <Badge
-          size="xs"
-          variant="light"
-          color="yellow"
-          tt="none"
-          leftSection={<IconEyeOff size={10} aria-hidden />}
-        >
-          masked: {mask}
-        </Badge>
-      )}
-    </>
-  );
 }
 
 interface GridRowProps {
@@ -258,7 +200,7 @@ interface GridRowProps {
 
 const GridRow = memo(function GridRow(props: GridRowProps) {
   const { row, id, columns, edit, isSelected, activeAt, editing } = props;
-  const { owner_column: owner } = useTable().table;
+  const { table, path } = useTable();
   const name = formatCell('text', id);
   return (
     <tr aria-selected={isSelected} className={isSelected ? 'grid-selected' : undefined}>
@@ -274,7 +216,7 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
       {columns.map((column, at) => {
         const isChanged = edit?.changes.has(column.name) ?? false;
         const value = displayValue(row, edit, column.name);
-        const person = column.name === owner ? props.names.get(formatCell('text', value)) : undefined;
+        const isOwner = column.name === table.owner_column;
         return (
           <td
             key={column.name}
@@ -283,14 +225,18 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
             onDoubleClick={() => props.onOpen(id, column.name)}
           >
             {isChanged && <span aria-hidden>● </span>}
-            {isFileType(column.type) && value !== sqlNull ? (
-              <FileLink row={name} column={column.name} value={value} />
-            ) : person !== undefined ? (
-              <span title={formatCell('text', value)}>{person}</span>
-            ) : column.ref !== undefined && value !== sqlNull ? (
-              <ReferenceValue table={column.ref} value={value} labels={props.labels} />
+            {column.name === 'id' ? (
+              <RowLink id={name} />
             ) : (
-              <CellValue type={column.type} value={value} />
+              <CellContent
+                path={path}
+                row={name}
+                column={column}
+                value={value}
+                labels={props.labels}
+                person={isOwner ? props.names.get(formatCell('text', value)) : undefined}
+                tabIndex={-1}
+              />
             )}
             {isChanged && <VisuallyHidden>, changed, not saved</VisuallyHidden>}
             {editing === column.name && <OpenCell {...props} column={column} value={value} />}
@@ -305,6 +251,16 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
     </tr>
   );
 });
+
+/** Opens the details of the row. */
+function RowLink({ id }: { id: string }) {
+  const { href } = useUrlDialog('row');
+  return (
+    <SmallLink to={href(id)} tabIndex={-1}>
+      {id}
+    </SmallLink>
+  );
+}
 
 function OpenCell({
   id,

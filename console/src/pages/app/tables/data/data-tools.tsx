@@ -17,7 +17,6 @@ import { lazy, Suspense, useState } from 'react';
 import { useEndpoint } from '../../../../api/use-endpoint.ts';
 import { ActionButton, CopyIconButton } from '../../../../components/buttons.tsx';
 import { SecondaryButton, SmallButton } from '../../../../components/text.tsx';
-import { RowCount } from '../table-list.tsx';
 import { useTable } from '../use-table.ts';
 import {
   filterLabel,
@@ -26,6 +25,7 @@ import {
   type GridQuery,
   listSearch,
   visibleColumns,
+  whyNotFiltered,
 } from './grid-query.ts';
 import { LiveSwitch } from './live-switch.tsx';
 import type { RowDialog, RowDialogProps } from './row-dialogs.tsx';
@@ -36,7 +36,6 @@ export function DataTools(props: RowDialogProps) {
   const { query, setQuery, selected, onStored } = props;
   const { table, whyNotWrite } = useTable();
   const [opened, setOpened] = useState<RowDialog | null>(null);
-  const filtered = String(listSearch({ ...query, sort: [] }, null));
   return (
     <Group justify="space-between" gap="xs">
       <Group gap="xs">
@@ -45,7 +44,6 @@ export function DataTools(props: RowDialogProps) {
           {query.filters.length === 0 ? 'Filter' : `Filter (${query.filters.length})`}
         </ActionButton>
         <ColumnChoice query={query} setQuery={setQuery} />
-        <RowCount key={filtered} table={table.name} search={filtered} />
         <LiveSwitch query={query} refresh={onStored} />
       </Group>
       <Group gap="xs">
@@ -71,14 +69,18 @@ export function DataTools(props: RowDialogProps) {
           </ActionButton>
         )}
         {query.filters.length > 0 && query.search === '' && (
-          <ActionButton why={whyNotWrite} icon={IconEdit} onClick={() => setOpened('matching')}>
+          <ActionButton
+            why={whyNotWrite ?? whyNotFiltered(query)}
+            icon={IconEdit}
+            onClick={() => setOpened('matching')}
+          >
             Change matching
           </ActionButton>
         )}
         <ActionButton why={whyNotWrite} icon={IconUpload} onClick={() => setOpened('import')}>
           Import
         </ActionButton>
-        <ActionButton icon={IconDownload} onClick={() => setOpened('export')}>
+        <ActionButton why={whyNotFiltered(query)} icon={IconDownload} onClick={() => setOpened('export')}>
           Export
         </ActionButton>
         <ActionButton variant="filled" why={whyNotWrite} icon={IconPlus} onClick={() => setOpened('insert')}>

@@ -61,8 +61,17 @@ export function FileField({
   );
 }
 
-export function FileLink({ row, column, value }: { row: string; column: string; value: string }) {
-  const { path } = useTable();
+export function FileLink({
+  path,
+  row,
+  column,
+  value,
+}: {
+  path: string;
+  row: string;
+  column: string;
+  value: string;
+}) {
   return (
     <Anchor size="sm" href={`${path}/${encodeURIComponent(row)}/_files/${column}`} download>
       {nameOf(value)}

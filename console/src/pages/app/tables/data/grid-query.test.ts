@@ -11,6 +11,8 @@ import {
   readGridQuery,
   toggleSort,
   visibleColumns,
+  whyNotFiltered,
+  withoutRelated,
   writeGridQuery,
 } from './grid-query.ts';
 
@@ -51,6 +53,20 @@ test('a new filter starts at the first page and keeps other parameters', () => {
   const before = new URLSearchParams('view=data&filter=view%3Dgt.3&cursor=abc&sort=title');
   const after = writeGridQuery(before, { filters: [{ column: 'title', text: 'eq.x' }] });
   expect(String(after)).toBe('view=data&sort=title&filter=title%3Deq.x');
+});
+
+test('columns of related rows are for filters and sorts, and left out where one table is read', () => {
+  const related = [...columns, { name: 'author.name', type: 'text' } as const];
+  const text = 'filter=author.name%3Deq.Ada&filter=view%3Dgt.3&sort=author.name,-view';
+  const query = readGridQuery(new URLSearchParams(text), related);
+  expect(String(pageSearch(query, columns))).toBe(
+    'author.name=eq.Ada&view=gt.3&sort=author.name%2C-view&per_page=50',
+  );
+  expect(whyNotFiltered(query)).toContain('Remove the filter on author.name');
+  const own = withoutRelated(query);
+  expect(String(listSearch(own, null))).toBe('view=gt.3&sort=-view');
+  expect(whyNotFiltered(own)).toBeNull();
+  expect(readQuery(text)).toEqual(own);
 });
 
 test('the id is selected even if it is hidden', () => {

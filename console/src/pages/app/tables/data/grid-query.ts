@@ -28,7 +28,9 @@ export const perPageChoices = [25, perPageDefault, 100, perPageMax] as const;
 
 export function readGridQuery(params: URLSearchParams, columns: readonly GridColumn[]): GridQuery {
   const isKnown = (name: string) => columns.some((column) => column.name === name);
-  const select = (params.get('select') ?? '').split(',').filter(isKnown);
+  const select = (params.get('select') ?? '')
+    .split(',')
+    .filter((column) => isKnown(column) && !isRelated({ column }));
   const perPage = Number(params.get('per_page'));
   return {
     // Unknown columns are ignored: the URL may be older than the schema.
@@ -114,6 +116,23 @@ function formatSort(sort: readonly SortKey[]): string {
 export interface Filter {
   column: string;
   text: string;
+}
+
+/** `author.name` is a column of a row that the row refers to. */
+export const isRelated = ({ column }: { column: string }) => column.includes('.');
+
+/** The query for calls that have the columns of one table only. */
+export function withoutRelated(query: GridQuery): GridQuery {
+  const isOwn = (item: { column: string }) => !isRelated(item);
+  return { ...query, filters: query.filters.filter(isOwn), sort: query.sort.filter(isOwn) };
+}
+
+/** Why the filtered rows cannot be grouped, exported or changed. */
+export function whyNotFiltered({ filters }: Pick<GridQuery, 'filters'>): string | null {
+  const related = filters.find(isRelated);
+  return related
+    ? `Groups, sums, exports and changes have the columns of one table. Remove the filter on ${related.column} first.`
+    : null;
 }
 
 interface Test {

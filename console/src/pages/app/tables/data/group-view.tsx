@@ -1,11 +1,12 @@
 import { Group, NativeSelect, Progress, Table } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { SmallLink } from '../../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { Loading } from '../../../../components/query-view.tsx';
 import { Hint } from '../../../../components/text.tsx';
 import { useTable } from '../use-table.ts';
 import { formatCell, sqlNull } from './cell-value.ts';
-import type { Filter } from './grid-query.ts';
+import { type GridQuery, whyNotFiltered } from './grid-query.ts';
 import {
   barLength,
   type Grouping,
@@ -13,8 +14,10 @@ import {
   groupSearch,
   groupsShownMax,
   totalSearch,
+  useGroupHref,
   valueChoices,
 } from './grouping.ts';
+import { useLabels } from './references.tsx';
 import { fetchPage } from './rows-api.ts';
 
 export function GroupTools({
@@ -47,16 +50,15 @@ export function GroupTools({
   );
 }
 
-export function GroupView({
-  grouping,
-  filters,
-  search,
-}: {
-  grouping: Grouping;
-  filters: readonly Filter[];
-  search: string;
-}) {
+export function GroupView({ grouping, query }: { grouping: Grouping; query: GridQuery }) {
+  const why = whyNotFiltered(query);
+  return why === null ? <Groups grouping={grouping} query={query} /> : <Hint role="status">{why}</Hint>;
+}
+
+function Groups({ grouping, query }: { grouping: Grouping; query: GridQuery }) {
   const { table } = useTable();
+  const { filters, search } = query;
+  const hrefOf = useGroupHref(grouping, query, table.columns);
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const withSearch = (params: URLSearchParams) => {
     if (search !== '') params.set('_search', search);
@@ -64,10 +66,18 @@ export function GroupView({
   };
   const groups = useGroups(withSearch(groupSearch(grouping, { filters, columns: table.columns, zone })));
   const total = useGroups(withSearch(totalSearch(grouping, filters)));
+  const labels = useGroupLabels(
+    grouping,
+    (groups.data?.rows ?? []).flatMap((row) => row.get('g') ?? []),
+  );
   if (groups.isError) return <ProblemAlert error={groups.error} retry={() => void groups.refetch()} />;
   if (!groups.data) return <Loading lines={6} />;
   const { rows, nextCursor } = groups.data;
   const values = rows.map((row) => row.get('v') ?? sqlNull);
+  const nameOf = (key: string) => {
+    const text = formatCell('text', key);
+    return key === sqlNull ? 'null' : (labels.get(text) ?? (text || 'empty text'));
+  };
   const label = (list: readonly { value: string; label: string }[], value: string) =>
     list.find((choice) => choice.value === value)?.label ?? value;
   return (
@@ -86,7 +96,9 @@ export function GroupView({
               const key = row.get('g') ?? sqlNull;
               return (
                 <Table.Tr key={key}>
-                  <Table.Td>{key === sqlNull ? <Hint>null</Hint> : formatCell('text', key)}</Table.Td>
+                  <Table.Td>
+                    <SmallLink to={hrefOf(key)}>{nameOf(key)}</SmallLink>
+                  </Table.Td>
                   <Table.Td ta="right">{formatCell('bigint', values[at] ?? sqlNull)}</Table.Td>
                   <Table.Td>
                     <Progress value={barLength(values[at] ?? sqlNull, values)} aria-hidden />
@@ -109,6 +121,21 @@ export function GroupView({
       {nextCursor !== null && <Hint>The first {groupsShownMax} groups. Filter the rows to see others.</Hint>}
     </>
   );
+}
+
+/** Rows that are grouped by a reference have the labels of what they refer to. */
+function useGroupLabels({ group }: Grouping, keys: readonly string[]): ReadonlyMap<string, string> {
+  const { table } = useTable();
+  const load = useLabels();
+  const ref = table.columns.find(({ name }) => name === group)?.ref;
+  const ids = keys.filter((key) => key !== sqlNull).map((key) => JSON.stringify(formatCell('text', key)));
+  const query = { id: `in.(${ids.join(',')})`, per_page: String(groupsShownMax) };
+  const answer = useQuery({
+    queryKey: ['rows.labels', table.id, ref, ids],
+    queryFn: ({ signal }) => load(ref ?? '', query, signal),
+    enabled: ref !== undefined && ids.length > 0,
+  });
+  return new Map(answer.data?.map(({ id, label }) => [id, label]));
 }
 
 function useGroups(search: URLSearchParams) {

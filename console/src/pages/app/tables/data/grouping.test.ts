@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { barLength, groupChoices, groupSearch, totalSearch, valueChoices } from './grouping.ts';
+import { barLength, groupChoices, groupFilters, groupSearch, totalSearch, valueChoices } from './grouping.ts';
 
 const columns = [
   { name: 'status', type: 'text' },
@@ -42,6 +42,21 @@ test('the query has the filters of the grid, and periods their time zone and ord
     ['sort', 'g'],
   ]);
   expect([...totalSearch({ value: 'amount.sum()' }, [])]).toEqual([['select', 'v:amount.sum()']]);
+});
+
+test('a group has the conditions for its rows', () => {
+  const typed = [...columns, { name: 'day', type: 'date' }, { name: 'done', type: 'bool' }] as const;
+  const texts = (group: string, json: string) =>
+    groupFilters({ group }, json, typed).map(({ column, text }) => `${column}=${text}`);
+  expect(texts('status', '"in.(a)"')).toEqual(['status=eq.in.(a)']);
+  expect(texts('status', 'null')).toEqual(['status=is.null']);
+  expect(texts('amount', '12')).toEqual(['amount=eq.12']);
+  expect(texts('done', 'true')).toEqual(['done=is.true']);
+  expect(texts('day.quarter', '"2025-10-01"')).toEqual(['day=gte.2025-10-01', 'day=lt.2026-01-01']);
+  expect(texts('day.week', '"2025-12-29"')).toEqual(['day=gte.2025-12-29', 'day=lt.2026-01-05']);
+  expect(texts('day.year', '"9999-01-01"')).toEqual(['day=gte.9999-01-01']);
+  const [start, end] = [new Date(2026, 2, 1), new Date(2026, 3, 1)].map((at) => at.toISOString());
+  expect(texts('at.month', '"2026-03-01"')).toEqual([`at=gte.${start}`, `at=lt.${end}`]);
 });
 
 test('bars are as long as their share of the largest value', () => {

@@ -65,7 +65,7 @@ export function HistoryDialog({ id, onClose }: { id: string; onClose: () => void
 const undoLabel = 'Undo the whole change…';
 const busyReason = 'A change is being prepared.';
 
-const isShown = (name: string) => !['id', 'created_at', 'updated_at'].includes(name);
+export const isShown = (name: string) => !['id', 'created_at', 'updated_at'].includes(name);
 
 function Differences({ version: { before, row } }: { version: Version }) {
   const { table } = useTable();

@@ -3,7 +3,7 @@ import { ProblemError } from '@svc/contract/client.ts';
 import { followFeed } from '@svc/sdk/follow.ts';
 import { useEffect, useState } from 'react';
 import { useTable } from '../use-table.ts';
-import { type GridQuery, listSearch } from './grid-query.ts';
+import { type GridQuery, listSearch, withoutRelated } from './grid-query.ts';
 import { rowsAt } from './rows-api.ts';
 
 /** Many changes at once are one request for the page. */
@@ -13,8 +13,8 @@ const refreshMs = 300;
 export function LiveSwitch({ query, refresh }: { query: GridQuery; refresh: () => void }) {
   const { table, app, path } = useTable();
   const [isLive, setLive] = useState(false);
-  // A feed has no search: changes of all filtered rows count.
-  const filters = String(listSearch({ ...query, sort: [], search: '' }, null));
+  // A feed has no search and no related rows: more changes count than those of the listed rows.
+  const filters = String(listSearch({ ...withoutRelated(query), sort: [], search: '' }, null));
   useEffect(() => {
     if (!isLive) return;
     const stop = new AbortController();

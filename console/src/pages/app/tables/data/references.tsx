@@ -1,14 +1,13 @@
 import { Select, type SelectProps } from '@mantine/core';
-import type { RawRow } from '@svc/contract/json.ts';
 import { tablePath } from '@svc/contract/row-path.ts';
 import { getTable } from '@svc/contract/tables.ts';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client } from '../../../../api/client.ts';
-import { LinkTo } from '../../../../components/page-layout.tsx';
+import { SmallLink } from '../../../../components/page-layout.tsx';
 import { useApp } from '../../use-app.tsx';
-import type { ColumnView } from '../use-table.ts';
-import { formatCell, sqlNull } from './cell-value.ts';
+import { formatCell } from './cell-value.ts';
+import { type ReferenceLabels, referenceKey } from './relations.ts';
 import { fetchPage } from './rows-api.ts';
 
 interface Labelled {
@@ -19,7 +18,7 @@ interface Labelled {
 const choicesMax = 20;
 
 /** Rows of a table by their first text, which says more to people than an id. */
-function useLabels() {
+export function useLabels() {
   const { app, tenant, params } = useApp();
   return async (table: string, query: Record<string, string>, signal: AbortSignal): Promise<Labelled[]> => {
     const { columns } = await client.call(getTable, { params: { ...params, table } }, { signal });
@@ -39,62 +38,31 @@ function useLabels() {
   };
 }
 
-export type ReferenceLabels = ReadonlyMap<string, string>;
-
-const labelKey = (table: string, id: string) => `${table} ${id}`;
-const noLabels: ReferenceLabels = new Map();
-
-/** Labels of the rows that the cells of a page refer to. */
-export function useReferenceLabels(rows: readonly RawRow[], columns: readonly ColumnView[]): ReferenceLabels {
-  const load = useLabels();
-  const ids = new Map<string, Set<string>>();
-  for (const { name, ref } of columns) {
-    if (ref === undefined) continue;
-    const known = ids.get(ref) ?? new Set();
-    ids.set(ref, known);
-    for (const row of rows) {
-      const value = row.get(name) ?? sqlNull;
-      if (value !== sqlNull) known.add(formatCell('text', value));
-    }
-  }
-  const idsByTable = [...ids]
-    .map(([table, of]) => [table, [...of].sort()] as const)
-    .filter(([, of]) => of.length > 0);
-  const answer = useQuery({
-    queryKey: ['rows.labels', idsByTable],
-    queryFn: async ({ signal }) => {
-      const labels = new Map<string, string>();
-      for (const [table, of] of idsByTable) {
-        const list = `in.(${of.map((id) => JSON.stringify(id)).join(',')})`;
-        for (const { id, label } of await load(table, { id: list, per_page: '200' }, signal))
-          labels.set(labelKey(table, id), label);
-      }
-      return labels as ReferenceLabels;
-    },
-    enabled: idsByTable.length > 0,
-    placeholderData: keepPreviousData,
-  });
-  return answer.data ?? noLabels;
-}
-
-/** A link to the row, under its label. */
+/** A link that opens the row, under its label. */
 export function ReferenceValue({
   table,
   value,
   labels,
+  tabIndex,
 }: {
   table: string;
   value: string;
   labels: ReferenceLabels;
+  tabIndex?: number;
 }) {
-  const { paths } = useApp();
+  const rowPath = useRowPath();
   const id = formatCell('text', value);
-  const to = `${paths.table(table)}?${new URLSearchParams({ filter: `id=eq.${id}` })}`;
   return (
-    <LinkTo to={to} title={`${table} ${id}`} tabIndex={-1}>
-      {labels.get(labelKey(table, id)) ?? id}
-    </LinkTo>
+    <SmallLink to={rowPath(table, id)} title={`${table} ${id}`} tabIndex={tabIndex}>
+      {labels.get(referenceKey(table, id)) ?? id}
+    </SmallLink>
   );
+}
+
+/** The path of a table that shows one row and its details. */
+export function useRowPath(): (table: string, id: string) => string {
+  const { paths } = useApp();
+  return (table, id) => `${paths.table(table)}?${new URLSearchParams({ filter: `id=eq.${id}`, row: id })}`;
 }
 
 /** Picks the row that a column refers to. */

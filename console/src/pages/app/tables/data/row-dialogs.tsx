@@ -1,10 +1,9 @@
 import type { RawRow } from '@svc/contract/json.ts';
 import { ExportDialog } from '../export/export-dialog.tsx';
 import { ImportDialog } from '../import/import-dialog.tsx';
-import { useTable } from '../use-table.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { FilterDialog } from './filter-dialog.tsx';
-import type { GridQuery } from './grid-query.ts';
+import type { GridColumn, GridQuery } from './grid-query.ts';
 import { HistoryDialog, TrashDialog } from './history-dialogs.tsx';
 import { InsertDialog } from './insert-dialog.tsx';
 import { MatchingDialog } from './matching-dialog.tsx';
@@ -20,6 +19,8 @@ export type RowDialog =
   | 'trash';
 
 export interface RowDialogProps {
+  /** Columns to filter by, also of related rows. */
+  columns: readonly GridColumn[];
   query: GridQuery;
   setQuery: (change: Partial<GridQuery>) => void;
   rows: readonly RawRow[];
@@ -32,6 +33,7 @@ export interface RowDialogProps {
 export function OpenRowDialog({
   dialog,
   onClose,
+  columns,
   query,
   setQuery,
   rows,
@@ -39,12 +41,11 @@ export function OpenRowDialog({
   onDeleted,
   onStored,
 }: RowDialogProps & { dialog: RowDialog; onClose: () => void }) {
-  const { table } = useTable();
   switch (dialog) {
     case 'filter':
       return (
         <FilterDialog
-          columns={table.columns}
+          columns={columns}
           filters={query.filters}
           onApply={(filters) => {
             setQuery({ filters });

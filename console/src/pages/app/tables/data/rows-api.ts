@@ -5,7 +5,7 @@ import { createRowsClient, type RowAnswer, type RowsClient } from '@svc/sdk/rows
 import { handleSignedOut } from '../../../../api/client.ts';
 import { formatCell } from './cell-value.ts';
 
-interface RowPage {
+export interface RowPage {
   rows: readonly RawRow[];
   nextCursor: string | null;
   /** Possible mistakes in the query. */

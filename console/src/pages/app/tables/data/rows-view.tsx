@@ -1,33 +1,45 @@
 import { Alert, Group, NativeSelect, Stack, Text } from '@mantine/core';
-import type { RawRow } from '@svc/contract/json.ts';
-import { tablePath } from '@svc/contract/row-path.ts';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { isCode } from '../../../../api/client.ts';
 import { ActionButton } from '../../../../components/buttons.tsx';
 import { EmptyState } from '../../../../components/page-layout.tsx';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { Loading } from '../../../../components/query-view.tsx';
 import { Hint } from '../../../../components/text.tsx';
-import { type ColumnView, useTable, type VisibleColumn } from '../use-table.ts';
-import { formatCell, parseCell, sqlNull } from './cell-value.ts';
+import { useUrlDialog } from '../../../../components/url-state.ts';
+import { type ReadableTable, useReadableTable } from '../use-readable-table.ts';
+import { useTable, type VisibleColumn } from '../use-table.ts';
 import { DataGrid } from './data-grid.tsx';
 import { DataTools, FilterBar } from './data-tools.tsx';
 import { addChange, useEdits } from './edits.ts';
 import { type GridQuery, pageSearch, perPageChoices, useGridQuery, visibleColumns } from './grid-query.ts';
 import { GroupTools, GroupView } from './group-view.tsx';
 import { useGrouping } from './grouping.ts';
-import { useReferenceLabels } from './references.tsx';
+import { fetchLabelled, type Relation, relatedColumns } from './relations.ts';
 import { ChangeBar } from './review-dialog.tsx';
-import { fetchNames, fetchPage, fetchRow, fetchVisibleColumns, type VersionedRow } from './rows-api.ts';
+import { fetchRow, type VersionedRow } from './rows-api.ts';
+import { useSummary } from './summary.ts';
+import { useOwnerNames } from './use-owner-names.ts';
+
+const RowDetails = lazy(async () => ({ default: (await import('./row-details.tsx')).RowDetails }));
 
 export function RowsView() {
+  const readable = useReadableTable(useTable().table);
+  return readable ? <Rows {...readable} /> : <Loading lines={8} />;
+}
+
+function Rows({ columns, relations }: ReadableTable) {
   const { table, path } = useTable();
   const queries = useQueryClient();
-  const columns = useVisibleColumns();
-  const [query, setQuery] = useGridQuery(columns);
+  const [query, setQuery] = useGridQuery([...columns, ...relatedColumns(relations)]);
   const visible = visibleColumns(columns, query);
-  const answer = useRows(query, visible);
+  // A search cannot be combined with columns of related rows.
+  const sortable = query.search === '' ? relations : [];
+  const filterable = [...columns, ...relatedColumns(sortable)];
+  const answer = useRows(query, visible, relations);
+  const summary = useSummary(query, visible);
+  const details = useUrlDialog('row');
   const [edits, setEdits] = useEdits(table.id);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [problem, setProblem] = useState<unknown>(null);
@@ -71,11 +83,11 @@ export function RowsView() {
   const [grouping, setGrouping] = useGrouping(columns);
   const rows = answer.data?.rows ?? [];
   const names = useOwnerNames(rows);
-  const labels = useReferenceLabels(rows, visible);
   const isFiltered = query.filters.length > 0 || query.search !== '';
   return (
     <Stack gap="sm">
       <DataTools
+        columns={filterable}
         query={query}
         setQuery={setQuery}
         selected={selected}
@@ -87,7 +99,7 @@ export function RowsView() {
         onStored={refresh}
         rows={rows}
       />
-      <FilterBar columns={columns} path={path} query={query} setQuery={setQuery} />
+      <FilterBar columns={filterable} path={path} query={query} setQuery={setQuery} />
       <GroupTools grouping={grouping} setGrouping={setGrouping} />
       <ProblemAlert error={problem} />
       {answer.data?.note && (
@@ -95,7 +107,7 @@ export function RowsView() {
           {answer.data.note}
         </Alert>
       )}
-      {grouping && <GroupView grouping={grouping} filters={query.filters} search={query.search} />}
+      {grouping && <GroupView grouping={grouping} query={query} />}
       {answer.isError && <ProblemAlert error={answer.error} retry={() => void answer.refetch()} />}
       {answer.data === undefined && !answer.isError && <Loading lines={8} />}
       {answer.data && !answer.isError && rows.length === 0 && (
@@ -103,12 +115,15 @@ export function RowsView() {
       )}
       {answer.data && rows.length > 0 && !grouping && (
         <>
+          <ProblemAlert error={summary.error} />
           <DataGrid
             label={`Rows of ${table.name}`}
             columns={visible}
             rows={rows}
             names={names}
-            labels={labels}
+            labels={answer.data.labels}
+            relations={sortable}
+            summary={summary}
             edits={edits}
             sort={query.sort}
             onSort={(sort) => setQuery({ sort })}
@@ -118,7 +133,8 @@ export function RowsView() {
             onApply={apply}
           />
           <Hint>
-            Enter, F2 or a double click opens a cell; arrow keys move between cells; Space selects a row.
+            Enter, F2 or a double click opens a cell; Enter on an id opens the row; arrow keys move between
+            cells; Space selects a row.
             {visible.length < columns.length &&
               ` ${visible.length} of ${columns.length} columns are visible.`}
             {columns.length < table.columns.length &&
@@ -134,47 +150,23 @@ export function RowsView() {
           rows={rows.length}
         />
       )}
+      {details.value !== null && (
+        <Suspense>
+          <RowDetails
+            key={details.value}
+            id={details.value}
+            columns={columns}
+            relations={relations}
+            onClose={details.close}
+          />
+        </Suspense>
+      )}
       <ChangeBar edits={edits} setEdits={setEdits} onSaved={refresh} />
     </Stack>
   );
 }
 
 const listNames = (columns: readonly { name: string }[]) => columns.map(({ name }) => name).join(', ');
-
-/** Policies hide and mask columns for owners too. */
-function useVisibleColumns(): readonly VisibleColumn[] {
-  const { table, path } = useTable();
-  const answer = useQuery({
-    queryKey: ['rows.access', path],
-    queryFn: ({ signal }) => fetchVisibleColumns(path, signal),
-    staleTime: 10_000,
-  });
-  const seen = answer.data;
-  if (!seen || seen.size === 0) return table.columns;
-  return table.columns.flatMap((column) => {
-    const access = seen.get(column.name);
-    return access ? [{ ...column, mask: access.mask }] : [];
-  });
-}
-
-const noNames: ReadonlyMap<string, string> = new Map();
-
-/** The names of the people in the owner column. */
-function useOwnerNames(rows: readonly RawRow[]): ReadonlyMap<string, string> {
-  const { table, tenant, app } = useTable();
-  const { owner_column: owner } = table;
-  const values = owner === null ? [] : rows.map((row) => formatCell('text', row.get(owner) ?? sqlNull));
-  const ids = [...new Set(values.filter((id) => parseCell('uuid', id).ok))].sort();
-  const path = tablePath(tenant.slug, app.slug, '_people');
-  const answer = useQuery({
-    queryKey: ['people', path, ...ids],
-    queryFn: ({ signal }) => fetchNames(path, ids, signal),
-    enabled: ids.length > 0,
-    placeholderData: keepPreviousData,
-    staleTime: 60_000,
-  });
-  return answer.data ?? noNames;
-}
 
 function NoRows({ isFiltered, isLater }: { isFiltered: boolean; isLater: boolean }) {
   const { table, app } = useTable();
@@ -252,13 +244,15 @@ export function CursorPager({
   );
 }
 
-function useRows(query: GridQuery, visible: readonly ColumnView[]) {
+function useRows(query: GridQuery, visible: readonly VisibleColumn[], relations: readonly Relation[]) {
   const { path } = useTable();
   const queries = useQueryClient();
   const search = pageSearch(query, visible);
+  const labelled = relations.filter(({ column }) => visible.some(({ name }) => name === column));
+  const labels = labelled.map(({ column, label }) => `${column}.${label}`);
   const answer = useQuery({
-    queryKey: ['rows.list', path, String(search)],
-    queryFn: ({ signal }) => fetchPage(path, search, signal),
+    queryKey: ['rows.list', path, String(search), ...labels],
+    queryFn: ({ signal }) => fetchLabelled(path, search, labelled, signal),
     placeholderData: keepPreviousData,
   });
   const isGone = isCode(answer.error, 'not_found');

@@ -5,7 +5,7 @@ import { saveFile } from '../../../../components/download.ts';
 import { ProblemAlert } from '../../../../components/problem-alert.tsx';
 import { SecondaryButton } from '../../../../components/text.tsx';
 import { useToast } from '../../../../components/toasts.tsx';
-import { type GridQuery, listSearch, visibleColumns } from '../data/grid-query.ts';
+import { type GridQuery, listSearch, visibleColumns, withoutRelated } from '../data/grid-query.ts';
 import { streamRows } from '../data/rows-api.ts';
 import { useTable } from '../use-table.ts';
 import { collectRows } from './export-rows.ts';
@@ -32,7 +32,10 @@ export function ExportDialog({ query, onClose }: { query: GridQuery; onClose: ()
     setBusy(true);
     try {
       // All columns are requested by naming none: a long list might exceed the URL limit.
-      const search = listSearch(query, which === 'all' ? null : columns.map(({ name }) => name));
+      const search = listSearch(
+        withoutRelated(query),
+        which === 'all' ? null : columns.map(({ name }) => name),
+      );
       const stream = await streamRows(path, search, controller.signal);
       const formulas = isEscaped ? 'escaped' : 'as_they_are';
       let count = 0;
