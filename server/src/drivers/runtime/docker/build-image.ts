@@ -2,9 +2,8 @@ import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { buildDiskMbMin } from '../process/build-app.ts';
 import { splitLines } from '../process/output.ts';
 import { BuildError, type BuildJob, type LogSink, processLimit } from '../runtime.ts';
-import { limitBuildProcesses } from './build-processes.ts';
 import { watchBuildDisk } from './disk-limits.ts';
-import { buildLabels, type DockerDeps, type ImageArtifact } from './docker-deps.ts';
+import { buildLabels, type DockerDeps, filters, type ImageArtifact } from './docker-deps.ts';
 import {
   type ContainerDetail,
   type ContainerSummary,
@@ -65,6 +64,31 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
     lines.end();
     await archive.close();
   }
+}
+
+/**
+ * Image builds have no limit of processes in the engine's interface, but running containers can be given one: each step's gets
+ * it as soon as it starts. Resolves when the engine reports starts.
+ */
+async function limitBuildProcesses(
+  engine: Engine,
+  options: { processesMax: number; isOwn: (step: ContainerDetail) => boolean },
+): Promise<{ stop(): void }> {
+  const stopping = new AbortController();
+  const query = filters({ type: ['container'], event: ['start'] });
+  const answer = await engine.stream('GET', '/events', { query, signal: stopping.signal });
+  const limit = async (id: string) => {
+    const step = await ignoreMissing(engine.json<ContainerDetail>('GET', `/containers/${id}/json`));
+    if (step && options.isOwn(step))
+      await engine.send('POST', `/containers/${id}/update`, { body: { PidsLimit: options.processesMax } });
+  };
+  const follow = async () => {
+    // A step may have ended, and other containers may be removed meanwhile.
+    for await (const { Actor } of readMessages<{ Actor: { ID: string } }>(answer))
+      void limit(Actor.ID).catch(() => {});
+  };
+  void follow().catch(() => {});
+  return { stop: () => stopping.abort() };
 }
 
 /** Without a password, the engine requires the header all the same. */
