@@ -42,12 +42,15 @@ export const closedPeers = [
 const serve = `const http = require('node:http');
 for (const port of [80, 53]) http.createServer((_, answer) => answer.end('peer')).listen(port);`;
 
+/** Called like the bridges of an engine's networks, as on some machines. */
+const peerLink = 'br-peer';
+
 /** Another machine, which answers at public, private and metadata addresses. `ip` sets up the network it is joined to. */
 export async function startPeer(ip: Ip) {
   const { child, within } = await startApart(['node', '-e', serve]);
-  await ip('link', 'add', 'peer', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(child.pid));
-  await ip('addr', 'add', `${machineAddress}/24`, 'dev', 'peer');
-  await ip('link', 'set', 'peer', 'up');
+  await ip('link', 'add', peerLink, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(child.pid));
+  await ip('addr', 'add', `${machineAddress}/24`, 'dev', peerLink);
+  await ip('link', 'set', peerLink, 'up');
   await within('link', 'set', 'lo', 'up');
   await within('link', 'set', 'eth0', 'up');
   await within('addr', 'add', `${peerAddresses.private}/24`, 'dev', 'eth0');
@@ -62,7 +65,7 @@ export async function startPeer(ip: Ip) {
     async stop() {
       child.kill('SIGKILL');
       await child.exited;
-      await ip('link', 'del', 'peer').catch(() => {});
+      await ip('link', 'del', peerLink).catch(() => {});
     },
   };
 }
@@ -71,8 +74,8 @@ async function setUp6(ip: Ip, within: Ip): Promise<void> {
   const { private: gateway, ...others } = peerAddresses6;
   // Without the search for duplicates, which takes seconds.
   const add = (on: Ip, link: string, address: string) => on('addr', 'add', address, 'dev', link, 'nodad');
-  await add(ip, 'peer', `${machineAddress6}/64`);
-  await add(ip, 'peer', `${linkLocal.machine}/64`);
+  await add(ip, peerLink, `${machineAddress6}/64`);
+  await add(ip, peerLink, `${linkLocal.machine}/64`);
   await add(within, 'eth0', `${gateway}/64`);
   await add(within, 'eth0', `${linkLocal.peer}/64`);
   await within('-6', 'route', 'add', 'default', 'via', machineAddress6);
@@ -114,7 +117,7 @@ export async function testBesidePeer(userId: number, files: readonly string[]) {
   await machine.within('link', 'set', 'lo', 'up');
   const peer = await startPeer(machine.within);
   await machine.within('route', 'add', 'default', 'via', peerAddresses.private);
-  await machine.within('addr', 'add', `${machinePublicAddress}/32`, 'dev', 'peer');
+  await machine.within('addr', 'add', `${machinePublicAddress}/32`, 'dev', peerLink);
   const folder = temporaryFolder();
   chownSync(folder.path, userId, userId);
   const enter = ['nsenter', `--net=/proc/${machine.child.pid}/ns/net`];

@@ -146,7 +146,7 @@ const gatewayOf = (installation: string) => ({
   shared: [gatewayBridge],
 });
 /** Of all networks of an engine, and of installations. */
-const engineBridges = [gatewayBridge, 'docker0', 'br-+', 'svc+'];
+const engineBridges = [gatewayBridge, 'docker0', 'svc+'];
 
 interface Rules {
   /** Names of chains have at most 28 characters. */
@@ -160,7 +160,8 @@ interface Rules {
 
 /** Arguments of the script: names, then the rules of both tables before and after those of the name servers. */
 function rules({ name, bridges, shared, egress, services }: Rules): string[] {
-  const [input, forward, refuse, guard] = [`${name}-IN`, `${name}-FWD`, `${name}-NO`, `${name}-GRD`];
+  const chains = ['IN', 'FWD', 'NO', 'GRD', 'BR'].map((kind) => `${name}-${kind}`);
+  const [input = '', forward = '', refuse = '', guard = '', named = ''] = chains;
   const established = '-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN';
   const begin = [
     '*filter',
@@ -179,6 +180,8 @@ function rules({ name, bridges, shared, egress, services }: Rules): string[] {
     // Between services of a compose app. A packet that is not bridged goes from one bridge to another.
     `-A ${guard} -o ${bridges} -m physdev --physdev-is-bridged -j RETURN`,
     ...engineBridges.map((bridge) => `-A ${guard} -o ${bridge} -j DROP`),
+    `:${named} - [0:0]`,
+    `-A ${guard} -o br-+ -j ${named}`,
   ];
   for (const { address, port } of services) {
     const to = `-p tcp --dport ${port} -j RETURN`;
@@ -194,7 +197,7 @@ function rules({ name, bridges, shared, egress, services }: Rules): string[] {
   const lines = (all: string[]) => all.map((line) => `${line}\n`).join('');
   const names = egress === 'none' ? 'none' : 'open';
   const texts = [begin, end, guardBegin, closeRanges(guard, 'DROP')].map(lines);
-  return [input, forward, guard, bridges, names, ...texts];
+  return [input, forward, guard, named, bridges, names, ...texts];
 }
 
 /**
@@ -206,7 +209,8 @@ function rules({ name, bridges, shared, egress, services }: Rules): string[] {
  * the table security comes after that of the table filter, which answers.
  */
 const script = `export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin:/run/current-system/sw/bin
-input=$1 forward=$2 guard=$3 bridges=$4 names=$5 begin=$6 end=$7 guard_begin=$8 guard_end=$9
+input=$1 forward=$2 guard=$3 named=$4 bridges=$5 names=$6; shift 6
+begin=$1 end=$2 guard_begin=$3 guard_end=$4
 table=security; iptables -w -t security -n -L FORWARD >/dev/null 2>&1 || table=mangle
 user=FORWARD; iptables -w -n -L DOCKER-USER >/dev/null 2>&1 && user=DOCKER-USER
 first() {
@@ -216,6 +220,12 @@ first() {
 servers() {
   sed -n 's/^nameserver[[:space:]]*//p' /etc/resolv.conf /run/systemd/resolve/resolv.conf
   tr -d '[:space:]"' < /etc/docker/daemon.json | sed -n 's/.*dns:\\[\\([^]]*\\)\\].*/\\1/p' | tr , '\\n'
+}
+# An engine's have br- and a part of an id as name; others may lead to other machines.
+own_bridges() {
+  sed -n 's/^ *\\(br-[^:]*\\):.*/\\1/p' /proc/net/dev | grep -vE '^br-[0-9a-f]{12}$' | while read -r bridge; do
+    echo "-A $named -o $bridge -j RETURN"
+  done
 }
 open_names() {
   [ "$names" = none ] || servers 2>/dev/null | grep -E '^[0-9]+(\\.[0-9]+){3}$' | grep -v '^127' | sort -u | while read -r server; do
@@ -227,6 +237,8 @@ open_names() {
 {
   echo "*$table"
   printf %s "$guard_begin"
+  own_bridges
+  echo "-A $named -j DROP"
   open_names "$guard"
   printf %s "$guard_end"
   first "iptables -t $table" FORWARD "$guard"
