@@ -1,4 +1,5 @@
 import {
+  acceptMs,
   type HostCertificate,
   listenRaw,
   type RawListener,
@@ -72,10 +73,8 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
       hosts = new Set(certificates.map(({ serverName }) => serverName));
       replaced.closeAfterResponses();
       const wait = preferCurrent() ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
-      retiring.set(
-        replaced,
-        setTimeout(() => void retire(replaced, replacedMsMax), wait),
-      );
+      const timer = setTimeout(() => void retire(replaced, replacedMsMax), wait);
+      retiring.set(replaced, timer);
     },
     accept() {},
     async stop(graceMs, how) {
@@ -117,10 +116,8 @@ function shareHttpsListener(
       await replaced.listener.stop(replacedMsMax);
       retiring.delete(replaced.listener);
     };
-    retiring.set(
-      replaced.listener,
-      setTimeout(() => void retire(), wait),
-    );
+    const timer = setTimeout(() => void retire(), wait);
+    retiring.set(replaced.listener, timer);
   }
 
   return {
@@ -136,6 +133,8 @@ function shareHttpsListener(
     accept,
     async stop(graceMs, how) {
       for (const timer of retiring.values()) clearTimeout(timer);
+      // The socket is open as long as anybody has it, and would keep new connections waiting while responses end.
+      if (how === 'soon') setTimeout(() => calls.close(descriptor), acceptMs);
       const listeners = [...(current ? [current.listener] : []), ...retiring.keys()];
       await Promise.all(listeners.map((listener) => listener.stop(graceMs, how)));
     },

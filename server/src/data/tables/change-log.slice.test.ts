@@ -49,12 +49,12 @@ test('a shorter history or trash has an irreversible plan that says what is lost
     return [body.plan.irreversible, body.plan.warnings];
   };
   expect(await plan({ history: null })).toEqual([true, ['The history of short is lost.']]);
-  expect(await plan({ soft_delete: null })).toEqual([true, ['The trash of short is emptied.']]);
+  expect(await plan({ soft_delete: null })).toEqual([true, ['The trash of short is lost.']]);
   expect(await plan({ history: '7d', soft_delete: '1d' })).toEqual([
     true,
     [
       'The history of short is lost, except that of the last 7 days.',
-      'Rows that were deleted more than 1 day ago are removed from the trash of short.',
+      'The trash of short is lost, except that of the last day.',
     ],
   ]);
   for (const set of [{ history: '30d' }, { history: '60d', soft_delete: '90d' }, { changes: true }])

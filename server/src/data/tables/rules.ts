@@ -190,26 +190,16 @@ type Retention = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
 
 /** What shorter times delete, now or within the hour. */
 export function describeLostLog(before: Retention & { name: string }, after: Retention): string[] {
-  const { name } = before;
-  const isShorter = (days: keyof Retention) => (after[days] ?? 0) < (before[days] ?? 0);
-  const { history_days: history, soft_delete_days: trash } = after;
-  const texts: string[] = [];
-  if (isShorter('history_days'))
-    texts.push(
-      history === null
-        ? `The history of ${name} is lost.`
-        : `The history of ${name} is lost, except that of the last ${dayCount(history)}.`,
-    );
-  if (isShorter('soft_delete_days'))
-    texts.push(
-      trash === null
-        ? `The trash of ${name} is emptied.`
-        : `Rows that were deleted more than ${dayCount(trash)} ago are removed from the trash of ${name}.`,
-    );
-  return texts;
+  const lost = (days: keyof Retention, what: string) => {
+    const rest = after[days];
+    if ((rest ?? 0) >= (before[days] ?? 0)) return [];
+    const kept = rest === null ? '' : `, except that of the last ${dayCount(rest)}`;
+    return [`The ${what} of ${before.name} is lost${kept}.`];
+  };
+  return [...lost('history_days', 'history'), ...lost('soft_delete_days', 'trash')];
 }
 
-const dayCount = (days: number) => (days === 1 ? '1 day' : `${days} days`);
+const dayCount = (days: number) => (days === 1 ? 'day' : `${days} days`);
 
 export function indexRecord(row: Pick<TableRow, 'columns'>, index: IndexRow): z.output<typeof Index> {
   const columnName = (number: number) => row.columns.find((column) => column.number === number)?.name ?? '';

@@ -52,9 +52,9 @@ const bwrap = [
   ...mountReadOnly(systemFolders),
 ];
 
-/** Foreign packs are parsed without rights. Empty where the machine cannot isolate programs, which the log says. */
+/** Foreign packs are parsed without rights. Only with limits where the machine cannot isolate programs, which the log says. */
 function enterGitSandbox(folders: readonly string[], { usesNetwork }: { usesNetwork: boolean }): string[] {
-  if (findGitSandboxProblem() !== null) return [];
+  if (findGitSandboxProblem() !== null) return withLimits;
   const own = [...new Set(folders)].filter((path) =>
     statSync(path, { throwIfNoEntry: false })?.isDirectory(),
   );
@@ -76,13 +76,8 @@ export function findGitSandboxProblem(): string | null {
 }
 
 function trySandbox(): string | null {
-  const { status, error, stderr } = spawnSync(
-    'bwrap',
-    [...bwrap.slice(1), '--unshare-net', ...bwrapEnd, 'true'],
-    {
-      encoding: 'utf8',
-    },
-  );
+  const argv = [...bwrap.slice(1), '--unshare-net', ...bwrapEnd, 'true'];
+  const { status, error, stderr } = spawnSync('bwrap', argv, { encoding: 'utf8' });
   if (status === 0) return null;
   return error
     ? `bwrap cannot be run (${(error as NodeJS.ErrnoException).code}). Install bubblewrap.`

@@ -65,11 +65,7 @@ export function runProgram(
 ): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
     const hasLimit = limitMs !== undefined;
-    const run = spawn(program, args, {
-      ...options,
-      detached: hasLimit,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const run = spawn(program, args, { ...options, detached: hasLimit, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const limit = hasLimit ? setTimeout(endLate, limitMs) : undefined;
     function killGroup(): void {

@@ -37,7 +37,7 @@ export type StopMode = 'soon' | 'handover';
 const pendingResponsesMax = 2_000;
 const idleMs = 200;
 /** For the connections of a network nearby whose last packet is under way. */
-const acceptMs = 50;
+export const acceptMs = 50;
 /** On hand-over: a client that has not sent a request for this long will hardly do so in the same moment. */
 const idleSecondsMax = 2;
 

@@ -60,12 +60,8 @@ const secretsMs = 60_000;
 
 /** With every request, checksum and hash took a twelfth of the time of a point read. Secrets are forgotten after a minute. */
 function createSecretHashes() {
-  const hashes: Record<Kind, Map<string, HashedSecret>> = {
-    login: new Map(),
-    session: new Map(),
-    pat: new Map(),
-    app_token: new Map(),
-  };
+  const newMap = () => new Map<string, HashedSecret>();
+  const hashes = { login: newMap(), session: newMap(), pat: newMap(), app_token: newMap() };
   let isForgetting = false;
   const forget = () => {
     isForgetting = false;

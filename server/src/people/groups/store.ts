@@ -73,27 +73,16 @@ export async function findGroupRows(
   return rows;
 }
 
-export async function lockGroupRow(
-  tx: Tx,
-  tenantId: string,
-  ref: string,
-): Promise<CountedGroupRow | undefined> {
-  const { rows } = await sql<{ id: string }>`
-    select g.id from svc.groups g where g.tenant_id = ${tenantId} and ${refColumn(ref)} = ${ref}
-    for no key update`.execute(tx);
-  return rows[0] && findGroupRow(tx, tenantId, rows[0].id);
-}
-
-export async function lockGroupForShare(
-  tx: Tx,
-  tenantId: string,
-  ref: string,
-): Promise<CountedGroupRow | undefined> {
-  const { rows } = await sql<{ id: string }>`
-    select g.id from svc.groups g where g.tenant_id = ${tenantId} and ${refColumn(ref)} = ${ref}
-    for key share`.execute(tx);
-  return rows[0] && findGroupRow(tx, tenantId, rows[0].id);
-}
+const lockGroup =
+  (strength: 'no key update' | 'key share') =>
+  async (tx: Tx, tenantId: string, ref: string): Promise<CountedGroupRow | undefined> => {
+    const { rows } = await sql<{ id: string }>`
+      select g.id from svc.groups g where g.tenant_id = ${tenantId} and ${refColumn(ref)} = ${ref}
+      for ${sql.raw(strength)}`.execute(tx);
+    return rows[0] && findGroupRow(tx, tenantId, rows[0].id);
+  };
+export const lockGroupRow = lockGroup('no key update');
+export const lockGroupForShare = lockGroup('key share');
 
 /** Serializes creation and renaming, so that names and the limit can be checked before writing. */
 export async function lockTenantGroups(tx: Tx, tenantId: string): Promise<void> {

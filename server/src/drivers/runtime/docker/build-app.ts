@@ -1,10 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { runTar } from '../../../core/run-tar.ts';
-import { splitLines } from '../process/output.ts';
 import { digestTree, findForeignEntry } from '../process/trees.ts';
-import { BuildError, type BuildJob, type Built, type RuntimeRequirements } from '../runtime.ts';
+import { BuildError, type BuildJob, type Built, type LogSink, type RuntimeRequirements } from '../runtime.ts';
 import { buildEndError, buildLimits, pushImage } from './build-image.ts';
 import {
   appUser,
@@ -16,9 +14,10 @@ import {
 import { buildCompose } from './compose/check-compose.ts';
 import { watchBuildDisk } from './disk-limits.ts';
 import { buildLabels, type DockerDeps, type ImageArtifact, imageName } from './docker-deps.ts';
-import { type ContainerDetail, ignoreMissing, readFrames } from './engine.ts';
+import { type ContainerDetail, ignoreMissing } from './engine.ts';
 import { inspectContainer } from './instances.ts';
 import { ensureNetwork, extraHosts } from './networks.ts';
+import { followOutput } from './run-command.ts';
 import { logConfig } from './start-instance.ts';
 
 const portDefault = 8080;
@@ -155,31 +154,19 @@ async function runCommands(
   const disk = watchBuildDisk(deps, { network, isOwn, mbMax: buildLimits(job).diskMb });
   const signal = AbortSignal.any([job.signal, disk.signal, AbortSignal.timeout(deps.buildMsMax)]);
   let startedCount = 0;
-  const lines = {
-    stdout: splitLines({
-      lineBytesMax: logLineBytesMax,
-      onLine(line) {
-        if (line === mark) job.log('platform', `$ ${commands[startedCount++] ?? ''}`);
-        else job.log('stdout', line);
-      },
-    }),
-    stderr: splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => job.log('stderr', line) }),
+  const log: LogSink = (stream, line) => {
+    if (stream === 'stdout' && line === mark) job.log('platform', `$ ${commands[startedCount++] ?? ''}`);
+    else job.log(stream, line);
   };
   try {
     await engine.send('POST', `/containers/${container}/start`, { signal });
-    const query = { stdout: 1, stderr: 1, follow: 1 };
-    const answer = await engine.stream('GET', `/containers/${container}/logs`, { query, signal });
-    for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>))
-      lines[stream].take(bytes);
-    await engine.send('POST', `/containers/${container}/wait`, { signal, timeoutMs: deps.buildMsMax });
+    await followOutput(deps, { container, log, timeoutMs: deps.buildMsMax, signal });
   } catch (error) {
     if (!signal.aborted) throw error;
     await ignoreMissing(engine.send('DELETE', `/containers/${container}`, { query: { force: 1, v: 1 } }));
     throw buildEndError(deps, job, disk.signal);
   } finally {
     disk.stop();
-    lines.stdout.end();
-    lines.stderr.end();
   }
   const detail = await inspectContainer(engine, container);
   const { ExitCode: code = -1, OOMKilled: isOut = false } = detail?.State ?? {};

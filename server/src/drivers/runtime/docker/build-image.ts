@@ -12,6 +12,7 @@ import {
   ignoreMissing,
   readMessages,
 } from './engine.ts';
+import { inspectContainer } from './instances.ts';
 import { ensureNetwork } from './networks.ts';
 import { archiveSource, type BuildContext } from './source-archive.ts';
 
@@ -40,11 +41,18 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
   const { diskMb, processes } = buildLimits(job);
   const archive = await archiveSource(build.context, deps.scratchDir);
   const disk = watchBuildDisk(deps, { network, isOwn, mbMax: diskMb });
-  const stopped = AbortSignal.any([job.signal, disk.signal, AbortSignal.timeout(deps.buildMsMax)]);
+  const unlimited = new AbortController();
+  const ends = [job.signal, disk.signal, unlimited.signal, AbortSignal.timeout(deps.buildMsMax)];
+  const stopped = AbortSignal.any(ends);
   const lines = createBuildLog(job.log, build.describeStep);
-  let steps: { stop(): void } | null = null;
+  const ending = new AbortController();
   try {
-    steps = await limitBuildProcesses(deps.engine, { processesMax: processes, isOwn });
+    await limitProcesses(deps.engine, {
+      max: processes,
+      isOwn,
+      signal: AbortSignal.any([stopped, ending.signal]),
+      onFailure: (error) => unlimited.abort(error),
+    });
     const answer = await deps.engine.stream('POST', '/build', {
       query: buildQuery(deps, build, { mark, network }),
       bytes: archive.bytes,
@@ -57,9 +65,10 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
       throw error;
     }
     await waitForBuildEnd(deps.engine, mark);
+    unlimited.signal.throwIfAborted();
     throw buildEndError(deps, job, disk.signal);
   } finally {
-    steps?.stop();
+    ending.abort();
     disk.stop();
     lines.end();
     await archive.close();
@@ -68,27 +77,34 @@ export async function buildImage(deps: DockerDeps, build: ImageBuild): Promise<s
 
 /**
  * Image builds have no limit of processes in the engine's interface, but running containers can be given one: each step's gets
- * it as soon as it starts. Resolves when the engine reports starts.
+ * it as soon as it starts. Without it, the build is stopped.
  */
-async function limitBuildProcesses(
+async function limitProcesses(
   engine: Engine,
-  options: { processesMax: number; isOwn: (step: ContainerDetail) => boolean },
-): Promise<{ stop(): void }> {
-  const stopping = new AbortController();
+  options: {
+    max: number;
+    isOwn: (step: ContainerDetail) => boolean;
+    signal: AbortSignal;
+    onFailure: (error: unknown) => void;
+  },
+): Promise<void> {
+  const { max, isOwn, signal, onFailure } = options;
   const query = filters({ type: ['container'], event: ['start'] });
-  const answer = await engine.stream('GET', '/events', { query, signal: stopping.signal });
+  const answer = await engine.stream('GET', '/events', { query, signal });
   const limit = async (id: string) => {
-    const step = await ignoreMissing(engine.json<ContainerDetail>('GET', `/containers/${id}/json`));
-    if (step && options.isOwn(step))
-      await engine.send('POST', `/containers/${id}/update`, { body: { PidsLimit: options.processesMax } });
+    const step = await inspectContainer(engine, id);
+    if (!step || !isOwn(step)) return;
+    const update = engine.send('POST', `/containers/${id}/update`, { body: { PidsLimit: max } });
+    await update.catch(async (error: unknown) => {
+      if ((await inspectContainer(engine, id))?.State.Running) throw error;
+    });
   };
   const follow = async () => {
-    // A step may have ended, and other containers may be removed meanwhile.
     for await (const { Actor } of readMessages<{ Actor: { ID: string } }>(answer))
-      void limit(Actor.ID).catch(() => {});
+      void limit(Actor.ID).catch(onFailure);
+    throw new EngineError(0, 'The engine no longer reports which steps of the build start.');
   };
-  void follow().catch(() => {});
-  return { stop: () => stopping.abort() };
+  void follow().catch((error) => signal.aborted || onFailure(error));
 }
 
 /** Without a password, the engine requires the header all the same. */
@@ -229,12 +245,7 @@ interface BuildMessage {
   errorDetail?: { code?: number; message?: string };
 }
 
-interface BuildLog {
-  take(message: BuildMessage): void;
-  end(): void;
-}
-
-function createBuildLog(log: LogSink, describeStep: (instruction: string) => string | null): BuildLog {
+function createBuildLog(log: LogSink, describeStep: (instruction: string) => string | null) {
   const encoder = new TextEncoder();
   const out = splitLines({ lineBytesMax: logLineBytesMax, onLine });
   const errors = splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log('stderr', line) });
@@ -248,7 +259,7 @@ function createBuildLog(log: LogSink, describeStep: (instruction: string) => str
   }
 
   return {
-    take({ stream, status }) {
+    take({ stream, status }: BuildMessage) {
       if (status !== undefined && stream === undefined) log('platform', status);
       if (stream === undefined) return;
       if (stream.startsWith(red)) errors.take(encoder.encode(stream.slice(red.length).replace(plain, '')));

@@ -221,12 +221,6 @@ servers() {
   sed -n 's/^nameserver[[:space:]]*//p' /etc/resolv.conf /run/systemd/resolve/resolv.conf
   tr -d '[:space:]"' < /etc/docker/daemon.json | sed -n 's/.*dns:\\[\\([^]]*\\)\\].*/\\1/p' | tr , '\\n'
 }
-# An engine's have br- and a part of an id as name; others may lead to other machines.
-own_bridges() {
-  sed -n 's/^ *\\(br-[^:]*\\):.*/\\1/p' /proc/net/dev | grep -vE '^br-[0-9a-f]{12}$' | while read -r bridge; do
-    echo "-A $named -o $bridge -j RETURN"
-  done
-}
 open_names() {
   [ "$names" = none ] || servers 2>/dev/null | grep -E '^[0-9]+(\\.[0-9]+){3}$' | grep -v '^127' | sort -u | while read -r server; do
     for chain; do for protocol in udp tcp; do
@@ -237,7 +231,8 @@ open_names() {
 {
   echo "*$table"
   printf %s "$guard_begin"
-  own_bridges
+  # An engine's have br- and a part of an id as name; others may lead to other machines.
+  sed -n 's/^ *\\(br-[^:]*\\):.*/\\1/p' /proc/net/dev | grep -vE '^br-[0-9a-f]{12}$' | sed "s/.*/-A $named -o & -j RETURN/"
   echo "-A $named -j DROP"
   open_names "$guard"
   printf %s "$guard_end"

@@ -1,7 +1,7 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 import { splitLines } from '../process/output.ts';
 import { timeLimitText } from '../process/run-command.ts';
-import type { RunJob, RunResult } from '../runtime.ts';
+import type { LogSink, RunJob, RunResult } from '../runtime.ts';
 import { ensureImage } from './build-image.ts';
 import { startComposeCommand } from './compose/start-compose.ts';
 import {
@@ -43,7 +43,7 @@ export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResu
     deps.diskLimits.add({ instanceId: runId, diskMb: job.limits.diskMb, log: job.log });
     stopping.addEventListener('abort', onStop, { once: true });
     if (stopping.aborted) onStop();
-    await followOutput(deps, job, container);
+    await followOutput(deps, { ...job, container, signal: undefined });
     job.signal.throwIfAborted();
     if (late.aborted) return { exitCode: null, how: timeLimitText(job) };
     const reason = deps.diskLimits.reason(runId);
@@ -93,7 +93,11 @@ async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifac
  * Ends with the container. The engine may end the first answer before the last lines, so that they are read again: of up to 10 MB,
  * after which it has dropped the beginning.
  */
-async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, name: string): Promise<void> {
+export async function followOutput(
+  { engine }: DockerDeps,
+  options: { container: string; log: LogSink; timeoutMs: number; signal?: AbortSignal | undefined },
+): Promise<void> {
+  const { container, log, timeoutMs, signal } = options;
   const linesOf = (stream: 'stdout' | 'stderr') =>
     splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(stream, line) });
   const lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') };
@@ -101,7 +105,8 @@ async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, 
   const read = async (follow: 0 | 1) => {
     const known = { ...seen };
     const query = { stdout: 1, stderr: 1, follow };
-    const answer = await ignoreMissing(engine.stream('GET', `/containers/${name}/logs`, { query }));
+    const path = `/containers/${container}/logs`;
+    const answer = await ignoreMissing(engine.stream('GET', path, { query, ...(signal && { signal }) }));
     if (!answer) return;
     for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
       const skipped = Math.min(known[stream], bytes.length);
@@ -112,9 +117,13 @@ async function followOutput({ engine }: DockerDeps, { log, timeoutMs }: RunJob, 
       seen[stream] += bytes.length - skipped;
     }
   };
-  await read(1);
-  await engine.send('POST', `/containers/${name}/wait`, { timeoutMs: timeoutMs + 60_000 });
-  await read(0);
-  lines.stdout.end();
-  lines.stderr.end();
+  try {
+    await read(1);
+    const call = { timeoutMs: timeoutMs + 60_000, ...(signal && { signal }) };
+    await engine.send('POST', `/containers/${container}/wait`, call);
+    await read(0);
+  } finally {
+    lines.stdout.end();
+    lines.stderr.end();
+  }
 }

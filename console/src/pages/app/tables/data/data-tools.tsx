@@ -23,6 +23,7 @@ import {
   formatFilter,
   type GridColumn,
   type GridQuery,
+  isRelated,
   listSearch,
   visibleColumns,
   whyNotFiltered,
@@ -107,6 +108,7 @@ function SearchBox({
   const [words, setWords] = useState(query.search);
   const { data } = useEndpoint(listIndexes, { params, query: { per_page: indexesPerTableMax } });
   const index = data?.items.find(({ search }) => search);
+  const related = query.filters.find(isRelated);
   if (!index && query.search === '') return null;
   return (
     <form
@@ -123,6 +125,10 @@ function SearchBox({
         placeholder={'Search: tea "green pot" -cup'}
         maxLength={searchCharsMax}
         leftSection={<IconSearch size={16} aria-hidden />}
+        disabled={related !== undefined && query.search === ''}
+        title={
+          related && `A search has the columns of one table. Remove the filter on ${related.column} first.`
+        }
         value={words}
         onChange={(event) => {
           setWords(event.currentTarget.value);

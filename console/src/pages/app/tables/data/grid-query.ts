@@ -32,14 +32,18 @@ export function readGridQuery(params: URLSearchParams, columns: readonly GridCol
     .split(',')
     .filter((column) => isKnown(column) && !isRelated({ column }));
   const perPage = Number(params.get('per_page'));
+  const search = params.get('search') ?? '';
   return {
     // Unknown columns are ignored: the URL may be older than the schema.
     filters: params.getAll('filter').flatMap((text) => {
       const filter = parseFilter(text);
       return filter && isKnown(filter.column) ? [filter] : [];
     }),
-    search: params.get('search') ?? '',
-    sort: parseSort(params.get('sort') ?? '').filter(({ column }) => isKnown(column)),
+    search,
+    // A search cannot be combined with columns of related rows.
+    sort: parseSort(params.get('sort') ?? '').filter(
+      (key) => isKnown(key.column) && (search === '' || !isRelated(key)),
+    ),
     select: select.length === 0 ? null : select,
     perPage: perPageChoices.find((choice) => choice === perPage) ?? perPageDefault,
     cursor: params.get('cursor'),

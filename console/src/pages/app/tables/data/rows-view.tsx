@@ -38,7 +38,7 @@ function Rows({ columns, relations }: ReadableTable) {
   const sortable = query.search === '' ? relations : [];
   const filterable = [...columns, ...relatedColumns(sortable)];
   const answer = useRows(query, visible, relations);
-  const summary = useSummary(query, visible);
+  const summary = useSummary(query, columns, visible);
   const details = useUrlDialog('row');
   const [edits, setEdits] = useEdits(table.id);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());

@@ -74,10 +74,16 @@ export interface SummaryRowState {
 
 const noTexts: ReadonlyMap<string, string> = new Map();
 
-export function useSummary(query: GridQuery, columns: readonly VisibleColumn[]): SummaryRowState {
+/** `columns` are all that the reader sees; those that the grid does not show keep their choice. */
+export function useSummary(
+  query: GridQuery,
+  columns: readonly VisibleColumn[],
+  visible: readonly VisibleColumn[],
+): SummaryRowState {
   const { path } = useTable();
   const [params, setParams] = useSearchParams();
-  const summaries = parseSummaries(params.get('summary') ?? '', columns);
+  const all = parseSummaries(params.get('summary') ?? '', columns);
+  const summaries = new Map([...all].filter(([name]) => visible.some((column) => column.name === name)));
   const why = whyNotFiltered(query);
   const search = summarySearch(summaries, query);
   const answer = useQuery({
@@ -99,7 +105,7 @@ export function useSummary(query: GridQuery, columns: readonly VisibleColumn[]):
   return {
     summaries,
     choose(column, name) {
-      const next = new Map(summaries);
+      const next = new Map(all);
       if (name === null) next.delete(column);
       else next.set(column, name);
       setParams((now) => withUrlValue(now, 'summary', formatSummaries(next)));
