@@ -55,6 +55,31 @@ describe.if(hasDockerEngine)('containers', () => {
     await front.stop();
   });
 
+  test('of image builds get their limit of processes, or the build is stopped', async () => {
+    const refuseUpdates = async ({ pathname }: URL, { body }: Response) => {
+      if (pathname.endsWith('/update')) return Response.json({ message: 'no updates here' }, { status: 403 });
+      // This server sends the head with the first bytes.
+      const begun = async function* () {
+        yield '\n';
+        yield* body as unknown as AsyncIterable<Uint8Array>;
+      };
+      return pathname.endsWith('/events') ? new Response(begun() as unknown as ReadableStream) : null;
+    };
+    const endEvents = async ({ pathname }: URL) => (pathname.endsWith('/events') ? new Response('\n') : null);
+    const cases = { 'no updates here': refuseUpdates, 'no longer reports': endEvents };
+    for (const [problem, change] of Object.entries(cases)) {
+      const { dataDir, engine } = world;
+      const front = standBefore(engine.host, join(dirname(dataDir), 'front.sock'), change);
+      const runtime = await createDockerRuntime({ ...world.optionsOf(dataDir), host: front.host });
+      const app = openBench(world, runtime).app('web');
+      app.sample.plan.buildCommand = 'sleep 100';
+      const error = await app.build().catch((thrown: unknown) => thrown);
+      expect([problem, String(error)]).toEqual([problem, expect.stringContaining(problem)]);
+      await runtime.close();
+      await front.stop();
+    }
+  });
+
   test('have the limits of the app, no capabilities and no public ports', async () => {
     const instance = await bench.app('web').run();
     const held = await inspect(
@@ -319,23 +344,35 @@ volumes: { data: }
   });
 });
 
-/** In front of the engine: the log that is followed ends after its first bytes. */
-function endLogsEarly(host: string, path: string) {
-  let ended = 0;
+/** In front of the engine: `change` gives its answers, or null for those as they are. */
+function standBefore(
+  host: string,
+  path: string,
+  change: (url: URL, answer: Response) => Promise<Response | null>,
+) {
   const server = Bun.serve({
     unix: path,
     async fetch(request) {
-      const { pathname, search, searchParams } = new URL(request.url);
+      const url = new URL(request.url);
       const { method, headers, body } = request;
       const to = { method, headers, body, unix: host.replace('unix://', ''), timeout: false };
-      const answer = await fetch(`http://engine${pathname}${search}`, to as RequestInit);
-      if (!pathname.endsWith('/logs') || searchParams.get('follow') !== '1') return answer;
-      const reader = answer.body?.getReader();
-      const first = await reader?.read();
-      await reader?.cancel();
-      ended++;
-      return new Response(first?.value, answer);
+      const answer = await fetch(`http://engine${url.pathname}${url.search}`, to as RequestInit);
+      return (await change(url, answer)) ?? answer;
     },
   });
-  return { host: `unix://${path}`, ended: () => ended, stop: () => server.stop(true) };
+  return { host: `unix://${path}`, stop: () => server.stop(true) };
+}
+
+/** The log that is followed ends after its first bytes. */
+function endLogsEarly(host: string, path: string) {
+  let ended = 0;
+  const front = standBefore(host, path, async ({ pathname, searchParams }, answer) => {
+    if (!pathname.endsWith('/logs') || searchParams.get('follow') !== '1') return null;
+    const reader = answer.body?.getReader();
+    const first = await reader?.read();
+    await reader?.cancel();
+    ended++;
+    return new Response(first?.value, answer);
+  });
+  return { ...front, ended: () => ended };
 }

@@ -51,7 +51,7 @@ describe.if(hasDockerEngine)('with a real Swarm', () => {
       '{{json .Spec.TaskTemplate.Resources.Limits}} {{json .Spec.TaskTemplate.ContainerSpec.CapabilityDrop}} {{.Spec.UpdateConfig.Order}} {{(index .Spec.EndpointSpec.Ports 0).PublishMode}}';
     const said = await world.engine.docker('service', 'inspect', '--format', form, `svc-${instance.id}`);
     expect(said.trim()).toBe(
-      '{"NanoCPUs":1000000000,"MemoryBytes":134217728,"Pids":1024} ["ALL"] start-first host',
+      '{"NanoCPUs":1000000000,"MemoryBytes":134217728,"Pids":512} ["ALL"] start-first host',
     );
     // Services cannot connect to each other in it.
     const names = await world.engine.docker(
