@@ -6,6 +6,7 @@ import { freePort } from '../../scripts/free-port.ts';
 import { readConfig } from './config.ts';
 import { createLog } from './core/log.ts';
 import { createMetrics } from './core/metrics.ts';
+import { isListening } from './drivers/os/listen.ts';
 import { acceptedRequests, refusedRequests } from './http/raw-http/smuggling-fixture.ts';
 import { exchange, readBody, readStatuses, type Target } from './http/raw-http/testing.ts';
 import { openListeners } from './listeners.ts';
@@ -41,15 +42,14 @@ const targets: Record<string, Target> = { 'the Unix socket': socket };
 async function open(env: Record<string, string>) {
   const config = readConfig({ SVC_DATA_DIR: join(folder, 'data'), ...env });
   const log = createLog({ level: 'silent', write: () => {} });
-  opened.push(
-    await openListeners(config, {
-      platform: () => platform,
-      metrics: createMetrics(),
-      supervisor: null,
-      log,
-    }),
-  );
-  return config.runtime.isolation.gatewayPort ?? 0;
+  const listeners = await openListeners(config, {
+    platform: () => platform,
+    metrics: createMetrics(),
+    supervisor: null,
+    log,
+  });
+  opened.push(listeners);
+  return { listeners, gateway: config.runtime.isolation.gatewayPort ?? 0 };
 }
 
 beforeAll(async () => {
@@ -57,13 +57,16 @@ beforeAll(async () => {
   targets['the port'] = main;
   targets['the metrics listener'] = metrics;
   targets['the HTTPS listener'] = { tls: https };
-  targets['the gateway of apps'] = await open({
+  const onPorts = await open({
     SVC_PORT: String(main),
     SVC_METRICS_PORT: String(metrics),
     SVC_HTTPS_PORT: String(https),
     SVC_TRUSTED_PROXIES: '127.0.0.5,10.0.0.0/8',
   });
-  await open({ SVC_LISTEN: `unix:${socket}`, SVC_BASE_URL: 'http://localhost:4400' });
+  targets['the gateway of apps'] = onPorts.gateway;
+  onPorts.listeners.accept();
+  const onSocket = await open({ SVC_LISTEN: `unix:${socket}`, SVC_BASE_URL: 'http://localhost:4400' });
+  onSocket.listeners.accept();
 });
 afterAll(async () => {
   await Promise.all(opened.map((listeners) => listeners.stop(0, 'soon')));
@@ -109,6 +112,25 @@ test('the metrics listener answers one request at most of the corpus, and then c
   }
   const twice = scrape.replace('Connection: close\r\n', '') + scrape;
   expect(readStatuses(await exchange(targets['the metrics listener']!, twice))).toEqual(['200', '200']);
+});
+
+test('a server that is not ready refuses connections, so that a proxy asks another copy', async () => {
+  const ports = [freePort(), freePort(), freePort()];
+  const [main, metrics, https] = ports.map(String);
+  const { listeners } = await open({ SVC_PORT: main!, SVC_METRICS_PORT: metrics!, SVC_HTTPS_PORT: https! });
+  const listening = () => Promise.all(ports.map((port) => isListening({ host: '127.0.0.1', port })));
+  expect(await listening()).toEqual([false, false, false]);
+  listeners.accept();
+  expect(await listening()).toEqual([true, true, true]);
+});
+
+test('a port in use is reported before the server is ready', async () => {
+  const used = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  for (const variable of ['SVC_PORT', 'SVC_METRICS_PORT', 'SVC_HTTPS_PORT'])
+    await expect(open({ SVC_PORT: String(freePort()), [variable]: String(used.port) })).rejects.toThrow(
+      `set ${variable} to another port`,
+    );
+  used.stop(true);
 });
 
 test('slow requests with one credential leave apps with others their share of the gateway', async () => {

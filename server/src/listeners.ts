@@ -7,7 +7,7 @@ import type { Metrics } from './core/metrics.ts';
 import { fail } from './core/problem.ts';
 import { gitPrefix } from './delivery/git-host/paths.ts';
 import { type HttpsServer, openHttpsServer } from './drivers/certificates/https-server.ts';
-import { explainPortInUse, prepareSocketPath } from './drivers/os/listen.ts';
+import { explainPortInUse } from './drivers/os/listen.ts';
 import { appAddress } from './http/client-address.ts';
 import { strictTransportFor } from './http/headers.ts';
 import { listenForMetrics, publishedMetrics } from './http/metrics.ts';
@@ -20,6 +20,7 @@ import {
 } from './http/raw-http/raw-listener.ts';
 import { serve } from './http/serve.ts';
 import type { Platform } from './platform.ts';
+import { checkListeners } from './supervisor/shared-sockets.ts';
 
 type Endpoint = Pick<
   RawListenerOptions,
@@ -53,12 +54,12 @@ const metricsGraceMs = 2_000;
 
 interface Listeners {
   https: HttpsServer | null;
-  /** Workers accept requests when they are ready: until then other workers do. */
+  /** When the server is ready: until then other workers accept requests, and a proxy asks other servers. */
   accept(): void;
   stop(graceMs: number, how: StopMode): Promise<void>;
 }
 
-/** Ports open at once, so that nothing is set up when one is in use; they answer 503 until `platform` is there. */
+/** Nothing is set up when a port is in use. Only the gateway listens at once, and answers 503 until `platform` is there. */
 export async function openListeners(
   config: Config,
   {
@@ -96,12 +97,7 @@ export async function openListeners(
       : null;
   const opened: { main?: RawListener; gateway?: RawListener | undefined; metrics?: RawListener | null } = {};
 
-  function listen(): void {
-    const listenOnMain = () => server.listen({ ...config, descriptor: shared?.main, edge });
-    opened.main =
-      shared || config.socket
-        ? listenOnMain()
-        : explainPortInUse({ variable: 'SVC_PORT', port: config.port }, listenOnMain);
+  function listenOnGateway(): void {
     opened.gateway = gatewayServer?.listen({
       host: '127.0.0.1',
       port: config.supervised?.gatewayPort ?? 0,
@@ -110,6 +106,12 @@ export async function openListeners(
       // All apps have one address.
       limits: { perAddressMax: Number.POSITIVE_INFINITY },
     });
+  }
+
+  function listenOnMain(): void {
+    const open = () => server.listen({ ...config, descriptor: shared?.main, edge });
+    opened.main =
+      shared || config.socket ? open() : explainPortInUse({ variable: 'SVC_PORT', port: config.port }, open);
   }
 
   function listenOnMetrics(): void {
@@ -124,27 +126,24 @@ export async function openListeners(
   }
 
   if (!shared) {
-    if (config.socket) await prepareSocketPath(config.socket);
-    listen();
+    await checkListeners(config);
+    listenOnGateway();
   }
   config.runtime.isolation.gatewayPort = shared
     ? (config.supervised?.gatewayPort ?? null)
     : (opened.gateway?.port ?? null);
-  const https = explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () =>
-    openHttpsServer(
-      config.https,
-      { ...server.common, host: config.host, descriptor: shared?.https, edge },
-      (host) => platform()?.edge.serves(host) ?? true,
-    ),
+  const https = openHttpsServer(
+    config.https,
+    { ...server.common, host: config.host, descriptor: shared?.https, edge },
+    (host) => platform()?.edge.serves(host) ?? true,
   );
-  if (!shared) listenOnMetrics();
 
   return {
     https,
     accept() {
-      if (!shared) return;
-      listen();
-      https?.accept();
+      if (shared) listenOnGateway();
+      listenOnMain();
+      explainPortInUse({ variable: 'SVC_HTTPS_PORT', port: config.https?.port ?? 0 }, () => https?.accept());
       listenOnMetrics();
     },
     async stop(graceMs, how) {
@@ -157,7 +156,6 @@ export async function openListeners(
   };
 }
 
-async function handleWhileStarting(_: Request, url: URL): Promise<Response> {
-  if (url.pathname === '/healthz') return Response.json({ status: 'ok' });
+async function handleWhileStarting(): Promise<Response> {
   throw fail('unavailable', { detail: 'The server is starting.' });
 }

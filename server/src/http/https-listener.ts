@@ -15,7 +15,7 @@ export interface HttpsListener {
   port: number;
   hasCertificate(host: string): boolean;
   setCertificates(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): void;
-  /** On a socket that processes share, nothing is accepted before. */
+  /** Nothing is accepted before. */
   accept(): void;
   stop(graceMs: number, how?: StopMode): Promise<void>;
 }
@@ -32,96 +32,48 @@ type HttpsListenerOptions = RawListenerOptions & {
   handshakeMs?: number;
 };
 
+/** How listeners with different certificates take turns at one address. */
+interface Address {
+  port: number;
+  listen(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): RawListener;
+  /** The newest listener gets all new connections. False if the kernel cannot do that. */
+  preferNewest(replaced: RawListener): boolean;
+  retired(listener: RawListener): void;
+  close(): void;
+}
+
 /** Bun cannot change certificates: a second listener takes new connections, the first ends its open handshakes. */
 export function openHttpsListener(options: HttpsListenerOptions): HttpsListener {
   const calls = openSocketCalls();
-  if (options.descriptor !== undefined && calls)
-    return shareHttpsListener(options, options.descriptor, calls);
-  // Opened without `reusePort` first: a shared port would not report that it is in use.
-  const probe = Bun.listen({ hostname: options.host, port: options.port, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  let current = openListener(options, port, [], options.defaultCertificate);
-  let currentKey = certificatesKey([], options.defaultCertificate);
+  const address =
+    options.descriptor !== undefined && calls
+      ? sharedSocket(options, options.descriptor, calls)
+      : ownPort(options, calls);
+  let certificates: readonly HostCertificate[] = [];
+  let { defaultCertificate } = options;
   let hosts: ReadonlySet<string> = new Set();
-  const listening = [current];
+  let current: RawListener | null = null;
   const retiring = new Map<RawListener, Timer>();
 
-  const preferCurrent = () =>
-    current.fd !== null && calls?.selectListener(current.fd, listening.indexOf(current)) === true;
+  function accept(): void {
+    const replaced = current;
+    current = address.listen(certificates, defaultCertificate);
+    if (!replaced) return;
+    replaced.closeAfterResponses();
+    const wait = address.preferNewest(replaced) ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
+    const timer = setTimeout(() => void retire(replaced), wait);
+    retiring.set(replaced, timer);
+  }
 
-  async function retire(listener: RawListener, graceMs: number): Promise<void> {
-    clearTimeout(retiring.get(listener));
-    const ended = listener.stop(graceMs);
-    // The kernel moves its last listener into the free slot.
-    const last = listening.pop();
-    if (last && last !== listener) listening[listening.indexOf(listener)] = last;
-    if (listening.length > 1) preferCurrent();
+  async function retire(listener: RawListener): Promise<void> {
+    const ended = listener.stop(replacedMsMax);
+    address.retired(listener);
     await ended;
     retiring.delete(listener);
   }
 
   return {
-    port,
-    hasCertificate: (host) => hosts.has(host),
-    setCertificates(certificates, defaultCertificate) {
-      if (certificatesKey(certificates, defaultCertificate) === currentKey) return;
-      const replaced = current;
-      current = openListener(options, port, certificates, defaultCertificate);
-      listening.push(current);
-      currentKey = certificatesKey(certificates, defaultCertificate);
-      hosts = new Set(certificates.map(({ serverName }) => serverName));
-      replaced.closeAfterResponses();
-      const wait = preferCurrent() ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
-      const timer = setTimeout(() => void retire(replaced, replacedMsMax), wait);
-      retiring.set(replaced, timer);
-    },
-    accept() {},
-    async stop(graceMs, how) {
-      const replaced = [...retiring.keys()];
-      for (const timer of retiring.values()) clearTimeout(timer);
-      await Promise.all([current, ...replaced].map((listener) => listener.stop(graceMs, how)));
-    },
-  };
-}
-
-/** Each set of certificates has a duplicate of the descriptor, and only the newest accepts connections. */
-function shareHttpsListener(
-  options: HttpsListenerOptions,
-  descriptor: number,
-  calls: SocketCalls,
-): HttpsListener {
-  let certificates: readonly HostCertificate[] = [];
-  let { defaultCertificate } = options;
-  let hosts: ReadonlySet<string> = new Set();
-  let current: { listener: RawListener; fd: number } | null = null;
-  const retiring = new Map<RawListener, Timer>();
-
-  function accept(): void {
-    const replaced = current;
-    const fd = calls.duplicate(descriptor);
-    const listener = openListener(
-      { ...options, descriptor: fd },
-      options.port,
-      certificates,
-      defaultCertificate,
-    );
-    current = { listener, fd };
-    if (!replaced) return;
-    replaced.listener.closeAfterResponses();
-    const wait = calls.stopAccepting(replaced.fd)
-      ? (options.handshakeMs ?? handshakeMsMax)
-      : unpreferredMsMax;
-    const retire = async () => {
-      await replaced.listener.stop(replacedMsMax);
-      retiring.delete(replaced.listener);
-    };
-    const timer = setTimeout(() => void retire(), wait);
-    retiring.set(replaced.listener, timer);
-  }
-
-  return {
-    port: options.port,
+    port: address.port,
     hasCertificate: (host) => hosts.has(host),
     setCertificates(next, nextDefault) {
       const isSame = certificatesKey(next, nextDefault) === certificatesKey(certificates, defaultCertificate);
@@ -133,17 +85,69 @@ function shareHttpsListener(
     accept,
     async stop(graceMs, how) {
       for (const timer of retiring.values()) clearTimeout(timer);
-      // The socket is open as long as anybody has it, and would keep new connections waiting while responses end.
-      if (how === 'soon') setTimeout(() => calls.close(descriptor), acceptMs);
-      const listeners = [...(current ? [current.listener] : []), ...retiring.keys()];
+      if (how === 'soon') setTimeout(address.close, acceptMs);
+      const listeners = [...(current ? [current] : []), ...retiring.keys()];
       await Promise.all(listeners.map((listener) => listener.stop(graceMs, how)));
     },
   };
 }
 
+/** Each listener has a socket of its own at the same port. */
+function ownPort(options: HttpsListenerOptions, calls: SocketCalls | null): Address {
+  const port = findUnusedPort(options.host, options.port);
+  const listening: RawListener[] = [];
+  let newest: RawListener | null = null;
+
+  const preferNewest = () =>
+    typeof newest?.fd === 'number' && calls?.selectListener(newest.fd, listening.indexOf(newest)) === true;
+
+  return {
+    port,
+    listen(certificates, defaultCertificate) {
+      if (listening.length === 0) findUnusedPort(options.host, port);
+      newest = openListener(options, { port, reusePort: true }, certificates, defaultCertificate);
+      listening.push(newest);
+      return newest;
+    },
+    preferNewest,
+    retired(listener) {
+      // The kernel moves its last listener into the free slot.
+      const last = listening.pop();
+      if (last && last !== listener) listening[listening.indexOf(listener)] = last;
+      if (listening.length > 1) preferNewest();
+    },
+    close() {},
+  };
+}
+
+/** Without `reusePort`: a shared port would not report that it is in use. */
+function findUnusedPort(hostname: string, port: number): number {
+  const probe = Bun.listen({ hostname, port, socket: { data() {} } });
+  probe.stop(true);
+  return probe.port;
+}
+
+/** Each listener has a duplicate of the descriptor, and only the newest accepts connections. */
+function sharedSocket(options: HttpsListenerOptions, descriptor: number, calls: SocketCalls): Address {
+  const duplicates = new Map<RawListener, number>();
+  return {
+    port: options.port,
+    listen(certificates, defaultCertificate) {
+      const fd = calls.duplicate(descriptor);
+      const listener = openListener(options, { descriptor: fd }, certificates, defaultCertificate);
+      duplicates.set(listener, fd);
+      return listener;
+    },
+    preferNewest: (replaced) => calls.stopAccepting(duplicates.get(replaced) ?? -1),
+    retired: (listener) => void duplicates.delete(listener),
+    // The socket is open as long as anybody has it, and would keep new connections waiting while responses end.
+    close: () => calls.close(descriptor),
+  };
+}
+
 function openListener(
   options: HttpsListenerOptions,
-  port: number,
+  socket: Pick<RawListenerOptions, 'descriptor' | 'reusePort'> & { port?: number },
   certificates: readonly HostCertificate[],
   defaultCertificate: TlsKeyPair,
 ): RawListener {
@@ -151,8 +155,7 @@ function openListener(
   const { cert, key } = defaultCertificate;
   return listenRaw({
     ...options,
-    port,
-    reusePort: options.descriptor === undefined,
+    ...socket,
     tls: { cert, key, hosts: certificates },
     accepts: (host) => !hosts.has(host) || options.isServed(host),
   });
