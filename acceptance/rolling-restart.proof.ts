@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { freePort } from '../scripts/free-port.ts';
 import { createLoadClient, rawRequest } from './suites/load-client.ts';
-import { connectionTo, startWithWorkers, untilReplaced, workersOf } from './suites/workers.ts';
+import { connectionTo, startWithWorkers, supervised, untilReplaced, workersOf } from './suites/workers.ts';
 import { bearer } from './support/people.ts';
 import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
 import { hasNginx, startPlainNginx } from './support/reverse-proxies.ts';
@@ -50,7 +50,7 @@ test.if(hasNginx && hasPostgres15 && hasS3Server)(
     };
     const ports = [freePort(), freePort(), freePort()];
     const start = (own: number, dataDir?: string) =>
-      startServer({ port, dataDir, env: { ...env, SVC_PORT: String(own) } });
+      startServer({ port, dataDir, command: supervised, env: { ...env, SVC_PORT: String(own) } });
     const copies = await Promise.all(ports.map((own) => start(own)));
     const stopNginx = await startPlainNginx(copies[0]!, {
       upstreams: ports.map((own) => `127.0.0.1:${own}`),

@@ -4,11 +4,14 @@ import { type RunningServer, root, startEmbedded } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { childrenOf } from './supervised-apps.ts';
 
+/** The program of `npm start`. */
+export const supervised = [process.execPath, join(root, 'server/src/supervise.ts')];
+
 export const startWithWorkers = (count: number, options: Parameters<typeof startEmbedded>[0] = {}) =>
   startEmbedded({
     finds: 'prepared',
     ...options,
-    command: [process.execPath, join(root, 'server/src/supervise.ts')],
+    command: supervised,
     env: { SVC_WORKERS: String(count), ...options.env },
   });
 
