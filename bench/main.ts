@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ main: () => Promise<void> }>> = {
   governed: () => import('./governed.ts'),
   proxy: () => import('./proxy.ts'),
   rows: () => import('./rows.ts'),
+  'rows-path': () => import('./rows-path.ts'),
   'rows-scale': () => import('./rows-scale.ts'),
   'rows-search': () => import('./rows-search.ts'),
   'rows-memory': () => import('./rows-memory.ts'),

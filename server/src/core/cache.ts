@@ -1,6 +1,6 @@
 import { databaseError } from './db.ts';
 import type { Invalidation } from './invalidation.ts';
-import { withTimeout } from './values.ts';
+import { turnNow, withTimeout } from './values.ts';
 
 /** A value whose load overlaps an invalidation is returned but not cached: it may be older than the change. */
 export interface TaggedCache<T> {
@@ -69,9 +69,7 @@ export function createTaggedCache<T>(
     },
     peek(key) {
       const entry = entries.get(key);
-      return entry && invalidation.isLive() && entry.until - performance.now() >= refreshMs
-        ? entry.value
-        : null;
+      return entry && invalidation.isLive() && entry.until - turnNow() >= refreshMs ? entry.value : null;
     },
     delete: (key) => void entries.delete(key),
   };

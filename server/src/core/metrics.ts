@@ -78,21 +78,23 @@ function counterText(name: string, help: string, values: readonly string[]): str
 const bucketBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export function createFastPathMetrics() {
-  const counts = new Map<string, number>();
+  const counts = createRequestCounts({
+    name: 'svc_rows_requests_total',
+    help: 'Responses of the row API.',
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+  });
   const buckets = new Float64Array(bucketBounds.length + 1);
   let sum = 0;
 
   return {
     record(method: string, status: number, seconds: number): void {
-      const key = `method="${method}",status="${status}"`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      counts.record(method, status);
       let at = 0;
       while (at < bucketBounds.length && seconds > (bucketBounds[at] ?? 0)) at++;
       buckets[at] = (buckets[at] ?? 0) + 1;
       sum += seconds;
     },
     text(): string {
-      const requests = [...counts].map(([labels, count]) => `{${labels}} ${count}`);
       let total = 0;
       const bucketLines = [...bucketBounds, '+Inf'].map((bound, at) => {
         total += buckets[at] ?? 0;
@@ -106,20 +108,26 @@ export function createFastPathMetrics() {
         `svc_rows_request_seconds_count ${total}`,
         '',
       ].join('\n');
-      return counterText('svc_rows_requests_total', 'Responses of the row API.', requests) + times;
+      return counts.text() + times;
     },
   };
 }
 
-const countedMethods = ['GET', 'HEAD'];
-
-export function createRequestCounts({ name, help }: { name: string; help: string }) {
+export function createRequestCounts({
+  name,
+  help,
+  methods = ['GET', 'HEAD'],
+}: {
+  name: string;
+  help: string;
+  methods?: readonly string[];
+}) {
   const counts = new Map<string, Map<number, number>>();
 
   return {
     record(method: string, status: number): void {
       // Clients may send any method name; each new label value would take memory.
-      const key = countedMethods.includes(method) ? method : 'other';
+      const key = methods.includes(method) ? method : 'other';
       const byStatus = counts.get(key) ?? new Map<number, number>();
       counts.set(key, byStatus);
       byStatus.set(status, (byStatus.get(status) ?? 0) + 1);

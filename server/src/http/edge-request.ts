@@ -17,6 +17,8 @@ export interface EdgeRequest {
 export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
+  /** Headers of many responses: a constant object, whose bytes listeners cache. */
+  common?: Readonly<Record<string, string>>;
   cookies?: readonly string[];
   body: Uint8Array | ReadableStream<Uint8Array> | null;
 }

@@ -42,8 +42,7 @@ export interface FastPathHandler {
 }
 
 export interface FastPathInfo {
-  requestId: string;
-  log: Logger;
+  readonly requestId: string;
   extendTimeout(): void;
   clientAddress(): string;
   responseHeaders?: Record<string, string> | undefined;

@@ -74,6 +74,9 @@ export const corsHeaders = {
     'ETag, Link, Location, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Preference-Applied, Svc-Note',
 };
 
+/** Of all responses of rows. */
+export const rowHeaders = { ...corsHeaders, 'x-content-type-options': 'nosniff' };
+
 /** The OpenID provider decides per client which origin may read a response, and marks it with `Vary: Origin`. */
 export function setCorsHeaders(path: string, headers: Headers): void {
   const isOauth = path === '/oauth' || path.startsWith('/oauth/');

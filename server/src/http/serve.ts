@@ -21,6 +21,7 @@ import {
   corsHeaders,
   preflightResponse,
   readRequestId,
+  rowHeaders,
   setCorsHeaders,
   strictTransportHeader,
 } from './headers.ts';
@@ -205,16 +206,15 @@ export function serve(options: {
     }
     const info: FastPathInfo = {
       requestId,
-      log,
       extendTimeout: () => bun.timeout(request, handlerMsMax / 1000 + 5),
       clientAddress: () => clientAddress(request, bun),
     };
     if (method !== 'GET') info.extendTimeout();
     const search = queryAt < 0 ? '' : url.slice(queryAt + 1);
-    const response = await runFastPath(fastPath, request, path, search, info);
-    response.headers['x-request-id'] = requestId;
-    if (isStopping) response.headers.connection = 'close';
-    return new Response(response.body as BodyInit | null, response);
+    const { status, body, ...response } = await runFastPath(fastPath, request, path, search, info);
+    const headers = { ...response.headers, ...response.common, 'x-request-id': requestId };
+    if (isStopping) Object.assign(headers, { connection: 'close' });
+    return new Response(body as BodyInit | null, { status, headers });
   }
 
   async function runFastPath(
@@ -223,9 +223,8 @@ export function serve(options: {
     path: string,
     search: string,
     info: FastPathInfo,
-  ): Promise<FastPathResponse> {
+  ): Promise<EdgeResponse> {
     const startedAt = performance.now();
-    const { requestId } = info;
     const { method } = request;
     inFlight++;
     let response: FastPathResponse;
@@ -235,23 +234,22 @@ export function serve(options: {
       releaseShare = takeShare(request.headers);
       response = await fastPath.answer(request, path, search, info);
     } catch (error) {
+      const { requestId } = info;
       response = renderProblem(toFailure(error, log.child({ request_id: requestId })), requestId);
     } finally {
       inFlight--;
       releaseShare?.();
     }
+    const { status, headers, body } = response;
     const seconds = (performance.now() - startedAt) / 1000;
-    metrics.fastPath(method, response.status, seconds);
-    const { status, headers } = response;
+    metrics.fastPath(method, status, seconds);
     const level = status >= 500 ? 'warn' : status >= 400 ? 'info' : 'debug';
     if (log.isLevelEnabled(level)) {
       const ms = Math.round(seconds * 1e5) / 100;
-      log[level]({ request_id: requestId, method, path, route: 'rows', status, ms }, 'request');
+      log[level]({ request_id: info.requestId, method, path, route: 'rows', status, ms }, 'request');
     }
-    Object.assign(headers, info.responseHeaders);
-    headers['x-content-type-options'] = 'nosniff';
-    Object.assign(headers, corsHeaders);
-    return response;
+    if (info.responseHeaders) Object.assign(headers, info.responseHeaders);
+    return { status, headers, common: rowHeaders, body: typeof body === 'string' ? Buffer.from(body) : body };
   }
 
   function listenForRows(fastPath: FastPathHandler): RowsListener {
@@ -261,13 +259,7 @@ export function serve(options: {
         if (!isFastRequest(head) || head.request.host === '') return false;
         return options.hostHandler?.()?.isPlatform(head.request.host) ?? true;
       },
-      async answer(request, path, search, info): Promise<EdgeResponse> {
-        const { status, headers, body } = await runFastPath(fastPath, request, path, search, {
-          ...info,
-          log,
-        });
-        return { status, headers, body: typeof body === 'string' ? Buffer.from(body) : body };
-      },
+      answer: (request, path, search, info) => runFastPath(fastPath, request, path, search, info),
     };
   }
 

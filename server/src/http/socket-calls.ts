@@ -48,7 +48,6 @@ const openLibc = (library: string) =>
 
 let opened: SocketCalls | null | undefined;
 
-/** Null where these calls are not available. */
 export function openSocketCalls(): SocketCalls | null {
   opened ??= process.platform === 'linux' ? findLibrary() : null;
   return opened;
@@ -58,9 +57,7 @@ function findLibrary(): SocketCalls | null {
   for (const library of libraries)
     try {
       return createSocketCalls(openLibc(library).symbols);
-    } catch {
-      // Not on this system.
-    }
+    } catch {}
   return null;
 }
 
@@ -107,7 +104,6 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
   };
 }
 
-/** An instruction of the kernel's packet filter. */
 interface Instruction {
   code: number;
   ifTrue?: number;

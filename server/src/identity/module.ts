@@ -17,6 +17,7 @@ import {
   type CredentialDeps,
   createAuthenticate,
   createFindCredential,
+  type FindCredential,
 } from './credentials/find-credential.ts';
 import { askForSecondFactor, factorKey } from './factors/factors.ts';
 import { removeAppFromPats, revokePatsOfMember } from './pats/pats.ts';
@@ -35,7 +36,7 @@ import { endAppSignIns, endSignIns, endSignInsToApp } from './sessions/sessions.
 
 export interface IdentityServices {
   authenticate: ReturnType<typeof createAuthenticate>;
-  findCredential: ReturnType<typeof createFindCredential>;
+  findCredential: FindCredential;
   provider: IdentityProvider;
   issuers: IssuerKeys;
 }

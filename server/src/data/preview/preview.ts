@@ -187,11 +187,7 @@ async function describe(
     reason = unreadableReason(error, target);
   }
   if (value?.governed && isReader)
-    createRecordRead(
-      deps.accessLog,
-      value,
-      ctx,
-    )({
+    createRecordRead(deps.accessLog, value, { caller: ctx.caller, info: ctx })({
       action: 'preview',
       table: value.table,
       output: value.table.all,

@@ -2,7 +2,7 @@ import { idempotencyKeyCharsMax } from '@svc/contract/limits.ts';
 import type { Caller } from '../../core/context.ts';
 import { fail } from '../../core/problem.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
-import type { FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
+import type { FastPathInfo, FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
 import type { CallCounter } from '../../http/rate-limit.ts';
 import type { ExportLimit } from './export-rows.ts';
 import type { RecordRead } from './governed-read.ts';
@@ -22,8 +22,7 @@ export interface RowsCtx extends Omit<TableAccess, 'until'> {
   request: FastPathRequest;
   path: string;
   search: string;
-  requestId: string;
-  extendTimeout(): void;
+  info: FastPathInfo;
   currentAccess(): Promise<TableAccess | null>;
   hasSameAccess(): Promise<boolean>;
   recordRead: RecordRead;

@@ -54,7 +54,7 @@ export async function exportRows(ctx: RowsCtx, format: 'jsonl' | 'csv' = 'jsonl'
   if (ctx.request.method === 'HEAD')
     return emptyResponse(200, { ...headers, 'transfer-encoding': 'chunked' });
   const release = ctx.exportLimit.acquire(ctx.app.id);
-  ctx.extendTimeout();
+  ctx.info.extendTimeout();
   const deadline = performance.now() + exportMsMax;
   let sent = 0;
   const started = Promise.withResolvers<void>();

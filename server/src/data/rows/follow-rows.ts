@@ -35,7 +35,7 @@ export async function followRows(ctx: RowsCtx, deps: FeedDeps): Promise<FastPath
   };
   if (ctx.request.method === 'HEAD')
     return emptyResponse(200, { ...headers, 'transfer-encoding': 'chunked' });
-  ctx.extendTimeout();
+  ctx.info.extendTimeout();
   const isCurrent = async () => {
     const now = await ctx.currentAccess();
     return now !== null && (now.access === ctx.access || hasSameFeed(now, plan, planOf));

@@ -38,10 +38,12 @@ const hex = Buffer.from('0123456789abcdef');
 const safeDigits = 15;
 
 export class JsonRows {
+  readonly #bytesExpected: number;
   bytes: Buffer;
   end = 0;
 
   constructor(bytesExpected: number) {
+    this.#bytesExpected = bytesExpected;
     this.bytes = Buffer.allocUnsafe(bytesExpected);
   }
 
@@ -192,13 +194,23 @@ export class JsonRows {
 
   #reserve(bytes: number): void {
     if (this.end + bytes <= this.bytes.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.end + bytes));
+    const larger = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.end + bytes, this.#bytesExpected));
     this.bytes.copy(larger, 0, 0, this.end);
     this.bytes = larger;
   }
 
   written(): Buffer {
     return this.bytes.subarray(0, this.end);
+  }
+
+  /** What was written; it is not written to again. */
+  take(): Buffer {
+    const taken = this.written();
+    const { length } = this.bytes;
+    this.bytes =
+      this.end * 2 < length ? this.bytes.subarray(this.end) : Buffer.allocUnsafe(this.#bytesExpected);
+    this.end = 0;
+    return taken;
   }
 }
 

@@ -16,9 +16,9 @@ import { canRelate, type Output, type RowTable } from './row-table.ts';
 import { etagColumns, oneSql, rowByKeySql, type Statement } from './sql.ts';
 
 export async function getRow(ctx: RowsCtx, id: string) {
-  const query = parseQuery(ctx.search, 'one', undefined, canRelate(ctx.table));
-  const { select } = query;
-  if (query.isRelated) return getRelatedRow(ctx, id, query);
+  const query = ctx.search === '' ? null : parseQuery(ctx.search, 'one', undefined, canRelate(ctx.table));
+  if (query?.isRelated) return getRelatedRow(ctx, id, query);
+  const select = query?.select ?? null;
   const output = planSelect(ctx.table, select);
   const key = whereRowId(ctx, id);
   const more = etagColumns(ctx.table);
@@ -73,6 +73,9 @@ export interface ReturnedRow {
   rest: (string | null)[];
 }
 
+/** One after the other, each with the bytes that it needs. */
+const rows = new JsonRows(64 * 1024);
+
 export type RunQuery = (
   text: string,
   values: Statement['values'],
@@ -88,9 +91,8 @@ export async function queryRow(
   let returned: ReturnedRow | null = null;
   try {
     await run(text, values, (bytes, start) => {
-      const row = new JsonRows(1024);
-      const end = row.row(output.shape, bytes, start);
-      returned = { json: row.written(), rest: readValues(bytes, end, restCount) };
+      const end = rows.row(output.shape, bytes, start);
+      returned = { json: rows.take(), rest: readValues(bytes, end, restCount) };
     });
   } catch (error) {
     throw withColumnName(error, output);

@@ -26,7 +26,7 @@ export type RecordRead = (read: {
 export function createRecordRead(
   accessLog: AccessLog,
   { governed, access }: Pick<TableAccess, 'governed' | 'access'>,
-  { caller, requestId }: { caller: Caller; requestId: string },
+  { caller, info }: { caller: Caller; info: { readonly requestId: string } },
 ): RecordRead {
   if (!governed) return ignoreRead;
   return ({ action, table, output, rows }) =>
@@ -43,7 +43,7 @@ export function createRecordRead(
         grantIds: idsOf(access, 'grant'),
         policyIds: idsOf(access, 'policy'),
       })),
-      { rows, requestId },
+      { rows, requestId: info.requestId },
     );
 }
 

@@ -5,7 +5,7 @@ import { parametersIn } from '@svc/contract/openapi-parts.ts';
 import { fixedKey } from '../../core/keys.ts';
 import { Failure, fail } from '../../core/problem.ts';
 import type { RowPool } from '../../drivers/row-database/row-pool.ts';
-import { silentLog, testCaller } from '../../testing.ts';
+import { testCaller } from '../../testing.ts';
 import type { RowAction } from './access.ts';
 import { createFeedPositions } from './feed-changes.ts';
 import type { FilesDeps } from './files.ts';
@@ -51,7 +51,6 @@ async function callError(method: string, path: string, ...actions: RowAction[]):
   const failure = await rows
     .answer(request, path, '', {
       requestId: 'test',
-      log: silentLog,
       extendTimeout: () => {},
       clientAddress: () => '',
     })

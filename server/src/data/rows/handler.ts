@@ -3,12 +3,11 @@ import type { AccessLog } from '../../access/log/access-log.ts';
 import type { Caller } from '../../core/context.ts';
 import { sqlState } from '../../core/db.ts';
 import { Failure, fail } from '../../core/problem.ts';
-import { isDeepEqual } from '../../core/values.ts';
-import type { RowPool } from '../../drivers/row-database/row-pool.ts';
+import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathHandler, FastPathRequest, FastPathResponse } from '../../http/handlers.ts';
 import { type CallerLimit, type CountExchange, createCallCounter } from '../../http/rate-limit.ts';
 import { createByteBudget } from '../../http/read-body.ts';
-import type { Credential } from '../../identity/credentials/find-credential.ts';
+import type { FindCredential } from '../../identity/credentials/find-credential.ts';
 import type { ChangeAction } from './access.ts';
 import { aggregateRows } from './aggregate-rows.ts';
 import { deleteRow, updateRow } from './change-row.ts';
@@ -40,13 +39,13 @@ import type { Cursors } from './plan.ts';
 import { createRequestBody, hasSeveralObjects, type ReceivedBody } from './request-body.ts';
 import { isTableOutdated, rowError, withVisibleNames } from './row-errors.ts';
 import { runBatch } from './run-batch.ts';
-import type { TableAccess, TableAccessCache } from './table-access.ts';
+import { hasSameView, type TableAccess, type TableAccessCache } from './table-access.ts';
 import { planUpsert } from './upsert-rows.ts';
 import { cascadesToOthers, requireAction } from './write-transaction.ts';
 
 export interface RowsDeps {
   rowDb: RowPool;
-  findCredential: (request: FastPathRequest) => Promise<Credential | null>;
+  findCredential: FindCredential;
   tableAccess: Pick<TableAccessCache, 'resolve' | 'invalidate'>;
   listPeople: (call: PeopleCall) => Promise<FastPathResponse>;
   ownAccess: (caller: Caller, path: RowsPath) => Promise<FastPathResponse>;
@@ -59,25 +58,37 @@ export interface RowsDeps {
   countExchange?: CountExchange | undefined;
 }
 
+/** One request, and the tables that it has used. */
+interface Call extends Pick<RowsCtx, 'caller' | 'request' | 'search' | 'info' | 'body'> {
+  used: RowsPath[];
+  isRetry: boolean;
+}
+
 export const rowsPrefix = '/data/';
 /** Memory for all request bodies. A batch counts twice while it is stored. */
 const bodiesBytesMax = 32 * 1024 * 1024;
 const bodyWaitMsMax = 30_000;
 
 export function createRowsHandler(deps: RowsDeps): FastPathHandler {
-  const { cursors } = deps;
-  const batchLimit = createBatchLimit(deps.rowDb);
-  const budget = createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax });
-  const exportLimit = createExportLimit();
   const exchange = deps.countExchange;
-  const previewConflicts = createCallCounter(deps.now, exchange && { exchange, name: 'conflicts' });
+  const shared = {
+    cursors: deps.cursors,
+    exportLimit: createExportLimit(),
+    previewConflicts: createCallCounter(deps.now, exchange && { exchange, name: 'conflicts' }),
+  };
+  const bodyDeps = {
+    batchLimit: createBatchLimit(deps.rowDb),
+    budget: createByteBudget({ bytesMax: bodiesBytesMax, waitMsMax: bodyWaitMsMax }),
+  };
+  const noBody = createRequestBody(new Request('http://localhost/'), bodyDeps, '');
+  const rowsOfApps = new WeakMap<TableAccess, AppRows>();
 
   return {
     prefix: rowsPrefix,
     async answer(request, path, search, info) {
-      const { extendTimeout } = info;
       const rowsPath = parseRowsPath(path);
-      const credential = await deps.findCredential(request);
+      const found = deps.findCredential(request);
+      const credential = found instanceof Promise ? await found : found;
       info.responseHeaders = deps.callerLimit?.(credential?.caller ?? null, info.clientAddress, 'when_low');
       if (!credential) throw fail('unauthenticated');
       const { caller } = credential;
@@ -90,81 +101,77 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
         requireMethod(request.method, rowsPath);
         return deps.ownAccess(caller, rowsPath);
       }
-      const body = createRequestBody(request, { batchLimit, budget, callerId: caller.userId });
-      const opened: RowsPath[] = [];
-      const ownRows = ({ app, table }: TableAccess) => deps.rowDb.of(app.id, table.catalogue.tenantId);
-      const contextOf = (access: TableAccess, of: RowsPath): RowsCtx => ({
-        app: access.app,
-        table: access.table,
-        exportTable: access.exportTable,
-        access: access.access,
-        refusal: access.refusal,
-        caller,
-        rowDb: access.rowDb ?? ownRows(access),
-        ownDb: ownRows(access),
-        writeDb: access.writeDb,
-        cursors,
-        body,
-        exportLimit,
-        previewConflicts,
-        request,
-        path: of.tablePath,
-        search,
-        requestId: info.requestId,
-        extendTimeout,
-        recordRead: createRecordRead(deps.accessLog, access, { caller, requestId: info.requestId }),
-        currentAccess: () => currentAccess(of),
-        openRelated: async (table) => {
-          const path: RowsPath = { ...of, table };
-          opened.push(path);
-          const found = await openVisible(caller, path);
-          if (!found) return null;
-          const recordRead = createRecordRead(deps.accessLog, found, { caller, requestId: info.requestId });
-          return { table: found.table, recordRead, isGoverned: found.governed !== undefined };
-        },
-        hasSameAccess: async () => {
-          const now = await currentAccess(of);
-          return !!now && hasSameView(now, access);
-        },
-      });
-      const currentAccess = async (of: RowsPath) =>
-        (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, of));
+      const body = request.method === 'GET' ? noBody : createRequestBody(request, bodyDeps, caller.userId);
+      const call: Call = { caller, request, search, info, body, used: [rowsPath], isRetry: false };
       try {
         if (rowsPath.rest.kind === 'batch') {
           requireMethod(request.method, rowsPath);
           await body.receive(batchBytesMax);
-          await authenticate(request);
-          return await answerBatch(
-            { caller, body, request, search, requestId: info.requestId },
-            rowsPath,
-            contextOf,
-          );
-        }
-        // An upload may take long: authorization is checked before it is read and once more afterwards.
-        if ((request.method === 'POST' || request.method === 'PATCH') && hasBody(rowsPath)) {
-          const access = await requireAccess(caller, rowsPath);
+          await requireCredential(request);
+        } else if ((request.method === 'POST' || request.method === 'PATCH') && hasBody(rowsPath)) {
+          // An upload may take long: authorization is checked before it is read and once more afterwards.
+          const access = await deps.tableAccess.resolve(caller, rowsPath);
+          if (!access) throw fail('not_found');
           authorizeCall(access, request.method, rowsPath);
           if (body.isJsonLines && request.method === 'POST') await body.countAsBatch(access.app.id);
           await body.receive(request.method === 'POST' ? batchBytesMax : rowBytesMax);
-          await authenticate(request);
+          await requireCredential(request);
         }
-        const response = await retryIfOutdated(caller, rowsPath, opened, async (access) => {
-          authorizeCall(access, request.method, rowsPath);
-          const { rest } = rowsPath;
-          if (rest.kind === 'changes') return followRows(contextOf(access, rowsPath), deps.feeds);
-          if (rest.kind === 'files') return signFile(contextOf(access, rowsPath), deps.files);
-          if (rest.kind === 'file')
-            return sendFile(contextOf(access, rowsPath), deps.files, { ...rest, extendTimeout });
-          const isWritten = ['POST', 'PATCH'].includes(request.method) && hasBody(rowsPath);
-          const given = isWritten ? await withUploadedFiles(deps.files, access, body, search) : access;
-          return notifyFeeds(request, [access], dispatch(contextOf(given, rowsPath), rowsPath));
-        });
+        let response: FastPathResponse;
+        try {
+          response = await answerOnce(call, rowsPath);
+        } catch (error) {
+          if (!isTableOutdated(error)) throw error;
+          // A table or its rules have changed since the access to it was cached.
+          for (const each of call.used.splice(0)) deps.tableAccess.invalidate(caller, each);
+          call.isRetry = true;
+          response = await answerOnce(call, rowsPath).catch(refuseOutdated);
+        }
         return withPreferenceApplied(request, response);
       } finally {
         body.close();
       }
     },
   };
+
+  async function answerOnce(call: Call, path: RowsPath): Promise<FastPathResponse> {
+    if (path.rest.kind === 'batch') return answerBatch(call, path);
+    const resolved = deps.tableAccess.resolve(call.caller, path);
+    const access = resolved instanceof Promise ? await resolved : resolved;
+    if (!access) throw fail('not_found');
+    try {
+      return await answerWith(access, call, path);
+    } catch (error) {
+      if (isTableOutdated(error) && !call.isRetry) throw error;
+      const failure = error instanceof Failure ? error : rowError(error, access.table);
+      if (failure)
+        throw await withVisibleNames(failure, access.table, (table) =>
+          openVisible(call.caller, { ...path, table }),
+        );
+      throw access.rowDb && isForeignTableOutdated(error) ? outdatedSchemaError(error) : error;
+    }
+  }
+
+  function answerWith(access: TableAccess, call: Call, path: RowsPath): Promise<FastPathResponse> {
+    const { request, info } = call;
+    const { rest } = path;
+    authorizeCall(access, request.method, path);
+    if ((request.method === 'POST' || request.method === 'PATCH') && hasBody(path) && rest.kind !== 'files')
+      return change(access, call, path);
+    const ctx = contextOf(call, access, path);
+    if (rest.kind === 'changes') return followRows(ctx, deps.feeds);
+    if (rest.kind === 'files') return signFile(ctx, deps.files);
+    if (rest.kind === 'file')
+      return sendFile(ctx, deps.files, { ...rest, extendTimeout: info.extendTimeout });
+    const responding = dispatch(ctx, path);
+    return request.method === 'GET' ? responding : notifyFeeds(request, [access], responding);
+  }
+
+  async function change(access: TableAccess, call: Call, path: RowsPath): Promise<FastPathResponse> {
+    const { request, body, search } = call;
+    const withFiles = await withUploadedFiles(deps.files, access, body, search);
+    return notifyFeeds(request, [access], dispatch(contextOf(call, withFiles, path), path));
+  }
 
   async function notifyFeeds(
     { method }: FastPathRequest,
@@ -180,16 +187,9 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     return response;
   }
 
-  async function authenticate(request: FastPathRequest): Promise<Caller> {
-    const credential = await deps.findCredential(request);
-    if (!credential) throw fail('unauthenticated');
-    return credential.caller;
-  }
-
-  async function requireAccess(caller: Caller, path: RowsPath): Promise<TableAccess> {
-    const access = await deps.tableAccess.resolve(caller, path);
-    if (!access) throw fail('not_found');
-    return access;
+  /** Again, because reading the body may have taken long. */
+  async function requireCredential(request: FastPathRequest): Promise<void> {
+    if (!(await deps.findCredential(request))) throw fail('unauthenticated');
   }
 
   async function openVisible(caller: Caller, path: RowsPath): Promise<TableAccess | null> {
@@ -197,63 +197,76 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
     return access?.access.actions.has('read') ? access : null;
   }
 
-  async function answerBatch(
-    call: Pick<RowsCtx, 'caller' | 'body' | 'request' | 'search' | 'requestId'>,
-    path: RowsPath,
-    contextOf: (access: TableAccess, of: RowsPath) => RowsCtx,
-  ): Promise<FastPathResponse> {
-    for (let attempt = 1; ; attempt++) {
-      const used: RowsPath[] = [];
-      const written: TableAccess[] = [];
-      const openTable = async (table: string) => {
-        const tablePath = `${path.tablePath.slice(0, path.tablePath.lastIndexOf('/'))}/${table}`;
-        const of: RowsPath = { ...path, table, tablePath, rest: { kind: 'table' } };
-        const access = await deps.tableAccess.resolve(call.caller, of);
-        used.push(of);
-        if (access) written.push(access);
-        return access && contextOf(await withUploadedFiles(deps.files, access, call.body, call.search), of);
-      };
-      try {
-        const batch = runBatch({ ...call, previewConflicts, path: path.tablePath, openTable });
-        return await notifyFeeds(call.request, written, batch);
-      } catch (error) {
-        if (!isTableOutdated(error)) throw error;
-        if (attempt > 1) throw fail('unavailable', {}, { cause: error });
-        for (const of of used) deps.tableAccess.invalidate(call.caller, of);
-      }
-    }
+  function rowsOf(access: TableAccess): AppRows {
+    const known = rowsOfApps.get(access);
+    if (known) return known;
+    const rows = deps.rowDb.of(access.app.id, access.table.catalogue.tenantId);
+    rowsOfApps.set(access, rows);
+    return rows;
   }
 
-  async function retryIfOutdated(
-    caller: Caller,
-    path: RowsPath,
-    opened: readonly RowsPath[],
-    call: (access: TableAccess) => Promise<FastPathResponse>,
-  ): Promise<FastPathResponse> {
-    for (let attempt = 1; ; attempt++) {
-      const access = await requireAccess(caller, path);
-      try {
-        return await call(access);
-      } catch (error) {
-        if (isTableOutdated(error) && attempt === 1) {
-          for (const each of [path, ...opened]) deps.tableAccess.invalidate(caller, each);
-          continue;
-        }
-        const failure = error instanceof Failure ? error : rowError(error, access.table);
-        if (failure)
-          throw await withVisibleNames(failure, access.table, (table) =>
-            openVisible(caller, { ...path, table }),
-          );
-        if (access.rowDb && isForeignTableOutdated(error)) throw outdatedSchemaError(error);
-        if (isTableOutdated(error)) throw fail('unavailable', {}, { cause: error });
-        throw error;
-      }
-    }
+  function contextOf(call: Call, access: TableAccess, path: RowsPath): RowsCtx {
+    const own = rowsOf(access);
+    return {
+      ...shared,
+      caller: call.caller,
+      request: call.request,
+      search: call.search,
+      info: call.info,
+      body: call.body,
+      app: access.app,
+      table: access.table,
+      exportTable: access.exportTable,
+      access: access.access,
+      refusal: access.refusal,
+      rowDb: access.rowDb ?? own,
+      ownDb: own,
+      writeDb: access.writeDb,
+      path: path.tablePath,
+      recordRead: createRecordRead(deps.accessLog, access, call),
+      currentAccess: () => currentAccess(call, path),
+      openRelated: (table) => openRelated(call, { ...path, table }),
+      hasSameAccess: async () => {
+        const now = await currentAccess(call, path);
+        return !!now && hasSameView(now, access);
+      },
+    };
+  }
+
+  async function currentAccess({ request, caller }: Call, path: RowsPath): Promise<TableAccess | null> {
+    return (await deps.findCredential(request)) && (await deps.tableAccess.resolve(caller, path));
+  }
+
+  async function openRelated(call: Call, path: RowsPath) {
+    call.used.push(path);
+    const found = await openVisible(call.caller, path);
+    if (!found) return null;
+    const recordRead = createRecordRead(deps.accessLog, found, call);
+    return { table: found.table, recordRead, isGoverned: found.governed !== undefined };
+  }
+
+  function answerBatch(call: Call, path: RowsPath): Promise<FastPathResponse> {
+    const { caller, request, search, body } = call;
+    const written: TableAccess[] = [];
+    const openTable = async (table: string) => {
+      const tablePath = `${path.tablePath.slice(0, path.tablePath.lastIndexOf('/'))}/${table}`;
+      const of: RowsPath = { ...path, table, tablePath, rest: { kind: 'table' } };
+      const access = await deps.tableAccess.resolve(caller, of);
+      call.used.push(of);
+      if (access) written.push(access);
+      return access && contextOf(call, await withUploadedFiles(deps.files, access, body, search), of);
+    };
+    const batch = runBatch({ ...shared, ...call, path: path.tablePath, openTable });
+    return notifyFeeds(request, written, batch);
   }
 }
 
 function isForeignTableOutdated(error: unknown): boolean {
   return isTableOutdated(error) || sqlState(error) === '42501';
+}
+
+function refuseOutdated(error: unknown): never {
+  throw isTableOutdated(error) ? fail('unavailable', {}, { cause: error }) : error;
 }
 
 const outdatedSchemaError = (cause: unknown) =>
@@ -264,15 +277,6 @@ const outdatedSchemaError = (cause: unknown) =>
   );
 
 const hasBody = ({ rest }: RowsPath) => rest.kind !== 'restore' || rest.id === null;
-
-function hasSameView(now: TableAccess, before: TableAccess): boolean {
-  return (
-    now.access === before.access ||
-    (now.table.catalogue.id === before.table.catalogue.id && isDeepEqual(exportView(now), exportView(before)))
-  );
-}
-
-const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });
 
 function authorizeCall(access: TableAccess, method: string, path: RowsPath): void {
   requireMethod(method, path);
@@ -300,17 +304,20 @@ function requireMethod(method: string, { rest, schema }: RowsPath): void {
 
 const changeMethods: Record<string, ChangeAction> = { POST: 'insert', PATCH: 'update', DELETE: 'delete' };
 
-async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathResponse> {
+/** Not async: of most calls, a promise less. */
+function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathResponse> {
   const { method } = ctx.request;
   const isRead = method === 'GET' || method === 'HEAD';
+  if (rest.kind === 'row' && isRead) return getRow(ctx, rest.id);
   if (rest.kind === 'count') return countRows(ctx);
   if (rest.kind === 'history') return listHistory(ctx, rest.id);
   if (rest.kind === 'trash') return listTrash(ctx);
   if (rest.kind === 'restore') return restoreRows(ctx, rest.id);
   if (rest.kind === 'aggregate')
     return aggregateRows(ctx, preferredFormat(ctx.request) === 'csv' ? 'csv' : 'json');
+  const recorded = (response: FastPathResponse) => recordAnswer(ctx, response);
   if (!isRead && ctx.writeDb)
-    return recordAnswer(ctx, await writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null));
+    return writeForeignRow(ctx, ctx.writeDb, rest.kind === 'row' ? rest.id : null).then(recorded);
   if (rest.kind === 'table') {
     if (method === 'DELETE') return deleteRows(ctx);
     if (method === 'PATCH') return updateRows(ctx, receivedObject(ctx));
@@ -320,10 +327,9 @@ async function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathRespo
     return exportRows(ctx, format);
   }
   if (rest.kind !== 'row') throw fail('not_found');
-  if (isRead) return getRow(ctx, rest.id);
   const { dryRun } = parseQuery(ctx.search, 'change');
-  if (method === 'DELETE') return recordAnswer(ctx, await deleteRow(ctx, rest.id, dryRun));
-  return recordAnswer(ctx, await updateRow(ctx, rest.id, receivedObject(ctx), dryRun));
+  if (method === 'DELETE') return deleteRow(ctx, rest.id, dryRun).then(recorded);
+  return updateRow(ctx, rest.id, receivedObject(ctx), dryRun).then(recorded);
 }
 
 /** A body contains the row, or its values in a plan. */

@@ -182,7 +182,12 @@ export async function countRows(ctx: RowsCtx) {
   refuseSearchOfRelated(query);
   const planned = query.isRelated ? await planRelated(ctx, query, () => []) : planCount(ctx.table, query);
   const table = await searchedTable(ctx, planned.table, query);
-  const count = await countBy(query.count ?? 'exact', { ...ctx, table }, planned.where, planned.distinct);
+  const count = await countBy(
+    query.count ?? 'exact',
+    { table, rowDb: ctx.rowDb },
+    planned.where,
+    planned.distinct,
+  );
   ctx.recordRead({ action: 'read', table: ctx.table, output: nothing, rows: 0 });
   return jsonResponse(
     200,
@@ -197,7 +202,7 @@ function planCount(table: RowTable, query: ParsedQuery): Pick<ListPlan, 'table' 
   return { table, where: planWhere(table, query.where), distinct: planDistinct(table, query.distinct) };
 }
 
-async function queryCount(ctx: RowsCtx, { text, values }: Statement): Promise<number> {
+async function queryCount(ctx: Pick<RowsCtx, 'rowDb'>, { text, values }: Statement): Promise<number> {
   const { rows } = await ctx.rowDb.run('read', text, values);
   return Number(rows[0]?.[0] ?? 0);
 }
@@ -207,7 +212,7 @@ const isRelatedTest = (condition: PlannedCondition): boolean =>
 
 async function countBy(
   mode: CountMode,
-  ctx: RowsCtx,
+  ctx: Pick<RowsCtx, 'table' | 'rowDb'>,
   planned: readonly PlannedCondition[],
   distinct: ListPlan['distinct'],
 ): Promise<number> {

@@ -10,7 +10,8 @@ export type RequestBody = ReturnType<typeof createRequestBody>;
 
 export function createRequestBody(
   request: FastPathRequest,
-  deps: { batchLimit: BatchLimit; budget: ByteBudget; callerId: string },
+  deps: { batchLimit: BatchLimit; budget: ByteBudget },
+  callerId: string,
 ) {
   let reservation: ByteReservation | undefined;
   let body: ReceivedBody | undefined;
@@ -20,7 +21,7 @@ export function createRequestBody(
       return jsonLinesMediaTypes.includes(contentType(request));
     },
     async receive(bytesMax: number): Promise<void> {
-      reservation = deps.budget.open(deps.callerId);
+      reservation = deps.budget.open(callerId);
       body = await receiveBody(request, bytesMax, reservation);
       if (this.isJsonLines || body.size > rowBytesMax) await reservation.reserve(body.size);
     },

@@ -33,7 +33,7 @@ import {
 
 export type BatchCtx = Pick<
   RowsCtx,
-  'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body' | 'requestId'
+  'caller' | 'request' | 'search' | 'path' | 'previewConflicts' | 'body' | 'info'
 > & {
   openTable(name: string): Promise<RowsCtx | null>;
 };

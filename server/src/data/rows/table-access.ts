@@ -8,7 +8,7 @@ import type { Db } from '../../core/db.ts';
 import { declareKey, type LiveKey } from '../../core/keys.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import { appTag, credentialTag, governanceTag, tableTag, userTag } from '../../core/tags.ts';
-import { isUuid } from '../../core/values.ts';
+import { isDeepEqual, isUuid } from '../../core/values.ts';
 import type { AppRows } from '../../drivers/row-database/row-pool.ts';
 import { listGroupsOf } from '../../people/groups/groups.ts';
 import { loadMemberAttributes } from '../../people/tenants/member-attributes.ts';
@@ -58,14 +58,18 @@ export function createTableAccess(deps: TableAccessDeps & { cache: TaggedCache<T
   const cacheKey = (caller: Caller, ref: TableRef) =>
     `${caller.credentialId} ${ref.tenant}/${ref.app}/${ref.table}`;
   return {
-    /** Null both when the table does not exist and when the caller has no access. */
-    async resolve(caller: Caller, ref: TableRef): Promise<TableAccess | null> {
+    /** Null both when the table does not exist and when the caller has no access. Not a promise where it is cached. */
+    resolve(caller: Caller, ref: TableRef): Promise<TableAccess | null> | TableAccess | null {
       const key = cacheKey(caller, ref);
       const load = () => resolveTableAccess(deps, caller, ref);
-      const found = deps.cache.peek(key) ?? (await deps.cache.get(key, load));
-      if (!found || found.until > deps.now().getTime()) return found;
-      deps.cache.delete(key);
-      return deps.cache.get(key, load);
+      const current = (found: TableAccess | null) => {
+        if (!found || found.until === Number.POSITIVE_INFINITY || found.until > deps.now().getTime())
+          return found;
+        deps.cache.delete(key);
+        return deps.cache.get(key, load);
+      };
+      const known = deps.cache.peek(key);
+      return known ? current(known) : deps.cache.get(key, load).then(current);
     },
     invalidate: (caller: Caller, ref: TableRef): void => deps.cache.delete(cacheKey(caller, ref)),
   };
@@ -213,3 +217,12 @@ async function findRelatedApps(
   const apps = await Promise.all([...ids].map((ref) => findAppOfTenant(db, tenantId, { ref, userId })));
   return apps.filter((app) => app !== null);
 }
+
+export function hasSameView(now: TableAccess, before: TableAccess): boolean {
+  return (
+    now.access === before.access ||
+    (now.table.catalogue.id === before.table.catalogue.id && isDeepEqual(exportView(now), exportView(before)))
+  );
+}
+
+const exportView = ({ exportTable: { view } }: TableAccess) => ({ rows: view.rows, columns: view.columns });

@@ -23,7 +23,7 @@ type WriteWork = (tx: Transaction, mode: WriteMode) => Promise<FastPathResponse>
 type WrittenTable = Pick<RowsCtx['table'], 'view' | 'catalogue'>;
 type WriteCtx = Pick<
   RowsCtx,
-  'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'requestId' | 'previewConflicts' | 'openRelated'
+  'caller' | 'rowDb' | 'request' | 'path' | 'search' | 'info' | 'previewConflicts' | 'openRelated'
 > &
   ({ table: WrittenTable } | { tables: readonly WrittenTable[] });
 
@@ -95,7 +95,7 @@ export const losesDeleted = (table: Pick<WrittenTable, 'catalogue'>) =>
 
 async function setCause(ctx: WriteCtx, tx: Transaction): Promise<void> {
   if (!tablesOf(ctx).some((table) => hasCause(table) || cascadesToOthers(table))) return;
-  const cause = `${ctx.caller.userId} ${ctx.requestId}`;
+  const cause = `${ctx.caller.userId} ${ctx.info.requestId}`;
   await tx.query(`select set_config('${causeSetting}', $1, true)`, [cause]);
 }
 

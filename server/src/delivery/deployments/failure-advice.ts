@@ -44,7 +44,6 @@ const advices: readonly { sign: RegExp; advice: (name: string, app: string) => s
   },
 ];
 
-/** The newest line that says what is wrong decides. */
 export function findAdvice(lines: readonly string[], { app }: { app: string }): string | null {
   for (const line of lines.toReversed())
     for (const { sign, advice } of advices) {

@@ -4,7 +4,7 @@ import type { Caller, MutationCtx, TenantAccess } from '../../core/context.ts';
 import type { Db } from '../../core/db.ts';
 import { declareKey, type LiveKey } from '../../core/keys.ts';
 import type { MutationBase } from '../../core/mutation.ts';
-import type { Credential } from '../../identity/credentials/find-credential.ts';
+import type { FindCredential } from '../../identity/credentials/find-credential.ts';
 import type { GitProcesses } from './git-processes.ts';
 import { replaceHookSecrets } from './hooks.ts';
 import type { GitHostUrls } from './paths.ts';
@@ -18,7 +18,7 @@ export interface GitHostDeps extends Pick<MutationBase, 'outbox' | 'onCommitted'
   app: LiveKey<BuiltInCredentials>;
   folders: RepositoryFolders;
   git: GitProcesses;
-  findCredential: (request: Request) => Promise<Credential | null>;
+  findCredential: FindCredential;
   authenticate: (request: Request) => Promise<Caller | null>;
   tenantAccess: (ref: string, caller: Pick<Caller, 'userId'>) => Promise<TenantAccess | null>;
   connectedApps: ConnectedApps;

@@ -198,7 +198,6 @@ async function updateTables(
   ctx: MutationCtx,
   { tenant_id: tenantId, app_id, parent_id, slug, pushed_by }: PreviewRow,
 ): Promise<void> {
-  // Columns of files need it.
   if (await isStorageEnabled(ctx.db, { tenantId, appId: parent_id })) {
     const isEnabled = await isStorageEnabled(ctx.db, { tenantId, appId: app_id });
     const as = {

@@ -142,7 +142,6 @@ function dueRuns(due: DueSchedule, now: Date): NewRun[] {
       state,
       failure,
       created_by: null,
-      // In the order of their times.
       created_at: time,
       ended_at: state === 'queued' ? null : now,
     };

@@ -37,7 +37,6 @@ interface UnpackRequest {
   limits?: EntryLimits;
 }
 
-/** `message` is shown to the app's owners. */
 export class SourceError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -144,7 +143,6 @@ export async function* checkedTar(
     yield* read.upTo(padded);
   }
   if (Object.keys(extra).length > 0) throw new TarError('The archive is incomplete.');
-  // Some programs require both end blocks.
   yield tarEnd();
 }
 

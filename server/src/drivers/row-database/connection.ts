@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import pg from 'pg';
+import { turnNow } from '../../core/values.ts';
 import {
   BackendMessages,
   FrontendMessages,
@@ -180,7 +181,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 
   function startTime(): void {
     const next = queue[head + completed];
-    if (next) next.sentAt = performance.now();
+    if (next) next.sentAt = turnNow();
   }
 
   function finish(current: Pending, isAborted = false): void {
@@ -257,7 +258,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     hasSync = true,
   ): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      const sentAt = performance.now();
+      const sentAt = turnNow();
       queue.push({
         resolve,
         reject,
@@ -320,7 +321,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 
   function headMs(): number {
     const current = queue[head + completed];
-    return current ? performance.now() - current.sentAt : 0;
+    return current ? turnNow() - current.sentAt : 0;
   }
 
   return {

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { openControlDatabase } from '../../core/db.ts';
 import type { RowDatabase } from '../../core/mutation.ts';
+import { turnNow } from '../../core/values.ts';
 import type { Database } from '../database/database.ts';
 import {
   type Connection,
@@ -12,7 +13,7 @@ import {
   type Values,
 } from './connection.ts';
 import { createPool } from './connection-pool.ts';
-import { createSharedStatements } from './shared-statements.ts';
+import { createSharedStatements, type RunOptions } from './shared-statements.ts';
 
 export interface RowPool {
   /** Statements of one tenant do not delay those of others. */
@@ -108,17 +109,16 @@ export function createRowPool(options: RowPoolOptions): RowPool {
     });
 
   return {
-    of: (app, tenant = app) => ({
-      run: (kind, text, values, receive) =>
-        shared.run(
-          { kind, text, values, receive },
-          {
-            share: (work) => tenantLimit.run(tenant, work),
-            runAlone: (work) => pool.use(app, work),
-          },
-        ),
-      transaction: (work) => transaction(app, work),
-    }),
+    of(app, tenant = app) {
+      const options: RunOptions = {
+        share: (work) => tenantLimit.run(tenant, work),
+        runAlone: (work) => pool.use(app, work),
+      };
+      return {
+        run: (kind, text, values, receive) => shared.run({ kind, text, values, receive }, options),
+        transaction: (work) => transaction(app, work),
+      };
+    },
     close() {
       shared.close();
       pool.close();
@@ -157,7 +157,7 @@ interface TenantLimit {
 }
 
 /** Shared connections answer in order: active tenants share them equally; a single tenant has no limit. */
-export function createTenantLimit(now: () => number = () => performance.now()): TenantLimit {
+export function createTenantLimit(now = turnNow): TenantLimit {
   const tenants = new Map<string, Tenant>();
   let countedAt = now();
 

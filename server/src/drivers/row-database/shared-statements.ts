@@ -30,7 +30,7 @@ interface Statement {
   receive?: (() => OnRow) | undefined;
 }
 
-interface RunOptions {
+export interface RunOptions {
   share?: <T>(work: () => Promise<T>) => Promise<T>;
   runAlone: (work: (connection: Pick<Connection, 'query'>) => Promise<QueryResult>) => Promise<QueryResult>;
 }

@@ -62,7 +62,6 @@ export async function finishCheck(
     checking_until: null,
     is_loss_untold: false,
   });
-  // Repeated checks of a pending domain are not auditState.
   const isNews = by === 'person' || row.status === 'active' || saved.status !== row.status;
   if (isNews) auditCheck(ctx, row, saved);
   await notifyChange(ctx, row, saved);

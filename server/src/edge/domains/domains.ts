@@ -38,7 +38,6 @@ import {
   lockHost,
 } from './store.ts';
 
-/** For other slices, which must not import the store. */
 export { type ActiveHost, checkSoon, findDomainToCertify, listActiveHosts } from './store.ts';
 
 export async function listDomains(ctx: AppCtx, query: PageQuery, config: DomainsConfig) {

@@ -66,7 +66,6 @@ Scalar.createApiReference('#explorer', {
 });
 `;
 
-/** The explorer writes style elements. */
 function contentSecurityPolicy(baseUrl: string): string {
   const { origin } = new URL(baseUrl);
   return [

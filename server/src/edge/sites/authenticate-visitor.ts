@@ -8,7 +8,7 @@ import { declareSigningKey, type LiveKey } from '../../core/keys.ts';
 import { type Failure, fail } from '../../core/problem.ts';
 import { appTag, userTag } from '../../core/tags.ts';
 import type { EdgeRequest, EdgeResponse } from '../../http/edge-request.ts';
-import type { Credential } from '../../identity/credentials/find-credential.ts';
+import type { FindCredential } from '../../identity/credentials/find-credential.ts';
 import { findUser } from '../../people/users/users.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
 import { canVisit, type Visit } from '../visitors/site-target.ts';
@@ -94,7 +94,7 @@ type VisitorAuth = { person: Person | null; userId: string | null } | { refused:
 export interface VisitorAuthDeps {
   visitors: Pick<Visitors, 'findVisitor' | 'redirectToSignIn'>;
   /** Receives a request with one credential header only. */
-  findCredential: (request: Request) => Promise<Credential | null>;
+  findCredential: FindCredential;
   findPerson: (visit: Visit) => Promise<Person | null>;
   cache: TaggedCache<Person>;
 }

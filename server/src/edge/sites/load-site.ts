@@ -233,7 +233,6 @@ export function createReleaseContents(options: {
   };
 }
 
-/** Plus one for the release itself. */
 function costOf({ files }: ReleaseContent): number {
   return files.size + 1;
 }

@@ -60,6 +60,14 @@ export class RawRequest implements EdgeRequest {
     return headers;
   }
 
+  get(name: string): string | null {
+    return this.header(name.toLowerCase());
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== null;
+  }
+
   header(name: string): string | null {
     const fields = this.#fields;
     const bytes = this.#bytes;
@@ -114,12 +122,7 @@ export function equalsNameAt(bytes: Uint8Array, at: number, name: string): boole
 export interface RowsListener {
   prefix: string;
   answers(head: RequestHead): boolean;
-  answer(
-    request: FastPathRequest,
-    path: string,
-    search: string,
-    info: Omit<FastPathInfo, 'log'>,
-  ): Promise<EdgeResponse>;
+  answer(request: FastPathRequest, path: string, search: string, info: FastPathInfo): Promise<EdgeResponse>;
 }
 
 /** Larger bodies are passed on, because the general server receives them in pieces. */
@@ -140,22 +143,34 @@ const copyBytes = (bytes: Buffer, from: number, length: number) =>
   new Uint8Array(bytes.subarray(from, from + length));
 
 /** The members of `Request` that handlers of rows use, without its cost. */
-class FastRequest implements FastPathRequest {
+class FastRequest implements FastPathRequest, FastPathInfo {
   readonly method: string;
   readonly headers: FastPathRequest['headers'];
+  readonly extendTimeout: () => void;
+  readonly clientAddress: () => string;
+  responseHeaders?: Record<string, string> | undefined;
   readonly received: Uint8Array<ArrayBuffer>;
   readonly #raw: RawRequest;
   #abort: AbortController | null = null;
   #isAborted = false;
 
-  constructor(raw: RawRequest, body: Uint8Array<ArrayBuffer>) {
+  constructor(
+    raw: RawRequest,
+    body: Uint8Array<ArrayBuffer>,
+    { peer, extendTimeout }: RequestContext,
+    trustedProxies: TrustedProxies,
+  ) {
     this.#raw = raw;
     this.method = raw.method;
     this.received = body;
-    this.headers = {
-      get: (name) => raw.header(name.toLowerCase()),
-      has: (name) => raw.header(name.toLowerCase()) !== null,
-    };
+    this.headers = raw;
+    this.extendTimeout = extendTimeout;
+    this.clientAddress = () => resolveClientAddress(peer, raw.header('x-forwarded-for'), trustedProxies);
+  }
+
+  /** Made when it is needed, which it is not for most answers. */
+  get requestId(): string {
+    return this.#raw.requestId();
   }
 
   get url(): string {
@@ -259,12 +274,8 @@ function fromApp(answer: ProxyResponse | undefined): EdgeResponse {
 
 function answerRows(routes: Routes, rows: RowsListener, head: RequestHead, context: RequestContext) {
   const { request, end, body } = head;
-  const fast = new FastRequest(request, body === 0 ? noBytes : copyBytes(context.bytes, end, Number(body)));
-  const response = rows.answer(fast, request.path, request.search, {
-    requestId: request.requestId(),
-    extendTimeout: context.extendTimeout,
-    clientAddress: () =>
-      resolveClientAddress(context.peer, request.header('x-forwarded-for'), routes.trustedProxies),
-  });
+  const received = body === 0 ? noBytes : copyBytes(context.bytes, end, Number(body));
+  const fast = new FastRequest(request, received, context, routes.trustedProxies);
+  const response = rows.answer(fast, request.path, request.search, fast);
   return { response, abort: () => fast.abort() };
 }

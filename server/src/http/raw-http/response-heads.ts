@@ -21,6 +21,20 @@ export interface ResponseHeads {
 
 export function createResponseHeads(clock: Clock, strictTransport: string | null = null): ResponseHeads {
   const cache = new WeakMap<EdgeResponse['headers'], ResponseHead[]>();
+  const starts = new WeakMap<EdgeResponse['headers'], Map<number, string>>();
+
+  /** Status line and common headers: rendering them with each response took a twentieth of the time of a point read. */
+  function startOf({ status, common }: EdgeResponse): string {
+    const known = common && starts.get(common)?.get(status);
+    if (known !== undefined) return known;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+    if (!common) return text;
+    for (const name in common) text += headerLine(name, common[name] ?? '');
+    const byStatus = starts.get(common) ?? new Map<number, string>();
+    starts.set(common, byStatus.set(status, text));
+    return text;
+  }
+
   return {
     get(response, framing) {
       const { status, headers } = response;
@@ -30,7 +44,7 @@ export function createResponseHeads(clock: Clock, strictTransport: string | null
           if (head.status === status && head.framing === framing) return withCurrentDate(head, clock);
         }
       }
-      const text = renderHead(response, framing, strictTransport);
+      const text = startOf(response) + renderLines(response, framing, strictTransport);
       if (known === undefined && !Object.isFrozen(headers)) return `${text}${clock.dateText}${afterDate}`;
       const bytes = Buffer.from(`${text}${clock.dateText}${afterDate}`, 'latin1');
       const head = { status, framing, bytes, dateAt: text.length, second: clock.second };
@@ -57,13 +71,7 @@ const valuePattern = /^[\t -~\x80-\xff]*$/;
 
 /** By value: checking the same lines with each response took a tenth of the time of a point read. */
 const commonLines = new Map(
-  [
-    'access-control-allow-origin',
-    'access-control-expose-headers',
-    'cache-control',
-    'content-type',
-    'x-content-type-options',
-  ].map((name) => [name, new Map<string, string>()]),
+  ['cache-control', 'content-type'].map((name) => [name, new Map<string, string>()]),
 );
 const valuesMax = 50;
 const valueCharsMax = 256;
@@ -83,9 +91,9 @@ function headerLine(name: string, value: string): string {
 }
 
 /** Up to the date. */
-function renderHead(response: EdgeResponse, framing: Framing, strictTransport: string | null): string {
-  const { status, headers, cookies = [] } = response;
-  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+function renderLines(response: EdgeResponse, framing: Framing, strictTransport: string | null): string {
+  const { headers, cookies = [] } = response;
+  let text = '';
   for (const name in headers) if (name !== 'content-length') text += headerLine(name, headers[name] ?? '');
   for (const cookie of cookies) {
     if (!valuePattern.test(cookie)) throw new RangeError('invalid cookie in a response');

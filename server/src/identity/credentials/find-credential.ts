@@ -27,28 +27,37 @@ export interface CredentialDeps {
   log: Logger;
 }
 
-/** Null for unknown, expired and revoked credentials and for suspended users alike. An app's token gives access to rows only. */
-export function createFindCredential(
-  deps: CredentialDeps,
-): (request: FastPathRequest) => Promise<Credential | null> {
+/**
+ * Null for unknown, expired and revoked credentials and for suspended users alike. An app's token gives access to rows only.
+ * Not a promise where the credential is known, as it is with most requests.
+ */
+export type FindCredential = (request: FastPathRequest) => Promise<Credential | null> | Credential | null;
+
+export function createFindCredential(deps: CredentialDeps): FindCredential {
   const hashes = createSecretHashes();
   const recordPatUse = createUseRecorder(deps);
   const recordAppTokenUse = createUseRecorder(deps, markAppTokenUsed);
-  return async (request) => {
-    const presented = presentedCredential(request, deps.origin);
-    if (!presented) return null;
-    const { kind, secret } = presented;
-    const hashed = hashes.get(kind, secret);
-    if (!hashed) return null;
-    const { hash, cacheKey } = hashed;
-    // A promise less: most requests come with a credential that is known.
-    const credential =
-      deps.cache.peek(cacheKey) ?? (await deps.cache.get(cacheKey, () => load(deps.db, kind, hash)));
+  function accept(
+    credential: Credential | null,
+    { kind, secret }: PresentedCredential,
+    hashed: HashedSecret,
+  ) {
     if (!credential || credential.caller.expiresAt <= deps.now()) return null;
     hashes.remember(kind, secret, hashed);
     if (credential.pat) recordPatUse(credential.pat);
     if (credential.appToken) recordAppTokenUse(credential.appToken);
     return credential;
+  }
+
+  return (request) => {
+    const presented = presentedCredential(request, deps.origin);
+    const hashed = presented && hashes.get(presented.kind, presented.secret);
+    if (!hashed) return null;
+    const known = deps.cache.peek(hashed.cacheKey);
+    if (known) return accept(known, presented, hashed);
+    return deps.cache
+      .get(hashed.cacheKey, () => load(deps.db, presented.kind, hashed.hash))
+      .then((credential) => accept(credential, presented, hashed));
   };
 }
 

@@ -43,7 +43,6 @@ export function makeToken(prefix: TokenPrefix): string {
   return prefix + random + checksum(random);
 }
 
-/** Null for other texts and for a wrong checksum. */
 export function parseTokenPrefix(text: string): TokenPrefix | null {
   const [, prefix, random = ''] = pattern.exec(text) ?? [];
   return prefix !== undefined && text.endsWith(checksum(random)) ? (prefix as TokenPrefix) : null;

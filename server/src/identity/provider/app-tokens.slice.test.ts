@@ -51,13 +51,14 @@ beforeAll(async () => {
   provider = await startTestProvider(database);
   server = await startServerCopy(database);
   changes = listenForChanges({ url: database.url, log: silentLog });
-  findCredential = createFindCredential({
+  const find = createFindCredential({
     db: database.db,
     cache: createTaggedCache(changes, { entriesMax: 1_000 }),
     now: () => new Date(),
     origin: testOrigin,
     log: silentLog,
   });
+  findCredential = async (request) => find(request);
   await changes.start();
 });
 afterAll(async () => {

@@ -87,7 +87,6 @@ export async function finishLogin(
   redirect(ctx, interaction.returnTo);
 }
 
-/** RFC 8176. */
 const amrValues: Record<SignInMethod, string[]> = {
   password: ['pwd'],
   upstream: ['fed'],

@@ -22,7 +22,6 @@ interface ModelToStore extends Pick<StoredModel, 'idHash' | 'payload'> {
   device: string | null;
 }
 
-/** Only the fields that are read outside the provider. */
 export interface OauthPayload {
   accountId?: string;
   clientId?: string;
@@ -66,7 +65,6 @@ export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | '
   const expires =
     secondsLeft === undefined ? undefined : sql<Date>`now() + make_interval(secs => ${secondsLeft})`;
   const json = sql<OauthPayload>`${JSON.stringify(payload)}::jsonb`;
-  // Columns with an undefined value are not written.
   const columns = {
     payload: expires
       ? sql<OauthPayload>`${json} || jsonb_build_object('exp', floor(extract(epoch from ${expires}))::bigint)`
@@ -148,7 +146,6 @@ export interface DeleteDeps {
   onCommitted?: ((tag: string) => void) | undefined;
 }
 
-/** Returns false when it did not exist. */
 export async function deleteModel(
   deps: DeleteDeps,
   model: { kind: string; idHash: string },

@@ -116,7 +116,6 @@ export async function endSignIns(
   ctx.invalidate(userTag(userId));
 }
 
-/** Returns false when there was no such session. */
 export async function endSession(deps: DeleteDeps, { secret }: { secret: string }): Promise<boolean> {
   return deleteModel(deps, { kind: 'Session', idHash: sha256(secret) });
 }

@@ -36,27 +36,16 @@ export function leavesNoAdmin(activeAdminIds: readonly string[], demotedUserId: 
 }
 
 export function tenantRecord(row: TenantRow): TenantRecord {
-  const {
-    id,
-    slug,
-    name,
-    max_resource_tier,
-    review_deployments,
-    invite_only_people_max,
-    access_requests,
-    require_second_factor,
-    created_at,
-  } = row;
   return {
-    id,
-    slug,
-    name,
-    max_resource_tier,
-    review_deployments,
-    invite_only_people_max,
-    access_requests,
-    require_second_factor,
-    created_at: created_at.toISOString(),
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    max_resource_tier: row.max_resource_tier,
+    review_deployments: row.review_deployments,
+    invite_only_people_max: row.invite_only_people_max,
+    access_requests: row.access_requests,
+    require_second_factor: row.require_second_factor,
+    created_at: row.created_at.toISOString(),
   };
 }
 
