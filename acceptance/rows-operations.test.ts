@@ -57,6 +57,13 @@ describe('a batch', () => {
     expect((await lines.list()).map(({ item }) => item)).toEqual(['cake']);
   });
 
+  test('does not say that it followed a preference that only single inserts have', async () => {
+    const { orders } = await shop();
+    const operations = [{ op: 'insert', table: orders.name, values: { customer: 'Ada' } }];
+    const { status, headers } = await send(operations, '', { prefer: 'resolution=merge-duplicates' });
+    expect([status, headers.get('preference-applied')]).toEqual([200, null]);
+  });
+
   test('does nothing if one operation fails, and names it', async () => {
     const { orders, lines } = await shop();
     const insert = { op: 'insert', table: orders.name, as: 'order', values: { customer: 'Ada' } };

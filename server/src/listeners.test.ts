@@ -131,6 +131,10 @@ test('a port in use is reported before the server is ready', async () => {
       `set ${variable} to another port`,
     );
   used.stop(true);
+  const same = String(freePort());
+  await expect(open({ SVC_PORT: same, SVC_METRICS_PORT: same })).rejects.toThrow(
+    'set SVC_METRICS_PORT to another port',
+  );
 });
 
 test('slow requests with one credential leave apps with others their share of the gateway', async () => {

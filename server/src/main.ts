@@ -49,7 +49,6 @@ export async function startServer(): Promise<void> {
       isEnding: () => stopMode === 'soon',
     });
     platform = started;
-    listeners.accept();
     stopNow = () => started.database.stopNow();
     stop = async (how) => {
       started.stopWaiting();
@@ -66,6 +65,7 @@ export async function startServer(): Promise<void> {
       const how = password === null ? 'whose password is unchanged' : deliverPassword(config, password);
       console.log(`Created tenant ${tenant} with the admin ${email}, ${how}.`);
     }
+    if (stopMode === null) listeners.accept();
     if (worker?.isFirst !== false) announce(config);
     supervisor?.reportReady();
     started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
@@ -74,6 +74,7 @@ export async function startServer(): Promise<void> {
     if (!(error instanceof ReportedError))
       console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
     log.debug({ err: error }, 'the server could not start');
+    await stop?.('soon').catch(() => {});
     process.exit(1);
   }
 

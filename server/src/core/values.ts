@@ -54,7 +54,6 @@ const forgetTurn = () => {
 export function turnNow(): number {
   if (turnAt !== null) return turnAt;
   turnAt = performance.now();
-  // Runs at the end of the turn, also where nothing else would.
   setImmediate(forgetTurn);
   return turnAt;
 }

@@ -17,7 +17,7 @@ export interface EdgeRequest {
 export interface EdgeResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
-  /** Headers of many responses: a constant object, whose bytes listeners cache. */
+  /** Headers of many responses: a constant object, whose bytes listeners cache. `headers` has none of its names. */
   common?: Readonly<Record<string, string>>;
   cookies?: readonly string[];
   body: Uint8Array | ReadableStream<Uint8Array> | null;

@@ -75,7 +75,7 @@ export const corsHeaders = {
 };
 
 /** Of all responses of rows. */
-export const rowHeaders = { ...corsHeaders, 'x-content-type-options': 'nosniff' };
+export const rowHeaders = Object.freeze({ ...corsHeaders, 'x-content-type-options': 'nosniff' });
 
 /** The OpenID provider decides per client which origin may read a response, and marks it with `Vary: Origin`. */
 export function setCorsHeaders(path: string, headers: Headers): void {

@@ -37,7 +37,7 @@ interface Address {
   listen(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): RawListener;
   /** The newest listener gets all new connections. False if the kernel cannot do that. */
   preferNewest(replaced: RawListener): boolean;
-  retired(listener: RawListener): void;
+  remove(listener: RawListener): void;
   close(): void;
 }
 
@@ -54,9 +54,9 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
   let current: RawListener | null = null;
   const retiring = new Map<RawListener, Timer>();
 
-  function accept(): void {
+  function listen(next: readonly HostCertificate[], nextDefault: TlsKeyPair): void {
     const replaced = current;
-    current = address.listen(certificates, defaultCertificate);
+    current = address.listen(next, nextDefault);
     if (!replaced) return;
     replaced.closeAfterResponses();
     const wait = address.preferNewest(replaced) ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
@@ -66,7 +66,7 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
 
   async function retire(listener: RawListener): Promise<void> {
     const ended = listener.stop(replacedMsMax);
-    address.retired(listener);
+    address.remove(listener);
     await ended;
     retiring.delete(listener);
   }
@@ -76,12 +76,13 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
     hasCertificate: (host) => hosts.has(host),
     setCertificates(next, nextDefault) {
       const isSame = certificatesKey(next, nextDefault) === certificatesKey(certificates, defaultCertificate);
+      // First, because it throws where a certificate is broken.
+      if (current && !isSame) listen(next, nextDefault);
       certificates = next;
       defaultCertificate = nextDefault;
       hosts = new Set(next.map(({ serverName }) => serverName));
-      if (current && !isSame) accept();
     },
-    accept,
+    accept: () => listen(certificates, defaultCertificate),
     async stop(graceMs, how) {
       for (const timer of retiring.values()) clearTimeout(timer);
       if (how === 'soon') setTimeout(address.close, acceptMs);
@@ -109,7 +110,7 @@ function ownPort(options: HttpsListenerOptions, calls: SocketCalls | null): Addr
       return newest;
     },
     preferNewest,
-    retired(listener) {
+    remove(listener) {
       // The kernel moves its last listener into the free slot.
       const last = listening.pop();
       if (last && last !== listener) listening[listening.indexOf(listener)] = last;
@@ -138,7 +139,7 @@ function sharedSocket(options: HttpsListenerOptions, descriptor: number, calls: 
       return listener;
     },
     preferNewest: (replaced) => calls.stopAccepting(duplicates.get(replaced) ?? -1),
-    retired: (listener) => void duplicates.delete(listener),
+    remove: (listener) => void duplicates.delete(listener),
     // The socket is open as long as anybody has it, and would keep new connections waiting while responses end.
     close: () => calls.close(descriptor),
   };

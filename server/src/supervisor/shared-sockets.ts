@@ -79,10 +79,16 @@ function bindPath(calls: SocketCalls, path: string, owner: Ids | null): BoundSoc
 /** Before anything is set up: a port in use is the usual mistake. */
 export async function checkListeners(config: Config): Promise<void> {
   if (config.socket) await prepareSocketPath(config.socket);
-  for (const { variable, host, port } of listPorts(config))
-    explainPortInUse({ variable, port }, () =>
-      Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true),
-    );
+  const probes: Bun.TCPSocketListener[] = [];
+  try {
+    // All of them at once, because two variables may name one port.
+    for (const { variable, host, port } of listPorts(config))
+      explainPortInUse({ variable, port }, () =>
+        probes.push(Bun.listen({ hostname: host, port, socket: { data() {} } })),
+      );
+  } finally {
+    for (const probe of probes) probe.stop(true);
+  }
 }
 
 export function listPorts({ socket, host, port, https, metrics }: Config) {

@@ -207,8 +207,9 @@ export class JsonRows {
   take(): Buffer {
     const taken = this.written();
     const { length } = this.bytes;
-    this.bytes =
-      this.end * 2 < length ? this.bytes.subarray(this.end) : Buffer.allocUnsafe(this.#bytesExpected);
+    // The rest of a large row would keep all of its memory.
+    const hasRoom = length <= this.#bytesExpected && this.end * 2 < length;
+    this.bytes = hasRoom ? this.bytes.subarray(this.end) : Buffer.allocUnsafe(this.#bytesExpected);
     this.end = 0;
     return taken;
   }

@@ -73,7 +73,7 @@ export interface ReturnedRow {
   rest: (string | null)[];
 }
 
-/** One after the other, each with the bytes that it needs. */
+/** Shared by all reads: `take` gives each row its own part. */
 const rows = new JsonRows(64 * 1024);
 
 export type RunQuery = (
@@ -91,6 +91,8 @@ export async function queryRow(
   let returned: ReturnedRow | null = null;
   try {
     await run(text, values, (bytes, start) => {
+      // A row that failed may have left its beginning.
+      rows.end = 0;
       const end = rows.row(output.shape, bytes, start);
       returned = { json: rows.take(), rest: readValues(bytes, end, restCount) };
     });

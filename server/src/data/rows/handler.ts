@@ -127,7 +127,7 @@ export function createRowsHandler(deps: RowsDeps): FastPathHandler {
           call.isRetry = true;
           response = await answerOnce(call, rowsPath).catch(refuseOutdated);
         }
-        return withPreferenceApplied(request, response);
+        return rowsPath.rest.kind === 'batch' ? response : withPreferenceApplied(request, response);
       } finally {
         body.close();
       }
@@ -304,7 +304,7 @@ function requireMethod(method: string, { rest, schema }: RowsPath): void {
 
 const changeMethods: Record<string, ChangeAction> = { POST: 'insert', PATCH: 'update', DELETE: 'delete' };
 
-/** Not async: of most calls, a promise less. */
+/** Not async, which saves a promise in most calls. */
 function dispatch(ctx: RowsCtx, { rest }: RowsPath): Promise<FastPathResponse> {
   const { method } = ctx.request;
   const isRead = method === 'GET' || method === 'HEAD';

@@ -151,6 +151,7 @@ function failureFields(failure: DeploymentFailure | null) {
 
 const detailCharsMax = 2_000;
 
+/** `message` is shown to the app's owners. */
 export class DeploymentFailure extends Error {
   lines: readonly string[] = [];
   constructor(

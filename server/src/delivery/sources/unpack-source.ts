@@ -37,6 +37,7 @@ interface UnpackRequest {
   limits?: EntryLimits;
 }
 
+/** `message` is shown to the app's owners. */
 export class SourceError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
+import { fail } from '../../core/problem.ts';
 import {
   connectClient,
   exchange,
@@ -51,6 +52,19 @@ test('a stream of unknown length is chunked; for HTTP/1.0 it ends with the conne
   const old = await exchange(raw.port, `${get('/', '1.0')}\r\n`);
   expect(old).not.toMatch(/transfer-encoding|content-length/);
   expect(readBody(old)).toBe('aaaaaaaaaaaabbbbbbbbbbbb');
+});
+
+test('what is recorded when a stream or an error was sent has the id of its response', async () => {
+  const asked: (() => string)[] = [];
+  await using raw = startListener((request) => {
+    asked.push(() => request.requestId());
+    if (request.path === '/fails') throw fail('not_found');
+    return { status: 200, headers: {}, body: piecewise(2, 12).body };
+  });
+  for (const path of ['/', '/fails']) {
+    const received = await exchange(raw.port, `${get(path)}${close}`);
+    expect(/^x-request-id: (.+)\r$/m.exec(received)?.[1]).toBe(asked.pop()?.());
+  }
 });
 
 test('a stream that fails or has another length than announced closes the connection', async () => {

@@ -37,6 +37,8 @@ export function sendResponse(
   }
   const isLast = head.isLast || deps.isStopping;
   const after = isLast ? 'last' : 'next';
+  // What is recorded when a stream ends must have the id of its response.
+  if (response.body instanceof ReadableStream) head.request.requestId();
   putHead(output, headText, responseId(deps, head), after);
   const { body } = response;
   if (body === null) return after;
@@ -56,7 +58,7 @@ export function sendError(
   head: RequestHead,
   error: unknown,
 ): AfterResponse {
-  const requestId = responseId(deps, head).toString('latin1');
+  const requestId = head.request.requestId();
   if (!(error instanceof Failure)) {
     const { host, path } = head.request;
     deps.log.error({ err: error, request_id: requestId, host, path }, 'internal server error');

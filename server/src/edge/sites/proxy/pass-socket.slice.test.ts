@@ -212,6 +212,7 @@ test('the TLS listener passes requests and sockets of apps on', async () => {
     defaultCertificate: placeholderCertificate(),
     isServed: () => true,
   });
+  https.accept();
   const socket = new WebSocket(`wss://127.0.0.1:${https.port}/socket`, {
     headers: { host: appHost },
     tls: { rejectUnauthorized: false },
