@@ -98,10 +98,11 @@ describe.each(sockets)('on %s', (on) => {
     const good = newCertificate('one.test');
     listener.setCertificates([good], otherwise);
     const broken = { serverName: 'two.test', cert: 'broken', key: 'broken' };
-    for (let round = 0; round < 2; round++)
-      expect(() => listener.setCertificates([good, broken], otherwise)).toThrow();
+    for (let round = 0; round < 5; round++)
+      expect(() => listener.setCertificates([broken, good], otherwise)).toThrow();
     expect(listener.hasCertificate('two.test')).toBe(false);
-    expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(good));
+    // A listener that was left behind would answer some of them, with the default certificate.
+    for (let i = 0; i < 20; i++) expect(await shownAt(listener.port, 'one.test')).toBe(fingerprint(good));
   });
 
   test('the newest certificates are used while older listeners close, in any order', async () => {

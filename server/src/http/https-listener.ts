@@ -1,6 +1,7 @@
+import { createSecureContext } from 'node:tls';
 import {
   acceptMs,
-  type HostCertificate,
+  type HostContext,
   listenRaw,
   type RawListener,
   type RawListenerOptions,
@@ -9,7 +10,11 @@ import {
 } from './raw-http/raw-listener.ts';
 import { openSocketCalls, type SocketCalls } from './socket-calls.ts';
 
-export type { HostCertificate, TlsKeyPair };
+export type { TlsKeyPair };
+
+export interface HostCertificate extends TlsKeyPair {
+  serverName: string;
+}
 
 export interface HttpsListener {
   port: number;
@@ -34,7 +39,7 @@ type HttpsListenerOptions = RawListenerOptions & {
 /** How listeners with different certificates take turns at one address. */
 interface Address {
   port: number;
-  listen(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): RawListener;
+  listen(hosts: readonly HostContext[], defaultCertificate: TlsKeyPair): RawListener;
   /** The newest listener gets all new connections. False if the kernel cannot do that. */
   preferNewest(replaced: RawListener): boolean;
   remove(listener: RawListener): void;
@@ -56,7 +61,13 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
 
   function listen(next: readonly HostCertificate[], nextDefault: TlsKeyPair): void {
     const replaced = current;
-    current = address.listen(next, nextDefault);
+    // Both throw where a certificate is broken, before a socket is open.
+    createSecureContext(nextDefault);
+    const contexts = next.map(({ serverName, cert, key }) => ({
+      serverName,
+      context: createSecureContext({ cert, key }),
+    }));
+    current = address.listen(contexts, nextDefault);
     if (!replaced) return;
     replaced.closeAfterResponses();
     const wait = address.preferNewest(replaced) ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
@@ -76,7 +87,7 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
     hasCertificate: (host) => hosts.has(host),
     setCertificates(next, nextDefault) {
       const isSame = certificatesKey(next, nextDefault) === certificatesKey(certificates, defaultCertificate);
-      // First, because it throws where a certificate is broken.
+      // If this throws, the certificates before it stay.
       if (current && !isSame) listen(next, nextDefault);
       certificates = next;
       defaultCertificate = nextDefault;
@@ -103,9 +114,9 @@ function ownPort(options: HttpsListenerOptions, calls: SocketCalls | null): Addr
 
   return {
     port,
-    listen(certificates, defaultCertificate) {
+    listen(hosts, defaultCertificate) {
       if (listening.length === 0) findUnusedPort(options.host, port);
-      newest = openListener(options, { port, reusePort: true }, certificates, defaultCertificate);
+      newest = openListener(options, { port, reusePort: true }, hosts, defaultCertificate);
       listening.push(newest);
       return newest;
     },
@@ -132,9 +143,9 @@ function sharedSocket(options: HttpsListenerOptions, descriptor: number, calls: 
   const duplicates = new Map<RawListener, number>();
   return {
     port: options.port,
-    listen(certificates, defaultCertificate) {
+    listen(hosts, defaultCertificate) {
       const fd = calls.duplicate(descriptor);
-      const listener = openListener(options, { descriptor: fd }, certificates, defaultCertificate);
+      const listener = openListener(options, { descriptor: fd }, hosts, defaultCertificate);
       duplicates.set(listener, fd);
       return listener;
     },
@@ -148,16 +159,15 @@ function sharedSocket(options: HttpsListenerOptions, descriptor: number, calls: 
 function openListener(
   options: HttpsListenerOptions,
   socket: Pick<RawListenerOptions, 'descriptor' | 'reusePort'> & { port?: number },
-  certificates: readonly HostCertificate[],
-  defaultCertificate: TlsKeyPair,
+  hosts: readonly HostContext[],
+  { cert, key }: TlsKeyPair,
 ): RawListener {
-  const hosts = new Set(certificates.map(({ serverName }) => serverName));
-  const { cert, key } = defaultCertificate;
+  const names = new Set(hosts.map(({ serverName }) => serverName));
   return listenRaw({
     ...options,
     ...socket,
-    tls: { cert, key, hosts: certificates },
-    accepts: (host) => !hosts.has(host) || options.isServed(host),
+    tls: { cert, key, hosts },
+    accepts: (host) => !names.has(host) || options.isServed(host),
   });
 }
 
