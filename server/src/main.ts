@@ -65,15 +65,16 @@ export async function startServer(): Promise<void> {
       const how = password === null ? 'whose password is unchanged' : deliverPassword(config, password);
       console.log(`Created tenant ${tenant} with the admin ${email}, ${how}.`);
     }
-    if (stopMode === null) listeners.accept();
+    if (stopMode !== null) return await stopAndExit(stopMode);
+    listeners.accept();
     if (worker?.isFirst !== false) announce(config);
     supervisor?.reportReady();
     started.console.prepare().catch((error: unknown) => log.error({ err: error }, 'console bundling failed'));
-    if (stopMode !== null) await stopAndExit(stopMode);
   } catch (error) {
     if (!(error instanceof ReportedError))
       console.error(`svc could not start: ${error instanceof Error ? error.message : String(error)}`);
     log.debug({ err: error }, 'the server could not start');
+    limitStop();
     await stop?.('soon').catch(() => {});
     process.exit(1);
   }
@@ -96,13 +97,17 @@ export async function startServer(): Promise<void> {
     if (isFirst && stop) void stopAndExit(how);
   }
 
-  async function stopAndExit(how: StopMode): Promise<void> {
-    // An unresponsive database must not prevent the exit.
+  /** An unresponsive database must not prevent the exit. */
+  function limitStop(): void {
     setTimeout(() => {
       log.error('could not stop in time');
       stopNow();
       process.exit(1);
     }, graceMs + 5_000).unref();
+  }
+
+  async function stopAndExit(how: StopMode): Promise<void> {
+    limitStop();
     try {
       await stop?.(how);
       process.exit(0);
