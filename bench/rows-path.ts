@@ -24,8 +24,8 @@ const requestsOfRound = 100_000;
 const rounds = 12;
 
 /**
- * What a point read costs the server without the system's calls: real listener, handler and row client, whose sockets and
- * database are functions. `npm run bench rows-path`.
+ * What a point read costs the connection, the handler and the shared statements, with functions in place of sockets, caches and
+ * the wire to the database. `npm run bench rows-path`.
  */
 export async function main(): Promise<void> {
   const path = createPath();
@@ -84,6 +84,7 @@ function createPath() {
         transaction: notUsed,
       };
     },
+    open: shared.openReads,
     close() {},
   };
   const handler = createRowsHandler({

@@ -107,6 +107,8 @@ export const data: Module = {
       transactionStatementMsMax: batchStatementMsMax,
     });
     onStop(() => rowDb.close());
+    // Where this fails, requests try again.
+    await rowDb.open().catch(() => {});
     const accessDeps = {
       db,
       tenantAccess: deps.tenantAccess,

@@ -181,7 +181,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 
   function startTime(): void {
     const next = queue[head + completed];
-    if (next) next.sentAt = turnNow();
+    if (next) next.sentAt = performance.now();
   }
 
   function finish(current: Pending, isAborted = false): void {
@@ -258,7 +258,6 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     hasSync = true,
   ): Promise<QueryResult> {
     return new Promise((resolve, reject) => {
-      const sentAt = turnNow();
       queue.push({
         resolve,
         reject,
@@ -266,11 +265,12 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
         onRow,
         error: null,
         prepares,
-        sentAt,
+        sentAt: 0,
         copyData,
         hasSync,
         isComplete: false,
       });
+      if (queue.length === head + completed + 1) startTime();
       flushSoon();
     });
   }

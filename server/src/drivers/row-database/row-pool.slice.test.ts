@@ -35,6 +35,16 @@ const errorCode = (attempt: Promise<unknown>) =>
     (error: { code?: string; message: string }) => error.code ?? error.message,
   );
 
+test('the connection for reads can be opened before the first one', async () => {
+  const rows = open();
+  const count = `select count(*)::int as count from pg_stat_activity where application_name = 'svc rows'`;
+  const before = (await query(database.controlUrl, count))[0].count;
+  await rows.open();
+  expect((await query(database.controlUrl, count))[0].count).toBe(before + 1);
+  await rows.run('point', 'select 1', []);
+  expect((await query(database.controlUrl, count))[0].count).toBe(before + 1);
+});
+
 describe('a transaction', () => {
   test('commits or rolls back as the work decides, and rolls back when it throws', async () => {
     const rows = open();

@@ -18,6 +18,8 @@ import { createSharedStatements, type RunOptions } from './shared-statements.ts'
 export interface RowPool {
   /** Statements of one tenant do not delay those of others. */
   of(app: string, tenant?: string): AppRows;
+  /** Opens the connection of most reads, for which the first ones would wait. */
+  open(): Promise<void>;
   close(): void;
 }
 
@@ -119,6 +121,7 @@ export function createRowPool(options: RowPoolOptions): RowPool {
         transaction: (work) => transaction(app, work),
       };
     },
+    open: shared.openReads,
     close() {
       shared.close();
       pool.close();

@@ -96,6 +96,7 @@ export function createSharedStatements(options: {
         return result;
       });
     },
+    openReads: async () => void (await reads.next(false)),
     close() {
       reads.close();
       writes.close();
