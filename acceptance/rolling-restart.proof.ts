@@ -13,10 +13,15 @@ import { until } from './support/until.ts';
 
 const clients = 16;
 
-test.if(hasNginx)(
-  'no request fails behind nginx with default settings while the workers are replaced again and again',
-  async () => {
-    const server = await startBehindNginx();
+const proxies = [
+  ['nginx with default settings', false],
+  ['an nginx that keeps its connections', true],
+] as const;
+
+test.if(hasNginx).each(proxies)(
+  'no request fails behind %s while the workers are replaced again and again',
+  async (_, keeps) => {
+    const server = await startBehindNginx(keeps);
     const { requests, inserted } = await newRequests(server);
     const seen = await askDuring(server.port, requests, {
       requestsMin: 100_000,
@@ -34,52 +39,98 @@ test.if(hasNginx)(
   },
 );
 
-test.if(hasNginx && hasPostgres15 && hasS3Server)(
-  'no request fails behind nginx with default settings while three copies are stopped and started one after the other',
-  async () => {
-    const [postgres, s3] = await Promise.all([startPostgres15(), startS3()]);
-    const port = freePort();
-    const env = {
-      ...(await s3.env()),
-      SVC_DATABASE_URL: postgres.url('postgres'),
-      SVC_SEED: 'none',
-      SVC_LOG_LEVEL: 'warn',
-      SVC_BASE_URL: `http://localhost:${port}`,
-      SVC_TRUSTED_PROXIES: 'loopback',
-      SVC_CHECK_ANSWERS: 'false',
-    };
-    const ports = [freePort(), freePort(), freePort()];
-    const start = (own: number, dataDir?: string) =>
-      startServer({ port, dataDir, command: supervised, env: { ...env, SVC_PORT: String(own) } });
-    const copies = await Promise.all(ports.map((own) => start(own)));
-    const stopNginx = await startPlainNginx(copies[0]!, {
-      upstreams: ports.map((own) => `127.0.0.1:${own}`),
-      folder: temporaryFolder(),
-    });
-    const { requests, inserted } = await newRequests(copies[0]!);
-    let next = 0;
-    const seen = await askDuring(port, requests, {
-      requestsMin: Number(process.env.SVC_TEST_COPY_REQUESTS ?? 20_000),
-      changes: copies.length,
-      async change() {
-        const at = next++;
-        expect(await copies[at]!.stop()).toBe(0);
-        copies[at] = await start(ports[at]!, copies[at]!.dataDir);
-        // nginx leaves out a server that refused a connection, for ten seconds: without the other two none would be left.
-        const baseUrl = `http://127.0.0.1:${ports[at]}`;
-        const isUsed = async () => /^svc_rows_requests_total\{/m.test(await readMetrics({ baseUrl }));
-        await until('nginx sends requests to it again', isUsed, 60_000);
-      },
+const hasCopies = hasNginx && hasPostgres15 && hasS3Server;
+const requestsMin = Number(process.env.SVC_TEST_COPY_REQUESTS ?? 20_000);
+
+test.if(hasCopies).each(proxies)(
+  'no request fails behind %s while three copies are stopped and started one after the other',
+  async (_, keeps) => {
+    const copies = await startCopies(keeps);
+    const { requests, inserted } = await newRequests(copies.all[0]!);
+    const seen = await askDuring(copies.port, requests, {
+      requestsMin,
+      changes: 3,
+      change: (at) => copies.replace(at, async (copy) => expect(await copy.stop()).toBe(0)),
     });
     console.log(`${seen}, a copy stopped and started each time`);
+    if (seen.failed.size > 0) for (const copy of copies.all) console.error(copy.output());
     expect([...seen.failed]).toEqual([]);
     expect(await inserted()).toBe(seen.inserts);
-    await stopNginx();
-    expect(await Promise.all(copies.map((copy) => copy.stop()))).toEqual([0, 0, 0]);
-    await s3.stop();
-    await postgres.stop();
+    await copies.stop();
   },
 );
+
+test.if(hasCopies).each(proxies)(
+  'no acknowledged insert is lost or doubled behind %s while three copies are killed one after the other',
+  async (_, keeps) => {
+    const copies = await startCopies(keeps);
+    const { requests, inserted } = await newRequests(copies.all[0]!);
+    const seen = await askDuring(copies.port, requests, {
+      requestsMin,
+      changes: 3,
+      async change(at) {
+        await copies.replace(at, async (copy) => {
+          for (const pid of [copy.pid, ...workersOf(copy)]) process.kill(pid, 'SIGKILL');
+          await copy.exited;
+        });
+      },
+    });
+    console.log(`${seen}, a copy killed and started each time`);
+    // nginx sends no insert again, and no answer that has begun.
+    const failed = [...seen.failed.values()].reduce((sum, count) => sum + count, 0);
+    expect(failed).toBeLessThanOrEqual(copies.all.length * clients);
+    const stored = await inserted();
+    expect(stored).toBeGreaterThanOrEqual(seen.inserts);
+    expect(stored).toBeLessThanOrEqual(seen.inserts + failed);
+    await copies.stop();
+  },
+);
+
+/** Three copies of `npm start` on one PostgreSQL and one S3 server, behind nginx. */
+async function startCopies(keeps: boolean) {
+  const [postgres, s3] = await Promise.all([startPostgres15(), startS3()]);
+  const port = freePort();
+  const env = {
+    ...(await s3.env()),
+    SVC_DATABASE_URL: postgres.url('postgres'),
+    SVC_SEED: 'none',
+    SVC_LOG_LEVEL: 'warn',
+    SVC_BASE_URL: `http://localhost:${port}`,
+    SVC_TRUSTED_PROXIES: 'loopback',
+    SVC_CHECK_ANSWERS: 'false',
+  };
+  const ports = [freePort(), freePort(), freePort()];
+  const start = (own: number, dataDir?: string) =>
+    startServer({ port, dataDir, command: supervised, env: { ...env, SVC_PORT: String(own) } });
+  const running = await Promise.all(ports.map((own) => start(own)));
+  const all = [...running];
+  const stopNginx = await startPlainNginx(running[0]!, {
+    upstreams: ports.map((own) => `127.0.0.1:${own}`),
+    folder: temporaryFolder(),
+    keeps,
+  });
+  return {
+    port,
+    /** Also those that have ended. */
+    all,
+    async replace(at: number, end: (copy: RunningServer) => Promise<void>) {
+      const copy = running[at]!;
+      await end(copy);
+      running[at] = await start(ports[at]!, copy.dataDir);
+      all.push(running[at]);
+      // nginx leaves out a server that refused a connection, for ten seconds: without the other two none would be left.
+      const baseUrl = `http://127.0.0.1:${ports[at]}`;
+      const isUsed = async () => /^svc_rows_requests_total\{/m.test(await readMetrics({ baseUrl }));
+      await until('nginx sends requests to it again', isUsed, 60_000);
+    },
+    async stop() {
+      await stopNginx();
+      expect(await Promise.all(running.map((copy) => copy.stop()))).toEqual([0, 0, 0]);
+      await s3.stop();
+      await postgres.stop();
+    },
+  };
+}
 
 test('a worker that is killed is replaced, and requests to the other go on', async () => {
   const server = await startWithWorkers(2);
@@ -120,7 +171,11 @@ interface Seen {
 async function askDuring(
   port: number,
   requests: readonly { name: string; text: string; status: number }[],
-  { requestsMin, changes, change }: { requestsMin: number; changes: number; change: () => Promise<void> },
+  {
+    requestsMin,
+    changes,
+    change,
+  }: { requestsMin: number; changes: number; change: (at: number) => Promise<void> },
 ): Promise<Seen> {
   const seen = { answers: 0, inserts: 0, failed: new Map<string, number>(), changed: 0 };
   const fail = (what: string) => seen.failed.set(what, (seen.failed.get(what) ?? 0) + 1);
@@ -146,7 +201,7 @@ async function askDuring(
     while (seen.changed < changes) {
       const due = ((seen.changed + 0.5) / changes) * requestsMin;
       await until('the next change is due', async () => seen.answers >= due, 600_000);
-      await change();
+      await change(seen.changed);
       seen.changed++;
     }
   }
@@ -170,7 +225,7 @@ const untilTwo = (server: RunningServer) =>
   );
 
 /** The port of the server is nginx's, so that helpers of other tests use it. */
-async function startBehindNginx(): Promise<RunningServer> {
+async function startBehindNginx(keeps: boolean): Promise<RunningServer> {
   const [port, own] = [freePort(), freePort()];
   const server = await startWithWorkers(2, {
     port,
@@ -183,7 +238,7 @@ async function startBehindNginx(): Promise<RunningServer> {
   });
   endWith(
     server,
-    await startPlainNginx(server, { upstreams: [`127.0.0.1:${own}`], folder: temporaryFolder() }),
+    await startPlainNginx(server, { upstreams: [`127.0.0.1:${own}`], folder: temporaryFolder(), keeps }),
   );
   await untilTwo(server);
   return server;

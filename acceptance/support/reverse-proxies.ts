@@ -59,20 +59,20 @@ export async function startNginx(server: RunningServer, setup: Setup): Promise<v
   endWith(server, await runNginx(server, { config, folder, ca: tls?.ca }));
 }
 
-/** The defaults of nginx: each request has a connection of its own to one of the servers. */
+/** The defaults of nginx: each request has a connection of its own to one of the servers. `keeps`: as since nginx 1.29.7, or where it is configured. */
 export async function startPlainNginx(
   server: Pick<RunningServer, 'port' | 'baseUrl'>,
-  { upstreams, folder }: { upstreams: readonly string[]; folder: string },
+  { upstreams, folder, keeps = false }: { upstreams: readonly string[]; folder: string; keeps?: boolean },
 ): Promise<() => Promise<void>> {
   const config = `upstream copies {
-${upstreams.map((upstream) => `  server ${upstream};\n`).join('')}}
+${upstreams.map((upstream) => `  server ${upstream};\n`).join('')}${keeps ? '  keepalive 32;\n' : ''}}
 server {
   listen 127.0.0.1:${server.port};
   location / {
     proxy_pass http://copies;
     proxy_set_header Host $http_host;
     proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-  }
+${keeps ? '    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n' : ''}  }
 }
 `;
   return runNginx(server, { config, folder });

@@ -74,7 +74,7 @@ export const corsHeaders = {
     'ETag, Link, Location, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, Preference-Applied, Svc-Note',
 };
 
-/** Of all responses of rows. */
+/** All responses of rows have them. */
 export const rowHeaders = Object.freeze({ ...corsHeaders, 'x-content-type-options': 'nosniff' });
 
 /** The OpenID provider decides per client which origin may read a response, and marks it with `Vary: Origin`. */

@@ -203,7 +203,7 @@ export class JsonRows {
     return this.bytes.subarray(0, this.end);
   }
 
-  /** What was written; it is not written to again. */
+  /** Returns the bytes, which are not written to again. */
   take(): Buffer {
     const taken = this.written();
     const { length } = this.bytes;

@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { linkOwnPackages } from './own-packages.ts';
@@ -13,6 +13,7 @@ async function link(
   runtime: Parameters<typeof linkOwnPackages>[1]['runtime'],
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-own-packages-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

@@ -1,5 +1,5 @@
-import { beforeEach, expect, test } from 'bun:test';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { beforeEach, expect, onTestFinished, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useFixture } from '../../../../scripts/use-fixture.ts';
@@ -184,6 +184,7 @@ test('errors name the missing, wrong or unused variable', async () => {
 
 test('an invalid key file is reported by its variable, and installUrl points to the app', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-key-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   const [good, bad] = [join(folder, 'good.pem'), join(folder, 'bad.pem')];
   writeFileSync(good, world.server.privateKey);
   writeFileSync(bad, 'no key');

@@ -168,7 +168,7 @@ class FastRequest implements FastPathRequest, FastPathInfo {
     this.clientAddress = () => resolveClientAddress(peer, raw.header('x-forwarded-for'), trustedProxies);
   }
 
-  /** Made when it is needed, which it is not for most answers. */
+  /** Most answers need none. */
   get requestId(): string {
     return this.#raw.requestId();
   }

@@ -55,15 +55,15 @@ test('a stream of unknown length is chunked; for HTTP/1.0 it ends with the conne
 });
 
 test('what is recorded when a stream or an error was sent has the id of its response', async () => {
-  const asked: (() => string)[] = [];
+  const requestIds: (() => string)[] = [];
   await using raw = startListener((request) => {
-    asked.push(() => request.requestId());
+    requestIds.push(() => request.requestId());
     if (request.path === '/fails') throw fail('not_found');
     return { status: 200, headers: {}, body: piecewise(2, 12).body };
   });
   for (const path of ['/', '/fails']) {
     const received = await exchange(raw.port, `${get(path)}${close}`);
-    expect(/^x-request-id: (.+)\r$/m.exec(received)?.[1]).toBe(asked.pop()?.());
+    expect(/^x-request-id: (.+)\r$/m.exec(received)?.[1]).toBe(requestIds.pop()?.());
   }
 });
 

@@ -37,7 +37,7 @@ export function sendResponse(
   }
   const isLast = head.isLast || deps.isStopping;
   const after = isLast ? 'last' : 'next';
-  // What is recorded when a stream ends must have the id of its response.
+  // A record that is made when the stream ends must have the id of the response.
   if (response.body instanceof ReadableStream) head.request.requestId();
   putHead(output, headText, responseId(deps, head), after);
   const { body } = response;
