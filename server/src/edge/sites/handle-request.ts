@@ -11,6 +11,7 @@ import type {
 import type { HostHandler, ListenerInfo } from '../../http/handlers.ts';
 import { readRequestId } from '../../http/headers.ts';
 import type { BunServer } from '../../http/listener.ts';
+import { extendOnRead } from '../../http/read-body.ts';
 import { challengePrefix } from '../certificates/certificates.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
 import { createPlatformNames } from './active-hosts.ts';
@@ -178,7 +179,7 @@ function toResponse(
 ): Response {
   const sent: Record<string, string> = { ...headers, 'x-request-id': requestId };
   if (connection.isStopping) sent.connection = 'close';
-  const bytes = body instanceof ReadableStream ? extendTimeout(body, connection.touch) : body;
+  const bytes = body instanceof ReadableStream ? extendOnRead(body, connection.touch) : body;
   return new Response(bytes as BodyInit | null, { status, headers: sent });
 }
 
@@ -200,20 +201,4 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
       controller.close();
     },
   });
-}
-
-function extendTimeout(body: ReadableStream<Uint8Array>, touch: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        touch();
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }
