@@ -143,6 +143,7 @@ function dueRuns(due: DueSchedule, now: Date): NewRun[] {
       state,
       failure,
       created_by: null,
+      // Runs that are due at once start in the order of their times.
       created_at: time,
       ended_at: state === 'queued' ? null : now,
     };

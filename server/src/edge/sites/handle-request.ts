@@ -22,6 +22,7 @@ export const inFlightMax = 2_000;
 export const startedMax = 5 * inFlightMax;
 /** Up to this size a stream is read whole, because Bun sends a stream without its length. */
 const wholeBytesMax = 1024 * 1024;
+/** Requested by machines at any host name or address. */
 const atAnyHost = ['/healthz', '/readyz', '/metrics'];
 
 /** Serves sites at the listener of the platform. Returns null for the platform's own hosts. */
@@ -35,6 +36,7 @@ export function createSiteHandler(options: {
 }): HostHandler {
   const { edge } = options;
   const { host: ownAuthority } = new URL(options.baseUrl);
+  // Most platform requests match by one comparison.
   const own: readonly [string, string] = [`http://${ownAuthority}/`, `https://${ownAuthority}/`];
   let ownAddress = own[0];
   const isPlatformName = createPlatformNames(options);
