@@ -79,6 +79,7 @@ export function hasDatabase(config: Config): boolean {
 }
 
 export function openAdminDatabase(url: string): ControlDatabase {
+  // An operator's command may wait longer than a request.
   const options = { connectionsMax: 2, statementMsMax: 'none', patience: 10, onError: () => {} } as const;
   return openControlDatabase(adminUrl(url), options);
 }

@@ -73,36 +73,56 @@ export interface LeasedWorker {
   stop(): Promise<void>;
 }
 
+/** Runs `round` at each `wake`, and after the time that it returned: never twice at once. It must not reject. */
+export function createWakeLoop(round: () => Promise<number>): LeasedWorker {
+  let timer: Timer | undefined;
+  let running: Promise<unknown> | null = null;
+  let isWoken = false;
+  let isStopped = false;
+
+  function wake(): void {
+    if (isStopped) return;
+    isWoken = true;
+    clearTimeout(timer);
+    running ??= run().then((nextMs) => {
+      running = null;
+      if (isWoken) wake();
+      else if (!isStopped) timer = setTimeout(wake, nextMs);
+    });
+  }
+
+  function run(): Promise<number> {
+    isWoken = false;
+    return round();
+  }
+
+  return {
+    start: wake,
+    wake,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
 const idlePollMs = 15_000;
 
 export function createLeasedWorker<T>(options: LeasedWork<T>): LeasedWorker {
   const { log, name } = options;
   const running = new Set<Promise<void>>();
   const stopping = new AbortController();
-  let timer: Timer | undefined;
-  let claiming: Promise<unknown> | null = null;
-  let isWoken = false;
-
-  function wake(): void {
-    if (stopping.signal.aborted) return;
-    isWoken = true;
-    clearTimeout(timer);
-    claiming ??= claimAll().then((nextMs) => {
-      claiming = null;
-      if (isWoken) wake();
-      else if (!stopping.signal.aborted) timer = setTimeout(wake, nextMs);
-    });
-  }
+  const loop = createWakeLoop(claimAll);
 
   async function claimAll(): Promise<number> {
-    isWoken = false;
     try {
       while (!stopping.signal.aborted && running.size < options.concurrencyMax) {
         const item = await options.claim();
         if (item === null) return (await options.hasOpenWork()) ? options.pollMs : idlePollMs;
         const run: Promise<void> = runItem(item).finally(() => {
           running.delete(run);
-          wake();
+          loop.wake();
         });
         running.add(run);
       }
@@ -134,12 +154,10 @@ export function createLeasedWorker<T>(options: LeasedWork<T>): LeasedWorker {
   }
 
   return {
-    start: wake,
-    wake,
+    ...loop,
     async stop() {
       stopping.abort(new Error('The server is stopping.'));
-      clearTimeout(timer);
-      await claiming;
+      await loop.stop();
       await Promise.allSettled([...running]);
     },
   };

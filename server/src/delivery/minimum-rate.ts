@@ -1,6 +1,7 @@
 import { fail } from '../core/problem.ts';
 
 const bytesPerSecondMin = 1024;
+/** Connections start slowly. */
 const windowMs = 30_000;
 
 /** Counts only the time spent waiting for the client: the consumer may take as long as it needs. */

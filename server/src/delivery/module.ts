@@ -190,6 +190,7 @@ export const delivery: Module = {
     const appMetrics = createAppMetrics(deps);
     const { toolchainDir: dir, baseEnvironment } = config.runtime;
     const registry = openRegistry(npmRegistryUrl(baseEnvironment));
+    // Images bring their own tools.
     const toolchains =
       runtime.kind === 'process' ? openToolchains({ dir, registry, path: baseEnvironment.path, now }) : null;
     const buildsDir = join(config.dataDir, 'runtime', 'work');

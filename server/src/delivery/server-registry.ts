@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../core/db.ts';
 import type { GitHostConfig } from '../drivers/git/open-git-host.ts';
 import type { ObjectStoreConfig } from '../drivers/object-store/open-object-store.ts';
+import { createIfMissing } from '../drivers/os/files.ts';
 
 interface ServerRow {
   host: string;
@@ -120,15 +121,7 @@ function folderId(folder: string): string {
   const path = join(folder, idFile);
   if (!existsSync(path)) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const temporary = `${path}.${crypto.randomUUID()}`;
-    writeFileSync(temporary, `${crypto.randomUUID()}\n`, { mode: 0o600 });
-    try {
-      linkSync(temporary, path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    } finally {
-      rmSync(temporary, { force: true });
-    }
+    createIfMissing(path, `${crypto.randomUUID()}\n`);
   }
   return readFileSync(path, 'utf8').trim().slice(0, 8);
 }

@@ -108,6 +108,7 @@ export function createApi(deps: ApiDeps, routes: readonly Route[]): RequestHandl
   };
 }
 
+/** Authorization reports the reason. */
 function nullIfRefused(error: unknown): null {
   if (error instanceof Failure) return null;
   throw error;

@@ -155,6 +155,26 @@ export function createByteBudget(options: { bytesMax: number; waitMsMax: number 
 const idleMsMax = 30_000;
 const keepAliveMs = 10_000;
 
+/** The body of a response: each piece that the client takes extends the time of the request. */
+export function extendOnRead(
+  body: ReadableStream<Uint8Array>,
+  extendTimeout: () => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        extendTimeout();
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
 export async function* bodyChunks(
   request: Request,
   { extendTimeout, msMax }: { extendTimeout: () => void; msMax: number },

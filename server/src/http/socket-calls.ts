@@ -48,6 +48,7 @@ const openLibc = (library: string) =>
 
 let opened: SocketCalls | null | undefined;
 
+/** Null where these calls are not available. */
 export function openSocketCalls(): SocketCalls | null {
   opened ??= process.platform === 'linux' ? findLibrary() : null;
   return opened;
@@ -57,7 +58,9 @@ function findLibrary(): SocketCalls | null {
   for (const library of libraries)
     try {
       return createSocketCalls(openLibc(library).symbols);
-    } catch {}
+    } catch {
+      // Not on this system.
+    }
   return null;
 }
 
@@ -104,6 +107,7 @@ function createSocketCalls(libc: ReturnType<typeof openLibc>['symbols']): Socket
   };
 }
 
+/** An instruction of the kernel's packet filter. */
 interface Instruction {
   code: number;
   ifTrue?: number;

@@ -51,6 +51,7 @@ async function build(root: string, name: string): Promise<Manifest> {
     // Loaded when they are needed: megabytes of words for new passwords; and libraries that a bundle would evaluate in another
     // order than their imports say, so that they miss `reflect-metadata`.
     external: ['@zxcvbn-ts/*', '@simplewebauthn/server', 'acme-client'],
+    // So that stack traces name the sources.
     sourcemap: 'linked',
     metafile: true,
   });

@@ -135,6 +135,7 @@ export function asServerUser(
 
 function isAllowed(path: string, { uid, gid }: Ids, right: 4 | 2): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
+  // A missing file has its own message.
   if (!found) return true;
   const shift = found.uid === uid ? 6 : found.gid === gid ? 3 : 0;
   const isClosed = findClosedFolder(dirname(realpathSync(path)), { uid, gid }) !== null;

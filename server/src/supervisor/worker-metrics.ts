@@ -62,6 +62,7 @@ function parse(text: string): Families {
       if (kind === 'TYPE') current.type = value;
       continue;
     }
+    // A label value may contain spaces.
     const at = line.lastIndexOf(' ');
     if (at > 0 && !line.startsWith('#')) current?.samples.set(line.slice(0, at), Number(line.slice(at + 1)));
   }

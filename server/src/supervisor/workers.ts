@@ -4,6 +4,7 @@ import type { Part } from './part.ts';
 const graceMs = 40_000;
 const startMsMax = 600_000;
 const restartMs = { first: 200, max: 10_000 };
+/** After this time a worker counts as sound again. */
 const steadyMs = 60_000;
 
 export interface Workers {
@@ -70,6 +71,7 @@ export function createWorkers(options: {
       'a worker ended unexpectedly',
     );
     await Bun.sleep(slot.waitMs);
+    // A roll may have replaced it meanwhile.
     if (!isStopping && slot.part === part) await launch(slot);
   }
 

@@ -1,15 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  createWriteStream,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { createWriteStream, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -18,6 +8,7 @@ import { tarEnd, tarHeaderBlocks, tarPadding } from '@svc/contract/tar.ts';
 import { Decrypter, Encrypter } from 'age-encryption';
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
 import { validationError } from '../../core/problem.ts';
+import { syncToDisk } from '../../drivers/os/files.ts';
 import { answersSignals } from '../../drivers/os/processes.ts';
 import { type CopyOut, copyOut } from './copy-out.ts';
 import type { FileEntry } from './data-files.ts';
@@ -67,17 +58,6 @@ function removeStalePartials(file: string): void {
     const [, start, pid] = /^(.+)\.partial-(\d+)$/.exec(name) ?? [];
     if (start === basename(file) && !answersSignals(Number(pid)))
       rmSync(join(dirname(file), name), { force: true });
-  }
-}
-
-export function syncToDisk(path: string): void {
-  // Windows cannot open folders.
-  if (process.platform === 'win32' && statSync(path).isDirectory()) return;
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 

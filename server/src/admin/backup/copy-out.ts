@@ -53,6 +53,7 @@ class CopyOutQuery extends CopyQuery {
   }
 
   handleCopyData({ chunk }: { chunk: Buffer }): void {
+    // The parser reuses its buffer.
     this.#piece.push(Buffer.from(chunk));
     this.#pieceBytes += chunk.length;
     if (this.#pieceBytes < pieceBytes) return;

@@ -68,6 +68,7 @@ async function* walk(from: Walk, path: string): AsyncGenerator<FileEntry> {
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(ifGone(() => []));
     for (const entry of entries.sort(byBackupOrder(path))) {
       const inside = `${path}/${entry.name}`;
+      // The next build works without its cache.
       if (isTemporary(inside) || entry.name === buildCacheFolder) continue;
       if (path === 'runtime/artifacts' && (await isBeingBuilt(join(root, inside)))) continue;
       if (entry.name.includes('\uFFFD')) onSkipped(inside, 'its name is not UTF-8');
@@ -163,6 +164,7 @@ export async function* objectEntries(
   const hash = createHash('sha256');
   for await (const { key, modifiedAt } of store.list('')) {
     const found = await store.get(key);
+    // Deleted since it was listed.
     if (!found) continue;
     const { size } = found;
     const entry = { path: key, kind: 'file', mode: 0o600, modified: modifiedAt, size } as const;

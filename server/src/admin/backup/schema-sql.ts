@@ -3,7 +3,7 @@
 const isOfExtension = (catalog: string, oid: string) =>
   `exists (select from pg_depend where classid = '${catalog}'::regclass and objid = ${oid} and deptype = 'e')`;
 
-const sequenceOptions = `format(
+export const sequenceOptions = `format(
   'start with %s increment by %s minvalue %s maxvalue %s cache %s%s',
   s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, case when s.seqcycle then ' cycle' else '' end)`;
 
@@ -21,7 +21,7 @@ export const sequencesSql = `
     and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'i')
   order by c.relname`;
 
-const identity = `(
+export const identity = `(
   select format(' generated %s as identity (sequence name %I.%I %s)',
     case a.attidentity when 'a' then 'always' else 'by default' end, sn.nspname, sc.relname, ${sequenceOptions})
   from pg_depend d join pg_sequence s on s.seqrelid = d.objid

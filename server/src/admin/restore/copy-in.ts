@@ -85,6 +85,7 @@ class CopyInQuery extends CopyQuery {
       if (this.#ended) return;
       connection.sendCopyFromChunk(piece);
       if (!connection.stream.writableNeedDrain) continue;
+      // A lost connection never drains.
       await Promise.race([once(connection.stream, 'drain'), this.done.catch(() => {})]);
     }
     if (!this.#ended) connection.endCopyFrom();

@@ -12,7 +12,8 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ClientBase, escapeIdentifier as ident } from 'pg';
 import type { ObjectStore } from '../../drivers/object-store/object-store.ts';
-import { qualifiedName, syncToDisk } from '../backup/archive.ts';
+import { syncToDisk } from '../../drivers/os/files.ts';
+import { qualifiedName } from '../backup/archive.ts';
 import { type FileEntry, isBackedUp } from '../backup/data-files.ts';
 import {
   filesFolder,

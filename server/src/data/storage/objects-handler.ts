@@ -3,6 +3,7 @@ import type { AppRef } from '../../core/context.ts';
 import { type Failure, fail, orNotFound } from '../../core/problem.ts';
 import type { FastPathRequest, RequestHandler, RequestInfo } from '../../http/handlers.ts';
 import { type ByteRange, matchesIfNoneMatch, parseRange } from '../../http/headers.ts';
+import { extendOnRead } from '../../http/read-body.ts';
 import { verifyUrlToken } from '../../http/signed-url.ts';
 import type { DownloadClaims, ObjectClaims, ObjectsDeps } from './signed-urls.ts';
 import { blobKey, fileName } from './storage.ts';
@@ -82,7 +83,11 @@ async function objectResponse(
   if (request.method === 'HEAD' || length === 0) return new Response(null, { status, headers: all });
   const found = await objects.get(blobKey(app, row.blob_id), range ?? undefined);
   if (!found) return null;
-  if (length > bufferedBytesMax) return new Response(keepAlive(found.body, info), { status, headers: all });
+  if (length > bufferedBytesMax)
+    return new Response(
+      extendOnRead(found.body, () => info.extendTimeout?.()),
+      { status, headers: all },
+    );
   return new Response(await new Response(found.body).bytes(), { status, headers: all });
 }
 
@@ -102,22 +107,6 @@ function objectHeaders(row: ObjectRow, given = fileName(row.key)) {
     'last-modified': row.updated_at.toUTCString(),
     etag: `"${row.sha256}"`,
   };
-}
-
-function keepAlive(body: ReadableStream<Uint8Array>, info: Download['info']): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        info.extendTimeout?.();
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 function requestedRange(

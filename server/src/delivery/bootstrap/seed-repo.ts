@@ -191,6 +191,7 @@ function isEditExact(text: string, before: yaml.Document, edits: { path: string[
     for (const { path, value } of edits) expected.setIn(path, value);
     return after.errors.length === 0 && isDeepEqual(after.toJS(), expected.toJS());
   } catch {
+    // Too many aliases, or an unresolved one.
     return false;
   }
 }

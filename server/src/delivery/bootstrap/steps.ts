@@ -126,6 +126,7 @@ export const connect: Step = async (work) => {
   const who = { tenantId, userId: run.created_by };
   const request = { repo: `${owner}/${name}`, branch: firstBranch, installationId };
   const prepared = await prepareConnection(deps, who, request).catch((error: unknown) => {
+    // `not_found` means the repository, not the app.
     if (error instanceof Failure && error.code === 'not_found')
       throw new StepError('hook_failed', error.detail ?? 'The repository no longer exists.');
     throw error;
@@ -158,6 +159,7 @@ async function checkHook(
     const output = { isConnected: true, looks, hookId: hook.id };
     return async () => ({ state: 'done', output, detail: `A push to ${firstBranch} deploys the app.` });
   }
+  // The effect retries a failed hook.
   if (looks >= hookChecksMax)
     throw new StepError('hook_failed', hook.detail || 'The git host created no webhook.');
   return async () => waitForHook({ looks });

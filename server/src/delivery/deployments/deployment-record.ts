@@ -123,6 +123,7 @@ export async function loadDeployedApp(db: Db, { tenantId, appId }: AppRef) {
   return { slug: row.slug, method: row.deploy_method, number, limits: { cpu, memoryMb, diskMb } };
 }
 
+/** For other slices, which must not import the store. */
 export const findLiveDeployment: typeof findLiveDeploymentRow = findLiveDeploymentRow;
 export const findReleaseDeployment: typeof findDeploymentOfRelease = findDeploymentOfRelease;
 export const findDeployment: typeof findDeploymentRow = findDeploymentRow;

@@ -1,7 +1,7 @@
 import type { createDeployment as shape } from '@svc/contract/deployments.shapes.ts';
 import type { z } from 'zod';
 import { validationError } from '../../core/problem.ts';
-import type { InstanceRef, StartJob } from '../../drivers/runtime/runtime.ts';
+import { type InstanceRef, type StartJob, serviceVariables } from '../../drivers/runtime/runtime.ts';
 import type { RunMode } from '../../http/router.ts';
 import { frameworkEnv } from '../env/platform-env.ts';
 import type { OpenLog } from '../logs/log-sink.ts';
@@ -183,14 +183,6 @@ export function deploymentRequest(
     throw validationError('upload_pending', 'is only for source that is not uploaded yet');
   return { ref, uploadId: 'pending', tableChanges };
 }
-
-const serviceVariables = [
-  'DATABASE_URL',
-  'SVC_API_URL',
-  'SVC_APP_TOKEN_URL',
-  'SVC_USER_KEYS_URL',
-  'SVC_STORAGE_URL',
-];
 
 export type RunSettingsDeps = Pick<
   DeploymentDeps,

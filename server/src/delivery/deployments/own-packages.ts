@@ -41,6 +41,7 @@ export async function linkOwnPackages(dir: string, options: OwnPackagesOptions):
     const text = await readSmallFile(join(dir, path));
     const linked = text?.replace(loopbackUrl, url).replaceAll(own, url);
     if (linked === undefined || linked === text) continue;
+    // The file may be read-only.
     await rm(join(dir, path));
     await writeFile(join(dir, path), linked);
     changed.push(path);

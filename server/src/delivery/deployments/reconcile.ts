@@ -1,6 +1,6 @@
 import { CompiledQuery } from 'kysely';
 import { notifySql } from '../../core/invalidation.ts';
-import type { LeasedWorker } from '../../core/jobs.ts';
+import { createWakeLoop, type LeasedWorker } from '../../core/jobs.ts';
 import { appTag } from '../../core/tags.ts';
 import type { InstanceState } from '../../drivers/runtime/runtime.ts';
 import { type Draining, isDrained, restoreAddress } from './check-health.ts';
@@ -62,25 +62,11 @@ export function createReconciler(
     sampled: Number.NEGATIVE_INFINITY,
     slept: Number.NEGATIVE_INFINITY,
   };
-  let timer: Timer | undefined;
-  let round: Promise<unknown> | null = null;
-  let isWoken = false;
+  const loop = createWakeLoop(reconcile);
   let dueAt = Number.POSITIVE_INFINITY;
   let confirmedFrom = Number.NEGATIVE_INFINITY;
 
-  function wake(): void {
-    if (stopping.signal.aborted) return;
-    isWoken = true;
-    clearTimeout(timer);
-    round ??= reconcile().then((nextMs) => {
-      round = null;
-      if (isWoken) wake();
-      else if (!stopping.signal.aborted) timer = setTimeout(wake, nextMs);
-    });
-  }
-
   async function reconcile(): Promise<number> {
-    isWoken = false;
     try {
       const nextMs = await reconcileOnce();
       dueAt = performance.now() + nextMs;
@@ -208,7 +194,7 @@ export function createReconciler(
       return;
     }
     backOff.delete(key);
-    wake();
+    loop.wake();
   }
 
   async function claim(missing: MissingInstance): Promise<string | null> {
@@ -246,19 +232,18 @@ export function createReconciler(
     start() {
       runtime.onStateChange?.(() => {
         last.confirmed = Number.NEGATIVE_INFINITY;
-        wake();
+        loop.wake();
       });
-      wake();
+      loop.wake();
     },
     wake() {
       // A deleted row leaves an orphan, which is stopped at once.
       last.orphans = Number.NEGATIVE_INFINITY;
-      wake();
+      loop.wake();
     },
     async stop() {
       stopping.abort(new Error('The server is stopping.'));
-      clearTimeout(timer);
-      await round;
+      await loop.stop();
       await Promise.allSettled([...tasks.values()]);
     },
   };

@@ -25,6 +25,7 @@ import {
   updateDeploymentRow,
 } from './store.ts';
 
+/** For other slices, which must not import the store. */
 export const findDeploymentInReview: typeof findWaitingDeployment = findWaitingDeployment;
 export const findTableSteps: typeof plannedTableSteps = plannedTableSteps;
 export const findSourceChanges: typeof listSourceChanges = listSourceChanges;

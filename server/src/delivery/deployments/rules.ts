@@ -62,6 +62,7 @@ export function needsReview(
   visibility: AppRow['visibility'],
   setting: TenantRecord['review_deployments'],
 ): boolean {
+  // Sites have promotions.
   if (method === 'static' || setting === 'off' || visibility === 'private') return false;
   if (setting === 'internet' && visibility !== 'internet') return false;
   return reviewed === null || isWider(reviewed, visibility);

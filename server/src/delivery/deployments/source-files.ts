@@ -5,6 +5,7 @@ import type { AppRef } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { sha256 } from '../../core/values.ts';
 
+/** A source with more files is not compared. */
 const filesMax = 10_000;
 const hashChars = 32;
 const leftOut = ['.git', 'node_modules'];

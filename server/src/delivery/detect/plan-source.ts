@@ -276,6 +276,7 @@ const faultsMax = 20;
 
 const lockFile = /(?:^|\/)(?:yarn\.lock|pnpm-lock\.yaml)$/;
 
+/** Symbolic links are neither followed nor read. */
 async function folderFiles(folder: string): Promise<SourceFiles> {
   const paths = await listSourceFiles((path) => readdir(join(folder, path), { withFileTypes: true }));
   return {

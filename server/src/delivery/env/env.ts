@@ -47,6 +47,7 @@ async function envRecords(db: Db, urls: EnvDeps, scope: EnvScope): Promise<EnvRe
       updated_at: updated_at.toISOString(),
     }),
   );
+  // Further variables of a preview depend on its branch.
   if (scope.environment === 'preview') return own;
   const live = await urls.findLiveDeployment(db, appRef);
   const commit = live ? live.commit_sha : await nextCommit(db, appRef);
@@ -63,6 +64,7 @@ async function envRecords(db: Db, urls: EnvDeps, scope: EnvScope): Promise<EnvRe
   return [...own, ...recordsFrom('platform'), ...recordsFrom('manifest')];
 }
 
+/** Only source from a repository has a commit. */
 async function nextCommit(db: Db, appRef: AppRef): Promise<string | null> {
   return (await findConnection(db, appRef)) ? '' : null;
 }

@@ -183,6 +183,7 @@ const PushPayload = z.object({
 
 type Push = NonNullable<ReturnType<typeof parsePush>>;
 
+/** Null for a tag: tags are not deployed. */
 function parsePush(deliveryId: string, text: string) {
   let json: unknown;
   try {

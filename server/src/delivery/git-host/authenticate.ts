@@ -35,6 +35,7 @@ export interface UserPrincipal {
 
 const secretPattern = /^[\w.~+/=-]{1,4000}$/;
 const jwtPattern = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** GitHub's limit for app JWTs. */
 const jwtSecondsMax = 600;
 const skewSeconds = 60;
 

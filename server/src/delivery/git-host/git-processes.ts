@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { fail } from '../../core/problem.ts';
 import { createLocalLauncher, type GitLauncher } from '../../drivers/git/git-launcher.ts';
 import type { GitChild } from '../../drivers/git/git-sandbox.ts';
+import { configEnvironment } from '../../drivers/git/run-git.ts';
 
 export interface GitProcesses {
   read(folder: string, argv: readonly string[], limits?: ReadLimits): Promise<Buffer | null>;
@@ -88,7 +89,6 @@ function endGracefully(child: GitChild): void {
 }
 
 function environment(folderOfGit: string): Record<string, string> {
-  const entries = Object.entries(settings);
   return {
     PATH: `${folderOfGit}:/usr/bin:/bin`,
     HOME: '/nonexistent',
@@ -98,21 +98,12 @@ function environment(folderOfGit: string): Record<string, string> {
     GIT_TERMINAL_PROMPT: '0',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_LITERAL_PATHSPECS: '1',
-    ...configEnvironment(entries),
+    ...configEnvironment(settings),
   };
 }
 
-export function configEnvironment(entries: readonly (readonly [string, string])[]): Record<string, string> {
-  const env: Record<string, string> = { GIT_CONFIG_COUNT: String(entries.length) };
-  for (const [at, [name, value]] of entries.entries()) {
-    env[`GIT_CONFIG_KEY_${at}`] = name;
-    env[`GIT_CONFIG_VALUE_${at}`] = value;
-  }
-  return env;
-}
-
 export function settingsEnvironment(more: Readonly<Record<string, string>>): Record<string, string> {
-  return configEnvironment(Object.entries({ ...settings, ...more }));
+  return configEnvironment({ ...settings, ...more });
 }
 
 function collectOutput(child: GitChild, limits: ReadLimits): Promise<Buffer | null> {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { fixedKey, randomText } from '../../core/keys.ts';
+import { configEnvironment } from '../../drivers/git/run-git.ts';
 import { msAllowedFor, requireMinimumRate } from '../minimum-rate.ts';
 import { readSecret } from './authenticate.ts';
 import type { PushMessage } from './deps.ts';
 import { generateUserCode, parseUserCode } from './device-flow.ts';
-import { configEnvironment } from './git-processes.ts';
 import { appendMessages, parseCgiHead } from './http-backend.ts';
 import { parseSmartHttpPath } from './paths.ts';
 import { chooseDefaultBranch, diffRefs, parsePushHead, readPushHead } from './pushes.ts';
@@ -189,7 +189,7 @@ test('repository paths cannot leave the repository', () => {
 });
 
 test('settings are passed by the environment', () => {
-  expect(configEnvironment([['a.b', 'c']])).toEqual({
+  expect(configEnvironment({ 'a.b': 'c' })).toEqual({
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: 'a.b',
     GIT_CONFIG_VALUE_0: 'c',

@@ -1,5 +1,6 @@
 import { logLineBytesMax } from '@svc/contract/deployments.ts';
 
+/** Shorter values match too much unrelated text. */
 const secretCharsMin = 6;
 /** A shorter match at the end of a piece is likely a coincidence. */
 const partialCharsMin = 3;
@@ -159,6 +160,7 @@ const controls = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 function printable(line: string): string {
   const last = lastWritten(line).toWellFormed();
+  // Fast path for most lines.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
   if (!/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/.test(last)) return last;
   return last
@@ -167,6 +169,7 @@ function printable(line: string): string {
     .join('');
 }
 
+/** A progress bar that redraws itself is one line. */
 function lastWritten(line: string): string {
   if (!line.includes('\r')) return line;
   return line.split('\r').findLast((part) => part !== '') ?? '';

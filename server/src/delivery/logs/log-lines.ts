@@ -198,6 +198,7 @@ export async function readLines(db: Db, query: LogQuery, reading: LogReading): P
   }
 }
 
+/** For other slices, which must not import the store. */
 export const readLastLines: typeof listLastLines = listLastLines;
 
 function readRows(db: Db, scope: LogScope, query: LogQuery & { after: number }) {

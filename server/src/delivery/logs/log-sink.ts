@@ -34,6 +34,7 @@ const isLaterFrame = (last: readonly string[], line: string) =>
   isFrame(line) && last.length >= retainedFrames && last.slice(-retainedFrames).every(isFrame);
 /** npm prints its usage, a hundred lines, after the reason of a failure. */
 const isNpmUsage = (line: string) => /^npm (?:error|ERR!)(?:\s*$|\s{2,}|\s(?:\[|Usage:|Options:))/.test(line);
+/** The app was deleted, and its log with it. */
 const foreignKeyViolation = '23503';
 
 interface LogTarget {
@@ -221,6 +222,7 @@ interface FittingLines {
   room: LogLimit;
 }
 
+/** The last line reports that the log is full. */
 function fitLines(
   batch: readonly NewLine[],
   { room, limit }: { room: LogLimit; limit: LogLimit },

@@ -33,6 +33,7 @@ export function branchSlug(
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^[^a-z]+|-+$/g, '');
+  // `xn--` begins a name in Punycode.
   if (plain.length >= 2 && plain !== 'xn' && plain.length <= charsMax && !isTaken(plain)) return plain;
   const start = plain.slice(0, charsMax - hashChars - 1).replace(/-+$/, '');
   return `${start || 'b'}-${sha256(branch).slice(0, hashChars)}`;

@@ -198,6 +198,7 @@ async function updateTables(
   ctx: MutationCtx,
   { tenant_id: tenantId, app_id, parent_id, slug, pushed_by }: PreviewRow,
 ): Promise<void> {
+  // Columns of files need storage.
   if (await isStorageEnabled(ctx.db, { tenantId, appId: parent_id })) {
     const isEnabled = await isStorageEnabled(ctx.db, { tenantId, appId: app_id });
     const as = {

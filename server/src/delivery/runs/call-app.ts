@@ -42,6 +42,7 @@ const runHeader = 'x-svc-run';
 
 const startMsMax = 60_000;
 const pollMs = 250;
+/** Less than the shortest time after which an app sleeps. */
 const awakeEveryMs = 60_000;
 const bodyBytesMax = 64 * 1024;
 

@@ -134,6 +134,7 @@ export async function readRunLog(
   return readLines(ctx.db, query, {
     scope: { ...appRef(ctx), source: 'run', deploymentId: id },
     tag: logTag(id),
+    // The end is stored after the last line.
     isOver: async () => (await findRun(ctx, id)).ended_at !== null,
     confirm: () => recheckApp(ctx, { required: 'owners' }),
     waits,

@@ -13,6 +13,7 @@ import {
 } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/db.ts';
 import { notifySql } from '../../core/invalidation.ts';
+import { createWakeLoop } from '../../core/jobs.ts';
 import { type PageQuery, pageWindow, paginate, toPage } from '../../core/paging.ts';
 import { fail } from '../../core/problem.ts';
 import { findLiveDeployment } from '../deployments/deployment-record.ts';
@@ -142,6 +143,7 @@ function dueRuns(due: DueSchedule, now: Date): NewRun[] {
       state,
       failure,
       created_by: null,
+      // Runs that are due at once start in the order of their times.
       created_at: time,
       ended_at: state === 'queued' ? null : now,
     };
@@ -152,13 +154,7 @@ const waitMs = { min: 20, max: 15_000, afterError: 1_000 };
 
 /** Each server does this; a lock on the schedule decides between them. */
 export function createScheduler({ db, log, now }: { db: Db; log: Logger; now: () => Date }) {
-  let timer: Timer | undefined;
-  let round: Promise<unknown> | null = null;
-  let isStopped = false;
-  let isWoken = false;
-
-  async function work(): Promise<number> {
-    isWoken = false;
+  return createWakeLoop(async () => {
     try {
       await queueDueRuns(db, now());
       const next = await findNextTime(db);
@@ -168,28 +164,7 @@ export function createScheduler({ db, log, now }: { db: Db; log: Logger; now: ()
       log.warn({ err: error }, 'start of scheduled runs failed');
       return waitMs.afterError;
     }
-  }
-
-  function wake(): void {
-    if (isStopped) return;
-    isWoken = true;
-    clearTimeout(timer);
-    round ??= work().then((ms) => {
-      round = null;
-      if (isWoken) wake();
-      else if (!isStopped) timer = setTimeout(wake, ms);
-    });
-  }
-
-  return {
-    start: wake,
-    wake,
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await round;
-    },
-  };
+  });
 }
 
 interface ScheduleRow {

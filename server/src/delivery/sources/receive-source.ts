@@ -17,6 +17,7 @@ interface UploadRequest {
   info: RequestInfo;
 }
 
+/** Keeps the connection open while the store finishes. */
 const keepAliveMs = 10_000;
 
 /** Concurrent uploads to one URL may overwrite each other: `unpackUpload` compares the stored hash. */

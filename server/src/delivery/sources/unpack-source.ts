@@ -144,6 +144,7 @@ export async function* checkedTar(
     yield* read.upTo(padded);
   }
   if (Object.keys(extra).length > 0) throw new TarError('The archive is incomplete.');
+  // Some programs require both end blocks.
   yield tarEnd();
 }
 

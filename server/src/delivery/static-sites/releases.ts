@@ -137,6 +137,7 @@ export async function findPointedReleases(db: Db, ref: AppRef) {
   };
 }
 
+/** For other slices, which must not import the store. */
 export const findRelease: typeof findReleaseRow = findReleaseRow;
 
 export async function compareReleases(

@@ -67,6 +67,7 @@ export async function writeBuiltIn(alias: string, into: string, values: Template
     await cp(join(templatesDirectory, 'shared', name), join(into, target));
   for (const name of render) {
     const file = join(into, name);
+    // Installed files may be read-only.
     await chmod(file, 0o644);
     await writeFile(file, fillIn(name, await readFile(file, 'utf8'), values));
   }

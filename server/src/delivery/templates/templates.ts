@@ -153,6 +153,7 @@ function listTemplateRows(db: Db, tenantId: string): Promise<TemplateRow[]> {
     .execute();
 }
 
+/** Serializes additions, so that the limit holds. */
 async function lockTemplates(tx: Tx, tenantId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`svc templates of ${tenantId}`}, 0))`.execute(tx);
 }

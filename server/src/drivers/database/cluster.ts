@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { syncFolder, writeDurably } from '../os/files.ts';
+import { syncToDisk, writeDurably } from '../os/files.ts';
 import { runProgram } from '../os/processes.ts';
 import { DatabaseError, type Endpoint, prepareSocketFolder, socketEndpoint, tcpEndpoint } from './connect.ts';
 import { type Account, type Binaries, chooseAccount, findBinaries } from './programs.ts';
@@ -67,7 +67,7 @@ export async function createCluster(options: {
   const cluster = clusterFolder(dataDir);
   if (listEntries(cluster).length === 0) rmSync(cluster, { recursive: true, force: true });
   renameSync(join(staging, 'cluster'), cluster);
-  syncFolder(dataDir);
+  syncToDisk(dataDir);
   rmSync(passwordFile);
   rmdirSync(staging);
 }

@@ -130,7 +130,7 @@ async function readTail(stream: Readable | null): Promise<string> {
   return output;
 }
 
-function configEnvironment(settings: Readonly<Record<string, string>>): Record<string, string> {
+export function configEnvironment(settings: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(settings);
   const env: Record<string, string> = { GIT_CONFIG_COUNT: String(entries.length) };
   for (const [at, [key, value]] of entries.entries()) {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
+  accessSync,
   chownSync,
   closeSync,
   fsyncSync,
@@ -8,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   unlinkSync,
   writeFileSync,
   writeSync,
@@ -27,20 +29,36 @@ export function writeDurably(path: string, text: string, owner?: { uid: number; 
   }
   if (owner) chownSync(temporary, owner.uid, owner.gid);
   renameSync(temporary, path);
-  syncFolder(dirname(path));
+  syncToDisk(dirname(path));
 }
 
-export function readLines(path: string): string[] {
+/** Null if the file cannot be read, for whatever reason. */
+export function tryReadText(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8').split('\n');
+    return readFileSync(path, 'utf8');
   } catch {
-    return [];
+    return null;
   }
 }
 
-export function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
+export function readLines(path: string): string[] {
+  return tryReadText(path)?.split('\n') ?? [];
+}
+
+/** `mode` is `constants.X_OK` or another one of `access`. */
+export function isAccessible(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function syncToDisk(path: string): void {
+  // Windows cannot open folders.
+  if (process.platform === 'win32' && statSync(path).isDirectory()) return;
+  const handle = openSync(path, 'r');
   try {
     fsyncSync(handle);
   } finally {
@@ -58,7 +76,7 @@ export function tryLock(path: string): Lock | { heldBy: number } {
   try {
     for (;;) {
       if (tryLink(own, path)) return { release: () => releaseLock(path, text) };
-      const found = readText(path);
+      const found = readIfExists(path);
       if (found === null) continue;
       const holder = parseIdentity(found);
       if (holder && isRunning(holder)) return { heldBy: holder.pid };
@@ -81,7 +99,7 @@ function takeOver(lock: {
   const right = tryLock(`${lock.path}.${hash}`);
   if ('heldBy' in right) return right;
   try {
-    if (readText(lock.path) !== lock.stale) return 'changed';
+    if (readIfExists(lock.path) !== lock.stale) return 'changed';
     renameSync(lock.own, lock.path);
     return 'yes';
   } finally {
@@ -112,7 +130,7 @@ export function writeIdentity(path: string): string {
 }
 
 export function findLivingWriter(path: string): ProcessIdentity | null {
-  const identity = parseIdentity(readText(path) ?? '');
+  const identity = parseIdentity(readIfExists(path) ?? '');
   return identity && isRunning(identity) ? identity : null;
 }
 
@@ -127,11 +145,22 @@ function tryLink(own: string, path: string): boolean {
   }
 }
 
-function releaseLock(path: string, text: string): void {
-  if (readText(path) === text) unlinkSync(path);
+/** Of several processes that do this at once, one creates the file. */
+export function createIfMissing(path: string, text: string): void {
+  const temporary = `${path}.${crypto.randomUUID()}`;
+  writeFileSync(temporary, text, { mode: 0o600 });
+  try {
+    tryLink(temporary, path);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
 }
 
-function readText(path: string): string | null {
+function releaseLock(path: string, text: string): void {
+  if (readIfExists(path) === text) unlinkSync(path);
+}
+
+export function readIfExists(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -82,6 +82,15 @@ export interface Limits {
   diskMb: number;
 }
 
+/** URLs of the platform that an app calls. Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
+export const serviceVariables = [
+  'DATABASE_URL',
+  'SVC_API_URL',
+  'SVC_APP_TOKEN_URL',
+  'SVC_USER_KEYS_URL',
+  'SVC_STORAGE_URL',
+];
+
 /** Of processes and threads. */
 export const processLimit = ({ memoryMb }: Pick<Limits, 'memoryMb'>) => Math.max(512, memoryMb);
 

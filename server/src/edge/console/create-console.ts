@@ -174,6 +174,7 @@ export function createConsole({ sources, baseUrl }: { sources: string; baseUrl: 
 }
 
 function send(request: Request, file: ConsoleFile, headers: Record<string, string>): Response {
+  // Every encoding exists, so the first one is used.
   const [encoding = 'identity'] = encodingOrder(request.headers.get('accept-encoding'));
   const bytes = encoding === 'identity' ? file.plain : file[encoding];
   const encoded: Record<string, string> = encoding === 'identity' ? {} : { 'content-encoding': encoding };

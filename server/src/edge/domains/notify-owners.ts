@@ -52,6 +52,7 @@ async function notifyOwners(
     tenantId,
     appId,
     ...message,
+    // The caller knows already.
     userIds: owners.filter((id) => id !== ctx.caller.userId),
     path: consolePaths.app(tenant.slug, app.slug, 'domains'),
   });

@@ -63,6 +63,7 @@ function transitionPending(row: State, outcome: CheckOutcome): StateChange {
     const calm = { wrong_since: null, wrong_checks: 0, tries: 0 };
     return { ...calm, status: 'active', verified_at: now, next_check_at: after(now, activeMs) };
   }
+  // Manual checks do not use up the tries.
   const tries = by === 'clock' ? row.tries + 1 : row.tries;
   if ((isLate || tries >= pendingTriesMax) && by === 'clock') return disconnect(now, 'not_verified');
   return { tries, next_check_at: after(now, pendingIntervalMs(tries)) };

@@ -66,6 +66,7 @@ Scalar.createApiReference('#explorer', {
 });
 `;
 
+/** The explorer writes style elements. */
 function contentSecurityPolicy(baseUrl: string): string {
   const { origin } = new URL(baseUrl);
   return [

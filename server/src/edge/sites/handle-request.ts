@@ -11,6 +11,7 @@ import type {
 import type { HostHandler, ListenerInfo } from '../../http/handlers.ts';
 import { readRequestId } from '../../http/headers.ts';
 import type { BunServer } from '../../http/listener.ts';
+import { extendOnRead } from '../../http/read-body.ts';
 import { challengePrefix } from '../certificates/certificates.ts';
 import { problemResponse } from '../visitors/site-responses.ts';
 import { createPlatformNames } from './active-hosts.ts';
@@ -21,6 +22,7 @@ export const inFlightMax = 2_000;
 export const startedMax = 5 * inFlightMax;
 /** Up to this size a stream is read whole, because Bun sends a stream without its length. */
 const wholeBytesMax = 1024 * 1024;
+/** Requested by machines at any host name or address. */
 const atAnyHost = ['/healthz', '/readyz', '/metrics'];
 
 /** Serves sites at the listener of the platform. Returns null for the platform's own hosts. */
@@ -34,6 +36,7 @@ export function createSiteHandler(options: {
 }): HostHandler {
   const { edge } = options;
   const { host: ownAuthority } = new URL(options.baseUrl);
+  // Most platform requests match by one comparison.
   const own: readonly [string, string] = [`http://${ownAuthority}/`, `https://${ownAuthority}/`];
   let ownAddress = own[0];
   const isPlatformName = createPlatformNames(options);
@@ -178,7 +181,7 @@ function toResponse(
 ): Response {
   const sent: Record<string, string> = { ...headers, 'x-request-id': requestId };
   if (connection.isStopping) sent.connection = 'close';
-  const bytes = body instanceof ReadableStream ? extendTimeout(body, connection.touch) : body;
+  const bytes = body instanceof ReadableStream ? extendOnRead(body, connection.touch) : body;
   return new Response(bytes as BodyInit | null, { status, headers: sent });
 }
 
@@ -200,20 +203,4 @@ function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
       controller.close();
     },
   });
-}
-
-function extendTimeout(body: ReadableStream<Uint8Array>, touch: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        touch();
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -233,6 +233,7 @@ export function createReleaseContents(options: {
   };
 }
 
+/** Plus one for the release itself. */
 function costOf({ files }: ReleaseContent): number {
   return files.size + 1;
 }

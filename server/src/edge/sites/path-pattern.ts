@@ -1,3 +1,4 @@
+/** Compared segment by segment in linear time. */
 export interface PathPattern {
   parts: readonly ({ text: string } | { name: string })[];
   texts: readonly { at: number; text: string }[];

@@ -65,6 +65,7 @@ function makeForm(
     ...(varies.length > 0 && { vary: varies.join(', ') }),
     'x-content-type-options': 'nosniff',
     ...otherRules,
+    // Overrides the rules of the site.
     ...(site.hostKind === 'staging' && { 'x-robots-tag': 'noindex, nofollow' }),
   };
   const headers = Object.freeze({

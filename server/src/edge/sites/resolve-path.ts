@@ -15,6 +15,7 @@ export type Resolved =
   | { kind: 'fallback'; file: SiteFile; fallbackKind: FallbackKind }
   | { kind: 'missing'; fallbackKind: FallbackKind };
 
+/** Permanent, and keeps the method. */
 const canonicalStatus = 308;
 
 export function resolvePath(
@@ -38,6 +39,7 @@ export function resolvePath(
   if (instead) return instead;
   const page = config.spa ? release.files.get(config.index) : undefined;
   if (!page) return { kind: 'missing', fallbackKind: 'always' };
+  // A missing script or image must not get an HTML page.
   const fallbackKind = (path.segments.at(-1) ?? '').includes('.') ? 'by-accept' : 'always';
   const isPage = fallbackKind === 'always' || (accept() ?? '').includes('text/html');
   return isPage ? { kind: 'fallback', file: page, fallbackKind } : { kind: 'missing', fallbackKind };

@@ -113,6 +113,7 @@ export function tlsRequiredPage(request: EdgeRequest): EdgeResponse {
   return sitePageResponse(request, page, { status: 403 });
 }
 
+/** False if the browser does not send Fetch Metadata. */
 export function isCrossSite(request: EdgeRequest): boolean {
   const site = request.header('sec-fetch-site');
   return site === 'same-site' || site === 'cross-site';

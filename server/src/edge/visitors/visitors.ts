@@ -156,6 +156,7 @@ function siteAuthUrl(origin: string, { path, search }: EdgeRequest, state: strin
   );
 }
 
+/** Reserved for `&via=…`. */
 const reservedCharsMax = 20;
 
 function isPageNavigation(request: EdgeRequest): boolean {

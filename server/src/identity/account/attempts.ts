@@ -82,6 +82,7 @@ const waitSecondsMax = 900;
 /** Counted before the attempt, so that concurrent ones cannot exceed the limit together. Returns null, or seconds to wait: 5, 10, 20 … */
 export async function recordAttempt(db: Db, limits: readonly AttemptLimit[]): Promise<number | null> {
   const seconds: number[] = [];
+  // In one order everywhere to avoid deadlocks.
   for (const limit of limits.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
     const wait = await countAttempt(db, {
       firstSeconds: firstWaitSeconds,

@@ -64,11 +64,13 @@ export async function reauthenticate(
   await clearAttempts(ctx.db, limit);
 }
 
+/** Outside the transaction of `changePassword`. */
 export async function prepareChange(ctx: Ctx, input: Parameters<typeof reauthenticate>[1]): Promise<void> {
   await reauthenticate(ctx, input);
   await loadPasswordRules();
 }
 
+/** The session that changes the password stays signed in. */
 export async function changePassword(ctx: MutationCtx, { password }: { password: string }): Promise<void> {
   const { userId, credentialId } = ctx.caller;
   await setPassword(ctx, { userId, password, keep: credentialId });

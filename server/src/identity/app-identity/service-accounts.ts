@@ -163,6 +163,7 @@ export async function listServiceTokens(ctx: AppCtx, { account, ...query }: Page
   );
 }
 
+/** The secret is returned once; only its hash is stored. */
 export async function createServiceToken(
   ctx: AppMutationCtx,
   { account, name, expires_in_days }: z.output<typeof createTokenShape.body> & { account: string },

@@ -138,6 +138,7 @@ export async function insertAppTokenRows(db: Db, rows: AppTokenRow[]): Promise<v
   await db.withTables<Tables>().insertInto('app_tokens').values(rows).execute();
 }
 
+/** Without a tenant: the secret identifies it. */
 export function findAppTokenByHash(db: Db, hash: string): Promise<AppTokenRow | undefined> {
   const tokens = db.withTables<Tables>().selectFrom('app_tokens').selectAll();
   return tokens.where('secret_hash', '=', hash).executeTakeFirst();

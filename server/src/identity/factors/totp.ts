@@ -33,6 +33,7 @@ export function totpUri({ secret, email, host }: { secret: string; email: string
   return `otpauth://totp/${encodeURIComponent(host)}:${encodeURIComponent(email)}?${query}`;
 }
 
+/** RFC 4648, without padding. */
 export function toBase32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{1,5}/g) ?? [])

@@ -24,6 +24,7 @@ import {
 
 type PatRecord = z.output<typeof Pat>;
 
+/** Expiry is evaluated on read. */
 export function patStatus(pat: Pick<PatRow, 'revoked_at' | 'expires_at'>, now: Date): PatRecord['status'] {
   if (pat.revoked_at) return 'revoked';
   return pat.expires_at <= now ? 'expired' : 'active';
@@ -49,6 +50,7 @@ export async function listPats(ctx: TenantCtx, { of, ...query }: PageQuery & { o
   return toPage(query, items, total);
 }
 
+/** The secret is returned once; only its hash is stored. */
 export async function createPat(ctx: TenantMutationCtx, input: z.output<typeof shape.body>) {
   // The membership was checked before the transaction: a member removed or deactivated since must not create a token.
   const member = await lockMemberForShare(ctx.db, ctx.tenant.id, ctx.caller.userId);

@@ -82,6 +82,7 @@ export async function markRevoked(tx: Tx, tenantId: string, id: string, at: Date
   await sql`update svc.pats set revoked_at = ${at} where tenant_id = ${tenantId} and id = ${id}`.execute(tx);
 }
 
+/** Without a tenant: the secret identifies it. */
 export function findPatRowByHash(db: Db, hash: string): Promise<PatRow | undefined> {
   return db
     .withTables<Tables>()

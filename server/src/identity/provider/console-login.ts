@@ -10,6 +10,7 @@ import { pageResponse } from './pages/layout.ts';
 import { messagePage } from './pages/pages.ts';
 
 const signInSecondsMax = 3600;
+/** Sign-ins in several tabs. */
 const pendingMax = 5;
 const cookieCharsMax = 3000;
 

@@ -87,6 +87,7 @@ export async function finishLogin(
   redirect(ctx, interaction.returnTo);
 }
 
+/** RFC 8176. */
 const amrValues: Record<SignInMethod, string[]> = {
   password: ['pwd'],
   upstream: ['fed'],

@@ -88,6 +88,7 @@ export function forwardTo(
       if (value !== null) headers.set(name, value);
     }
     const body = await readBody(request, { bytesMax: bodyBytesMax });
+    // PostgreSQL rejects NUL in text.
     if (/%00/.test(url.search) || /%00|\0/.test(Buffer.from(body).toString('latin1'))) {
       throw fail('validation_failed', { detail: 'NUL characters are not allowed.' });
     }

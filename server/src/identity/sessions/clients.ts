@@ -11,6 +11,7 @@ import { isUuid } from '../../core/values.ts';
 export const consoleClientId = 'svc-console';
 export const cliScope = 'openid email profile offline_access';
 
+/** Our own clients need no consent. */
 export const ownClientIds: readonly string[] = [cliClientId, consoleClientId];
 
 const publicClient = { token_endpoint_auth_method: 'none', id_token_signed_response_alg: 'ES256' } as const;
@@ -47,6 +48,7 @@ export function parseAppClientId(clientId: string | null | undefined): string | 
   return clientId && isUuid(clientId) ? clientId : null;
 }
 
+/** An archived app cannot sign anybody in. */
 export async function findAppClient(
   urls: { db: Db; baseUrl: string; appsDomain: string },
   clientId: string,
@@ -83,6 +85,7 @@ export function isClientOrigin(client: Client, origin: string): boolean {
   return (client.redirectUris ?? []).some((uri) => URL.parse(uri)?.origin === origin);
 }
 
+/** The provider requires at least one URI. */
 const placeholderUrl = 'http://localhost/';
 
 export function clientHome(client: Client): string {

@@ -22,6 +22,7 @@ interface ModelToStore extends Pick<StoredModel, 'idHash' | 'payload'> {
   device: string | null;
 }
 
+/** Only the fields that are read outside the provider. */
 export interface OauthPayload {
   accountId?: string;
   clientId?: string;
@@ -65,6 +66,7 @@ export async function storeModel(db: Db, model: ModelToStore, mode: 'insert' | '
   const expires =
     secondsLeft === undefined ? undefined : sql<Date>`now() + make_interval(secs => ${secondsLeft})`;
   const json = sql<OauthPayload>`${JSON.stringify(payload)}::jsonb`;
+  // Columns with an undefined value are not written.
   const columns = {
     payload: expires
       ? sql<OauthPayload>`${json} || jsonb_build_object('exp', floor(extract(epoch from ${expires}))::bigint)`

@@ -145,6 +145,7 @@ const pollInterval: PollInterval = { seconds: 5, increment: 5, secondsMax: 60, t
 export function createDevicePolling(db: Db, deviceCodeSeconds: number): Parameters<Provider['use']>[0] {
   return async (ctx, next) => {
     await next();
+    // Unset for a path without a route.
     const route: unknown = ctx.oidc?.route;
     if (route === 'device_authorization' && ctx.status === 200)
       ctx.body = { ...ctx.body, interval: pollInterval.seconds };

@@ -26,6 +26,7 @@ function tokenRecord({ id, name, hint, created_at, last_used_at, revoked_at }: S
   };
 }
 
+/** The secret is returned once; only its hash is stored. */
 export async function createScimToken(ctx: MutationCtx, input: { tenantId: string; name: string }) {
   const secret = secretPrefix + randomBytes(32).toString('base64url');
   const row: ScimTokenRow = {

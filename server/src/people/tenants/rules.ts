@@ -39,13 +39,19 @@ export function tenantRecord(row: TenantRow): TenantRecord {
   return {
     id: row.id,
     slug: row.slug,
+    ...tenantSettings(row),
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+export function tenantSettings(row: TenantRow) {
+  return {
     name: row.name,
     max_resource_tier: row.max_resource_tier,
     review_deployments: row.review_deployments,
     invite_only_people_max: row.invite_only_people_max,
     access_requests: row.access_requests,
     require_second_factor: row.require_second_factor,
-    created_at: row.created_at.toISOString(),
   };
 }
 

@@ -15,6 +15,7 @@ import {
   parseTenantSlug,
   type TenantRecord,
   tenantRecord,
+  tenantSettings,
 } from './rules.ts';
 import {
   findMemberTenantRow,
@@ -106,14 +107,7 @@ export async function updateTenant(
     access_requests: input.accessRequests ?? row.access_requests,
     require_second_factor: input.requireSecondFactor ?? row.require_second_factor,
   };
-  const before = {
-    name: row.name,
-    max_resource_tier: row.max_resource_tier,
-    review_deployments: row.review_deployments,
-    invite_only_people_max: row.invite_only_people_max,
-    access_requests: row.access_requests,
-    require_second_factor: row.require_second_factor,
-  };
+  const before = tenantSettings(row);
   ctx.audit({
     action: 'tenants.update',
     target: { kind: 'tenant', id: row.id, name: row.slug },

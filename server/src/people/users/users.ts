@@ -138,6 +138,7 @@ export async function listUsers(ctx: Pick<Ctx, 'db'>): Promise<UserRecord[]> {
 }
 
 export async function findUser(ctx: Pick<Ctx, 'db'>, { ref }: { ref: string }): Promise<UserRecord | null> {
+  // PostgreSQL rejects NUL in text.
   const row = ref.includes('\0') ? undefined : await findUserRow(ctx.db, ref);
   return row ? userRecord(row) : null;
 }

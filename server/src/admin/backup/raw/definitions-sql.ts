@@ -1,25 +1,15 @@
+import { identity, sequenceOptions } from '../schema-sql.ts';
+
 /**
  * Statements that recreate each object of a whole database, in any order: `order-definitions.ts` sorts them. `search_path` must be
  * pg_catalog, so that PostgreSQL qualifies every name. A row is (class, id, step, sql); the step breaks ties between objects that do
  * not depend on each other.
  */
 
-const sequenceOptions = `format(
-  'start with %s increment by %s minvalue %s maxvalue %s cache %s%s',
-  s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, case when s.seqcycle then ' cycle' else '' end)`;
-
 const collation = (oid: string, type: string) => `(
   select format(' collate %I.%I', cn.nspname, co.collname)
   from pg_collation co join pg_namespace cn on cn.oid = co.collnamespace join pg_type ct on ct.oid = ${type}
   where co.oid = ${oid} and ${oid} <> ct.typcollation)`;
-
-const identity = `(
-  select format(' generated %s as identity (sequence name %I.%I %s)',
-    case a.attidentity when 'a' then 'always' else 'by default' end, sn.nspname, sc.relname, ${sequenceOptions})
-  from pg_depend i join pg_sequence s on s.seqrelid = i.objid
-    join pg_class sc on sc.oid = s.seqrelid join pg_namespace sn on sn.oid = sc.relnamespace
-  where i.classid = 'pg_class'::regclass and i.refclassid = 'pg_class'::regclass
-    and i.refobjid = a.attrelid and i.refobjsubid = a.attnum and i.deptype = 'i')`;
 
 /** Since PostgreSQL 18 NOT NULL has a name. One that is not validated follows the rows. */
 const notNull = `case when a.attnotnull then coalesce((

@@ -86,24 +86,18 @@ export function createEngine(host: string): Engine {
     return { usual: oldest && isBefore(apiVersion, oldest) ? oldest : apiVersion, newest };
   }
 
+  async function respond(method: Method, path: string, call: Call): Promise<Response> {
+    return request(method, await addVersion(path, call), call, call.timeoutMs ?? responseMsMax);
+  }
+
   return {
     host,
     async json<T>(method: Method, path: string, call: Call = {}) {
-      const answer = await request(
-        method,
-        await addVersion(path, call),
-        call,
-        call.timeoutMs ?? responseMsMax,
-      );
+      const answer = await respond(method, path, call);
       return (await answer.json()) as T;
     },
     async send(method, path, call = {}) {
-      const answer = await request(
-        method,
-        await addVersion(path, call),
-        call,
-        call.timeoutMs ?? responseMsMax,
-      );
+      const answer = await respond(method, path, call);
       await answer.arrayBuffer();
     },
     async stream(method, path, call = {}) {

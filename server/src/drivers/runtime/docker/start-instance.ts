@@ -1,5 +1,5 @@
 import { findFreePort } from '../process/network.ts';
-import { processLimit, type StartJob } from '../runtime.ts';
+import { processLimit, type StartJob, serviceVariables } from '../runtime.ts';
 import {
   type DockerDeps,
   type ImageArtifact,
@@ -239,20 +239,12 @@ function serviceSpec(
 }
 
 const loopback = /^([a-z]+:\/\/(?:[^@/]*@)?)(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?=[:/?]|$)(?![^/]*@)/i;
-/** Without `SVC_BASE_URL`, which is also the issuer in signed tokens. */
-const urlVariables = [
-  'DATABASE_URL',
-  'SVC_API_URL',
-  'SVC_APP_TOKEN_URL',
-  'SVC_USER_KEYS_URL',
-  'SVC_STORAGE_URL',
-];
 
 export function toContainerUrls(variables: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
-      urlVariables.includes(name) ? value.replace(loopback, `$1${machineName}`) : value,
+      serviceVariables.includes(name) ? value.replace(loopback, `$1${machineName}`) : value,
     ]),
   );
 }

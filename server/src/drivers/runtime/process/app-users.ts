@@ -1,14 +1,6 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  linkSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { createIfMissing, isAccessible, readIfExists } from '../../os/files.ts';
 import type { RuntimeRequirements } from '../runtime.ts';
 
 export interface AppUser {
@@ -44,7 +36,8 @@ export function chooseAppUsers(options: {
 }): AppUsers {
   const base = options.base ?? userBaseMin;
   const isLinux = process.platform === 'linux';
-  const setpriv = (options.setprivPlaces ?? setprivPaths).find(isProgram) ?? null;
+  const setpriv =
+    (options.setprivPlaces ?? setprivPaths).find((path) => isAccessible(path, constants.X_OK)) ?? null;
   if (!options.isRoot || !isLinux) {
     const prefix = isLinux && setpriv ? [setpriv, '--no-new-privs', '--'] : [];
     const own = { ofBuilds: () => null, ofInstance: () => null };
@@ -90,42 +83,19 @@ function findClosedFolder(folder: string): string | null {
   return !found || found.mode & 0o001 ? null : folder;
 }
 
-function isProgram(path: string): boolean {
-  if (!existsSync(path)) return false;
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export function readOrChooseUserBase(path: string): number {
   const stored = readBase(path);
   if (stored !== null) return stored;
-  const temporary = `${path}.${crypto.randomUUID()}`;
   const chosen = userBaseMin + Math.floor(Math.random() * (userBaseMax - userBaseMin));
-  writeFileSync(temporary, `${chosen}\n`, { mode: 0o600 });
-  try {
-    linkSync(temporary, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  createIfMissing(path, `${chosen}\n`);
   const base = readBase(path);
   if (base === null) throw new Error(`${path} does not contain the first user ID of apps.`);
   return base;
 }
 
 function readBase(path: string): number | null {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = readIfExists(path);
+  if (text === null) return null;
   const base = Number(text.trim());
   if (!Number.isInteger(base) || base < userBaseMin || base > userBaseMax)
     throw new Error(`${path} does not contain the first user ID of apps.`);

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createReadStream, createWriteStream, readdirSync, readFileSync } from 'node:fs';
+import { createReadStream, createWriteStream, readdirSync } from 'node:fs';
 import { lchown, lstat, rm, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { runTar } from '../../../core/run-tar.ts';
-import { writeDurably } from '../../os/files.ts';
+import { readIfExists, writeDurably } from '../../os/files.ts';
 import type { Artifact, BuildJob, StoredArtifact } from '../runtime.ts';
 import type { AppUser } from './app-users.ts';
 import { moveBuildCache } from './build-cache.ts';
@@ -135,12 +135,8 @@ function listNotes(layout: Layout): { buildId: string; note: ArtifactNote }[] {
 
 /** Null if another process has just removed it. */
 function readNote(path: string): ArtifactNote | null {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as ArtifactNote;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  const text = readIfExists(path);
+  return text === null ? null : (JSON.parse(text) as ArtifactNote);
 }
 
 export async function listArtifacts(layout: Layout): Promise<StoredArtifact[]> {

@@ -1,15 +1,6 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { isAccessible, tryReadText } from '../../os/files.ts';
 import { type Limits, processLimit } from '../runtime.ts';
 
 export type ControlGroupsUse = 'auto' | 'own' | 'none';
@@ -113,7 +104,7 @@ function createControlGroup(
   const folders = hierarchies.map(folderOf);
   const numberAt = (controller: Controller, version: 1 | 2, file: string, pattern = /^(\d+)/) => {
     const found = hierarchies.find((it) => it.version === version && it.holds.includes(controller));
-    const text = found && read(join(folderOf(found), file));
+    const text = found && tryReadText(join(folderOf(found), file));
     const digits = text ? pattern.exec(text)?.[1] : undefined;
     return digits === undefined ? null : Number(digits);
   };
@@ -122,7 +113,7 @@ function createControlGroup(
     pids: () => [
       ...new Set(
         folders
-          .flatMap((folder) => (read(join(folder, 'cgroup.procs')) ?? '').split('\n'))
+          .flatMap((folder) => readText(join(folder, 'cgroup.procs')).split('\n'))
           .map(Number)
           .filter((pid) => pid > 0),
       ),
@@ -189,14 +180,6 @@ function write(path: string, value: string): void {
   }
 }
 
-function read(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
 const controllers = ['memory', 'cpu', 'cpuacct', 'pids'] as const;
 export type Controller = (typeof controllers)[number];
 
@@ -233,7 +216,7 @@ export function findHierarchies(
     const holds = mount.holds.filter((name) => !used.has(name));
     if (holds.length === 0) return [];
     const requested = holds.map((name) => `+${name}`).join(' ');
-    if (!isWritable(own)) return [];
+    if (!isAccessible(own, constants.W_OK)) return [];
     if (mount.version === 2 && mode === 'take' && !canLimitBelow(own, requested)) return [];
     for (const name of holds) used.add(name);
     const passDown = (folder: string) => {
@@ -307,19 +290,6 @@ function writeUnlessGone(path: string, pid: string): void {
   }
 }
 
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
+  return tryReadText(path) ?? '';
 }

@@ -1,8 +1,9 @@
 import { lookup } from 'node:dns/promises';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tryReadText } from '../../os/files.ts';
 import { runProgram } from '../../os/processes.ts';
 import { type AppUsers, chooseAppUsers } from './app-users.ts';
 import { type ControlGroupsUse, type Controller, findHierarchies } from './control-groups.ts';
@@ -111,11 +112,7 @@ const refusingSettings = [
 ];
 
 function readKernelSetting(name: string): string | null {
-  try {
-    return readFileSync(join('/proc/sys', ...name.split('.')), 'utf8').trim();
-  } catch {
-    return null;
-  }
+  return tryReadText(join('/proc/sys', ...name.split('.')))?.trim() ?? null;
 }
 
 const overlayInside = '/overlay';

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { tryReadText } from '../../os/files.ts';
 import { runProgram } from '../../os/processes.ts';
 import type { AppUser, AppUsers } from './app-users.ts';
 import type { ControlGroup } from './control-groups.ts';
@@ -108,7 +109,7 @@ export function continueApp(tree: readonly ProcessRow[]): void {
 
 /** The ID of a process in each of its process namespaces, from outer to inner. */
 function readNamespaceIds(pid: number): number[] {
-  const line = /^NSpid:\t(.*)$/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
+  const line = /^NSpid:\t(.*)$/m.exec(tryReadText(`/proc/${pid}/status`) ?? '')?.[1];
   return (line ?? '').split('\t').map(Number);
 }
 
@@ -152,7 +153,7 @@ function listPids(): number[] {
 }
 
 function readRow(pid: number): ProcessRow | null {
-  const stat = readText(`/proc/${pid}/stat`);
+  const stat = tryReadText(`/proc/${pid}/stat`);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return null;
@@ -172,7 +173,7 @@ function readRow(pid: number): ProcessRow | null {
 export function isSleeping(pid: number): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) => {
-      const stat = readText(`/proc/${pid}/task/${thread}/stat`);
+      const stat = tryReadText(`/proc/${pid}/task/${thread}/stat`);
       return stat === null || !/[RDTt]/.test(stat.charAt(stat.lastIndexOf(')') + 2));
     });
   } catch {
@@ -196,25 +197,17 @@ export function listTree(leader: number, table: readonly ProcessRow[]): ProcessR
 
 export function proportionalBytes(rows: readonly ProcessRow[]): number {
   return rows.reduce((sum, { pid, residentBytes }) => {
-    const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
+    const kilobytes = /^Pss:\s+(\d+) kB/m.exec(tryReadText(`/proc/${pid}/smaps_rollup`) ?? '')?.[1];
     return sum + (kilobytes === undefined ? residentBytes : Number(kilobytes) * 1024);
   }, 0);
 }
 
 /** From the status file, because a process can change the owner of its folder in /proc. */
 export function readUid(pid: number): number | null {
-  const uid = /^Uid:\t(\d+)/m.exec(readText(`/proc/${pid}/status`) ?? '')?.[1];
+  const uid = /^Uid:\t(\d+)/m.exec(tryReadText(`/proc/${pid}/status`) ?? '')?.[1];
   return uid === undefined ? null : Number(uid);
 }
 
 function hasVariable(pid: number, variable: string): boolean {
-  return (readText(`/proc/${pid}/environ`) ?? '').split('\0').includes(variable);
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return null;
-  }
+  return (tryReadText(`/proc/${pid}/environ`) ?? '').split('\0').includes(variable);
 }

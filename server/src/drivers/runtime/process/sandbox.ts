@@ -1,14 +1,7 @@
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  realpathSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { constants as constantsOfSystem } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { isAccessible } from '../../os/files.ts';
 import { runProgram } from '../../os/processes.ts';
 import type { AppUser } from './app-users.ts';
 import { type BoxNetwork, forwardCommand, nameServer, pastaCommand, routes, type Target } from './network.ts';
@@ -309,13 +302,5 @@ const visiblePath = (path: string, tools: readonly string[]) =>
 
 const isSystemPath = (folder: string) => /^\/(?:usr|bin|sbin)(?:\/|$)/.test(folder);
 
-const isInstalled = (name: string) => programFolders.some((folder) => isExecutable(join(folder, name)));
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isInstalled = (name: string) =>
+  programFolders.some((folder) => isAccessible(join(folder, name), constants.X_OK));

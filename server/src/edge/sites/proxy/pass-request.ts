@@ -177,6 +177,7 @@ async function passResponse(
       note(bytes.length);
       return { status, headers, body: bytes };
     } catch {
+      // The refusal is counted instead.
       return isOverdue() ? 'app_timeout' : 'app_unreachable';
     } finally {
       end();
