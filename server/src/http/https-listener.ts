@@ -27,6 +27,7 @@ export interface HttpsListener {
 
 /** How long a replaced listener finishes handshakes; above the idle timeout of connections. */
 const handshakeMsMax = 15_000;
+/** The same, where the kernel cannot direct new connections to the new listener. */
 const unpreferredMsMax = 50;
 const replacedMsMax = 3600_000;
 
