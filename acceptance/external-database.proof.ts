@@ -6,7 +6,7 @@ import { useFixture } from '../scripts/use-fixture.ts';
 import { admin, run, svcFor } from './support/commands.ts';
 import { newTenant } from './support/people.ts';
 import { hasPostgres15, startPostgres15 } from './support/postgres15.ts';
-import { root, startServer } from './support/server.ts';
+import { folderOf, root, startServer } from './support/server.ts';
 import { keepAsking } from './support/until.ts';
 
 describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
@@ -47,6 +47,28 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
       ]);
     }
   });
+
+  test.each([
+    ['ahead of', 2],
+    ['behind', -2],
+  ])(
+    'a server whose clock is %s that of the database by two hours says what to do and does not start',
+    async (relation, hours) => {
+      const env = await newServerEnv();
+      const clock = join(folderOf({ 'clock.ts': shiftClock(hours) }), 'clock.ts');
+      const command = [process.execPath, `--preload=${clock}`, join(root, 'server/src/main.ts')];
+      const outcome = await startServer({ env, command }).then(() => 'It started.', String);
+      expect(outcome).toContain('The server ended with 1 before it was ready:');
+      const reason = `^svc could not start: The clock of this machine is 7[12]\\d\\d s ${relation} the database's clock`;
+      expect(outcome).toMatch(new RegExp(reason, 'm'));
+      expect(outcome).toContain('Synchronize both with NTP, then start again.');
+      const [{ migrations } = {}] = await query(
+        env.SVC_DATABASE_URL,
+        "select to_regclass('svc.migrations') as migrations",
+      );
+      expect(migrations).toBeNull();
+    },
+  );
 
   test('three servers that start at once share one database and seed it once', async () => {
     const env = await newServerEnv();
@@ -132,6 +154,16 @@ describe.if(hasPostgres15)('on an own PostgreSQL 15', () => {
     await server.stop();
   });
 });
+
+/** A program that runs before the server's and gives it another clock. */
+const shiftClock = (hours: number) => `const now = Date.now;
+const shifted = () => now() + ${hours * 3_600_000};
+globalThis.Date = class extends Date {
+  static now = shifted;
+  constructor(...at) {
+    super(...(at.length === 0 ? [shifted()] : at));
+  }
+};`;
 
 async function ready(baseUrl: string): Promise<void> {
   for (const deadline = Date.now() + 10_000; (await fetch(`${baseUrl}/readyz`)).status !== 200; ) {

@@ -5,6 +5,7 @@ import { patientMs } from '../scripts/patience.ts';
 import { nodeApp, uploadSource } from './support/apps.ts';
 import { createDatabase, databaseUrlOf, queryUrl } from './support/database.ts';
 import { done, newApp, newTenant } from './support/people.ts';
+import { newRandom } from './support/random.ts';
 import { Tally } from './support/rows.ts';
 import { startEmbedded, startServer, temporaryFolder, withoutSandbox } from './support/server.ts';
 import { until } from './support/until.ts';
@@ -33,6 +34,8 @@ interface Run {
 }
 
 async function killAtRandom(): Promise<void> {
+  const random = newRandom();
+  console.log(`schedules crash: seed ${random.seed}`);
   const host = await startEmbedded({ env: { SVC_SEED: 'none' } });
   const url = await createDatabase(databaseUrlOf(host), 'schedules');
   const env = { ...withoutSandbox, SVC_DATABASE_URL: url, SVC_LOG_LEVEL: 'warn' };
@@ -74,7 +77,7 @@ schedules:
   const kills: number[] = [];
   const killing = servers.map(async (_, at) => {
     while (Date.now() < end) {
-      await Bun.sleep(1_000 + Math.random() * 6_000);
+      await Bun.sleep(1_000 + random.below(6_000));
       const server = servers[at]!;
       kills.push(Date.now());
       server.signal('SIGKILL');

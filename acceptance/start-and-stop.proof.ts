@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from '../scripts/free-port.ts';
 import { patientMs } from '../scripts/patience.ts';
+import { connectClient } from '../server/src/http/raw-http/testing.ts';
 import { run, svcFor } from './support/commands.ts';
 import { databaseUrlOf } from './support/database.ts';
 import { newPerson, newTenant, type Tenant } from './support/people.ts';
@@ -45,13 +46,7 @@ describe('npm start', () => {
     await holder.connect();
     await holder.query('begin; lock table svc.connectors in share mode');
     const request = t.admin.call('POST', `${t.base}/connectors`, { name: 'held', kind: 'http' });
-    await until('the request waits for the lock', async () => {
-      await holder.query('select pg_stat_clear_snapshot()');
-      const { rows } = await holder.query(
-        "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'svc control'",
-      );
-      return rows.length === 1;
-    });
+    await until('the request waits for the lock', () => areWaiting(holder, 1));
     const postmaster = postmasterOf(server);
     server.signal('SIGKILL');
     await until('the listener is closed', () => isClosed(server.port), 20_000);
@@ -210,14 +205,7 @@ describe('stopping', () => {
     const requests = names.map((name) =>
       t.admin.call('POST', `${t.base}/connectors`, { name, kind: 'http' }),
     );
-    await until('all requests wait for the lock', async () => {
-      // Inside a transaction now() never changes.
-      await holder.query('select pg_stat_clear_snapshot()');
-      const { rows } = await holder.query(
-        "select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'svc control'",
-      );
-      return rows[0].waiting === names.length;
-    });
+    await until('all requests wait for the lock', () => areWaiting(holder, names.length));
     server.signal('SIGTERM');
     await until('the listener is closed', () => isClosed(server.port));
     await holder.query('commit');
@@ -227,6 +215,35 @@ describe('stopping', () => {
     const again = await startEmbedded({ dataDir: server.dataDir, port: server.port });
     expect((await t.admin.call('GET', `${t.base}/connectors`)).body.total).toBe(names.length);
     await again.stop();
+  });
+
+  test('answers 503 to /readyz on an open connection while a request is still in progress, and then closes it', async () => {
+    const server = await startEmbedded();
+    const t = await newTenant(server);
+    // As a load balancer asks: one connection for many requests.
+    const connection = await connectClient(server.port);
+    const ask = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+    connection.send(ask);
+    const ready = await connection.until('{"status":"ready"}');
+    expect(ready).toStartWith('HTTP/1.1 200 ');
+    expect(ready).not.toMatch(/^connection: close\r$/im);
+
+    const holder = new pg.Client({ connectionString: databaseUrlOf(server) });
+    await holder.connect();
+    await holder.query('begin; lock table svc.connectors in access exclusive mode');
+    const slow = t.admin.call('GET', `${t.base}/connectors`);
+    await until('the request waits for the lock', () => areWaiting(holder, 1));
+    server.signal('SIGTERM');
+    await until('the listener is closed', () => isClosed(server.port));
+    connection.send(ask);
+    const stopping = (await connection.closed()).slice(ready.length);
+    expect(stopping).toStartWith('HTTP/1.1 503 ');
+    expect(stopping).toMatch(/^connection: close\r$/im);
+    expect(await areWaiting(holder, 1)).toBe(true);
+    await holder.query('commit');
+    await holder.end();
+    expect((await slow).status).toBe(200);
+    expect(await server.exited).toBe(0);
   });
 
   test('a second signal stops it immediately', async () => {
@@ -269,6 +286,16 @@ async function crossOriginPaths({ baseUrl }: RunningServer, { slug }: Tenant) {
   const isUnreadable = (headers: Headers) =>
     !headers.has('access-control-allow-origin') && !/\borigin\b/i.test(headers.get('vary') ?? '');
   return { paths, isUnreadable };
+}
+
+/** Whether that many requests wait for a lock. */
+async function areWaiting(client: pg.Client, count: number): Promise<boolean> {
+  // Inside a transaction the statistics never change.
+  await client.query('select pg_stat_clear_snapshot()');
+  const { rows } = await client.query(
+    "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'svc control'",
+  );
+  return rows.length === count;
 }
 
 /** Whether the port refuses new connections; open ones do not count. */

@@ -3,22 +3,28 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { letters } from '../acceptance/support/document.ts';
 import { knownOperations } from '../acceptance/support/operation-inputs.ts';
+import { acceptedRequests, refusedRequests } from '../server/src/http/raw-http/smuggling-fixture.ts';
 import { testFiles } from './run-tests.ts';
 
 const root = join(import.meta.dir, '..');
 const page = readFileSync(join(root, 'docs/reliability.md'), 'utf8');
 const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| Promise'));
 
-test('each row of the table has a promise, a figure and one command', () => {
+const commands = { test: 'npm test', proof: 'npm run proofs' } as const;
+
+test('each row of the table has a promise, a figure and the commands that repeat it', () => {
   expect(rows.length).toBeGreaterThan(20);
-  for (const row of rows)
-    expect(row).toMatch(/^\| [^|]+ \| [^|]+ \| `npm run proofs -- [\w/-]+(?: [\w/-]+)*` \|$/);
+  const command = `\`(?:${Object.values(commands).join('|')}) --(?: [\\w/-]+)+\``;
+  const form = new RegExp(`^\\| [^|]+ \\| [^|]+ \\| ${command}(?:, ${command})* \\|$`);
+  for (const row of rows) expect(row).toMatch(form);
 });
 
-test('each word of a command names a proof', () => {
-  const proofs = testFiles('proof');
-  const words = rows.flatMap((row) => /proofs -- ([^`]+)`/.exec(row)?.[1]?.split(' ') ?? []);
-  expect(words.filter((word) => !proofs.some((path) => path.includes(word)))).toEqual([]);
+test.each(['test', 'proof'] as const)('each word of a command names a *.%s.ts file', (ending) => {
+  const files = testFiles(ending);
+  const found = page.matchAll(new RegExp(`\`${commands[ending]} -- ([^\`]+)\``, 'g'));
+  const words = [...found].flatMap(([, text = '']) => text.split(' '));
+  expect(words.length).toBeGreaterThan(0);
+  expect(words.filter((word) => !files.some((path) => path.includes(word)))).toEqual([]);
 });
 
 test('the README and the production guide lead to the page', () => {
@@ -31,4 +37,10 @@ test('the number of cells of the authorization table is right', () => {
   const cells = (knownOperations.length * letters.length).toLocaleString('en');
   const stated = /[\d,]+ operations × \d+ callers = [\d,]+/.exec(page)?.[0];
   expect(stated).toBe(`${knownOperations.length} operations × ${letters.length} callers = ${cells}`);
+});
+
+test('the numbers of requests that are refused and accepted are right', () => {
+  const [refused, accepted] = [refusedRequests, acceptedRequests].map((all) => Object.keys(all).length);
+  expect(page).toContain(`${refused} requests get 400`);
+  expect(page).toContain(`${accepted} that are accepted`);
 });

@@ -21,6 +21,7 @@ export function rowsDdl({ roundsCount }: { roundsCount: number }): void {
   /** The longest time that a read may wait for a change of the table's schema. */
   const waitMsMax = patientMs(1_500);
   const random = newRandom();
+  console.log(`rows ddl: seed ${random.seed}`);
 
   let first: RunningServer;
   /** Another server on the same database: it learns of a change only through the database. */

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { newRandom } from '../../acceptance/support/random.ts';
 import { patientMs } from '../../scripts/patience.ts';
 import { tableDefinitions } from './admin/doctor/app-databases.ts';
 import type { DatabaseFacts } from './admin/doctor/check.ts';
 import { openControlDatabase } from './core/db.ts';
-import { type CrashPoint, type CrashWorld, filledRows } from './data/tables/crash-testing.ts';
+import { type CrashPoint, type CrashWorld, filledRows, stepsCount } from './data/tables/crash-testing.ts';
 import { pollIntents } from './data/tables/table-intents.ts';
 import { insertRow, newTestTables, openSecondDatabase, qualifiedTableName } from './data/tables/testing.ts';
 import { query, runBun, temporaryFolder } from './drivers/database/testing.ts';
@@ -14,12 +15,12 @@ const kills = Number(process.env.SVC_TEST_TABLE_KILLS ?? 200);
 const atOnce = 4;
 /** The promise, however busy the machine is. */
 const settledMsMax = 10_000;
-const below = (bound: number) => Math.floor(Math.random() * bound);
-const pick = <T>(items: readonly T[]) => items[below(items.length)] as T;
+const random = newRandom();
 
 const database = useTestDatabase();
 
 test('kill -9 while tables change in two databases: the next server finishes each change, and no row is lost', async () => {
+  console.log(`kill -9: seed ${random.seed}`);
   const second = await openSecondDatabase(database);
   const control = openControlDatabase(database.url, { connectionsMax: 2, onError: () => {} });
   const facts = { control, database: { rowsUrl: second.url } } as DatabaseFacts;
@@ -48,18 +49,18 @@ test('kill -9 while tables change in two databases: the next server finishes eac
   }
 
   function randomPoint(): CrashPoint {
-    const when = pick(['before', 'sent', 'answered'] as const);
+    const when = random.pick(['before', 'sent', 'answered'] as const);
     // A change has two commits, and about twenty statements.
-    return Math.random() < 0.7
-      ? { of: 'commits', nth: 1 + below(4), when }
-      : { of: 'statements', nth: 1 + below(60), when };
+    return random.chance(0.7)
+      ? { of: 'commits', nth: 1 + random.below(4), when }
+      : { of: 'statements', nth: 1 + random.below(60), when };
   }
 
   const program = await bundled('data/tables/crash-testing.ts');
   const start = ({ world }: { world: CrashWorld }) =>
     runBun(
       `const { changeTablesUntil } = require(${JSON.stringify(program.path)});
-       changeTablesUntil(${JSON.stringify(randomPoint())}, ${JSON.stringify(world)});`,
+       changeTablesUntil(${JSON.stringify(randomPoint())}, ${random.below(stepsCount)}, ${JSON.stringify(world)});`,
     );
 
   /** Reads what the process has answered until it is gone. */

@@ -376,14 +376,29 @@ test('HTTPS port, certificate files and certificate authority are checked', asyn
 
 test('a definition without its table, and a table without its definition, are problems', async () => {
   const { doctor, change } = await system();
+  const check = async () => {
+    const { find, exit } = await doctor();
+    const { status, detail } = find('table definitions');
+    return [exit, status, detail];
+  };
   const app = '0198c1f2-7b1e-7c3a-9d52-0c5e8f1a2b31';
+  const table = `app_${app.replaceAll('-', '')}.t_${'a'.repeat(32)}`;
   await change(`create schema app_${app.replaceAll('-', '')}`);
-  await change(`create table app_${app.replaceAll('-', '')}.t_${'a'.repeat(32)} (c1 int)`);
-  const { find, exit } = await doctor();
-  expect([exit, find('table definitions')]).toMatchObject([
-    1,
-    { status: 'problem', detail: expect.stringContaining('has no definition') },
-  ]);
+  await change(`create table ${table} (c1 int)`);
+  expect(await check()).toEqual([1, 'problem', `${table} has no definition.`]);
+  await change(`drop table ${table}`);
+  expect(await check()).toEqual([0, 'ok', 'The 0 tables of apps are as defined.']);
+  await change(`with o as (insert into svc.users (id, email, name, created_at)
+      values (gen_random_uuid(), 'tables@example.test', 'T', now()) returning id),
+    a as (insert into svc.apps (id, tenant_id, slug, name, owner_id, owner_since, created_at, updated_at)
+      select '${app}', t.id, 'shop', 'Shop', o.id, now(), now(), now() from o, svc.tenants t
+      where t.slug = 'one' returning *),
+    t as (insert into svc.app_tables (id, tenant_id, app_id, name, rules, columns_made, attributes_made, created_by,
+        created_at, updated_at)
+      select gen_random_uuid(), tenant_id, id, 'orders', '{}', 1, 1, owner_id, now(), now() from a returning *)
+    insert into svc.app_table_columns (tenant_id, table_id, number, name, type, nullable, role)
+      select tenant_id, id, 1, 'id', 'uuid', false, 'id' from t`);
+  expect(await check()).toEqual([1, 'problem', 'shop/orders has no table in PostgreSQL.']);
 });
 
 test('a change of tables that waits for the other database is a problem, with its reason', async () => {

@@ -57,6 +57,8 @@ const steps: readonly SchemaStep[] = [
   { kind: 'drop_column', table: 'base', column: column('wide:int') },
 ];
 
+export const stepsCount = steps.length;
+
 function crashAt({ of, nth, when }: CrashPoint): void {
   const die = () => process.kill(process.pid, 'SIGKILL');
   const query = pg.Client.prototype.query as unknown as (...input: unknown[]) => Promise<unknown>;
@@ -72,7 +74,11 @@ function crashAt({ of, nth, when }: CrashPoint): void {
 }
 
 /** Changes the tables of an app until the process kills itself. Begins with a line of input; prints what is done. */
-export async function changeTablesUntil(point: CrashPoint, world: CrashWorld): Promise<never> {
+export async function changeTablesUntil(
+  point: CrashPoint,
+  firstStep: number,
+  world: CrashWorld,
+): Promise<never> {
   const { tenant, app, owner } = world;
   const { db } = openControlDatabase(world.controlUrl, { connectionsMax: 4, onError: () => {} });
   const second = openControlDatabase(world.dataUrl, { connectionsMax: 2, onError: () => {} });
@@ -84,7 +90,7 @@ export async function changeTablesUntil(point: CrashPoint, world: CrashWorld): P
   console.log('ready');
   for await (const _ of Bun.stdin.stream()) break;
   crashAt(point);
-  for (let at = Math.floor(Math.random() * steps.length); ; at++) {
+  for (let at = firstStep; ; at++) {
     const step = steps[at % steps.length] as SchemaStep;
     try {
       await runAs({ ...deps, rows }, owner, change, (ctx) => executeStep({ ...ctx, tenant, app }, step));
