@@ -127,13 +127,14 @@ export function sitesCrash({ killsPerPhase }: { killsPerPhase: number }): void {
     over = true;
     await Promise.all(readers);
     const left = await sweptClean(server, site);
-    // With the few kills of the short run all may come too late.
-    if (killsPerPhase >= 10) expect([unanswered > 0, goneOn > 0]).toEqual([true, true]);
     console.log(
       `sites crash: seed ${random.seed}; kills: ${kills}; ${unanswered} moves without an answer, ${goneOn} repeats went on; ` +
         `${answers} answers of the site (${statuses}); ${left}; wrong: ${wrong.length}`,
     );
     expect(wrong.slice(0, 20)).toEqual([]);
+    // A kill may come after the answer, but not each of them.
+    expect(unanswered).toBeGreaterThan(0);
+    expect(goneOn).toBeGreaterThan(0);
     expect(statuses.except(200, 503)).toEqual([]);
     expect(answers).toBeGreaterThan(killsPerPhase * 20);
     await server.stop();

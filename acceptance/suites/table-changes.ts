@@ -350,7 +350,8 @@ export function killedServers({ kills, apps: appsCount }: { kills: number; apps:
     expect(slowestMs).toBeLessThan(settledMsMax);
     for (const tally of apps.flatMap(({ statuses, writes }) => [statuses, writes]))
       expect(tally.except(200, 201, 204, 503, 'no answer')).toEqual([]);
-    // Otherwise little was tried.
+    // Otherwise little was tried. A kill between the two commits is rare here, so that none is expected: those are in
+    // `server/src/table-changes-crash.proof.ts`.
     expect(cut).toBeGreaterThan((kills * appsCount) / 2);
     await databases.close();
     await server.stop();
