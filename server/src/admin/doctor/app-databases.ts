@@ -124,7 +124,7 @@ const unfinishedSeconds = 10;
 export const tableDefinitions = databaseCheck('table definitions', async (facts) => {
   const { rows: defined } = await facts.control.pool.query<Defined>(
     `select t.id, t.app_id, a.slug || '/' || t.name as name,
-       (select jsonb_agg(to_jsonb(c)) from svc.app_table_columns c where c.table_id = t.id) as columns,
+       (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from svc.app_table_columns c where c.table_id = t.id) as columns,
        array(select i.id::text from svc.app_table_indexes i where i.table_id = t.id) as indexes
      from svc.app_tables t join svc.apps a on a.id = t.app_id order by 3`,
   );

@@ -269,7 +269,7 @@ export function runtimeConformance(
         const from = lines.indexOf('line 1');
         const expected = Array.from({ length: 200 }, (_, at) => `line ${at + 1}`);
         expect(lines.slice(from, from + 200)).toEqual(expected);
-        const long = lines.filter((line) => /^x+$/.test(line));
+        const long = lines.filter((line) => line.startsWith('x'));
         expect(long.join('')).toBe('x'.repeat(20_000));
         expect(Math.max(...long.map((line) => line.length))).toBeLessThanOrEqual(logLineBytesMax);
         expect(lines).toContain('half');
