@@ -176,11 +176,17 @@ export function openServerDatabase(server: RunningServer) {
     return { ...found, sequences: sequences.map(({ row }) => String(row)) };
   }
 
+  /** Of one moment: background work commits an effect and its job together. */
+  async function readAtOnce(reader: Reader): Promise<Rows> {
+    await query('begin isolation level repeatable read read only');
+    return await read(reader).finally(() => query('commit'));
+  }
+
   return {
     query,
-    rows: () => read(all),
+    rows: () => readAtOnce(all),
     /** Every table without what background work changes. */
-    state: () => read(still),
+    state: () => readAtOnce(still),
     close,
   };
 }
