@@ -7,6 +7,6 @@ const files = testFiles('test', '{contract,server,cli,sdk,console,scripts,bench}
 );
 const [linters, tests] = await Promise.all([
   runLinters(),
-  runTests('unit', files, { processes: 3, testMsMax: 60_000 }),
+  runTests('unit', files, { processes: 4, testMsMax: 60_000 }),
 ]);
 finish([...linters, tests]);
