@@ -45,46 +45,41 @@ const requestsMin = Number(process.env.SVC_TEST_COPY_REQUESTS ?? 20_000);
 test.if(hasCopies).each(proxies)(
   'no request fails behind %s while three copies are stopped and started one after the other',
   async (_, keeps) => {
-    const copies = await startCopies(keeps);
-    const { requests, inserted } = await newRequests(copies.all[0]!);
-    const seen = await askDuring(copies.port, requests, {
-      requestsMin,
-      changes: 3,
-      change: (at) => copies.replace(at, async (copy) => expect(await copy.stop()).toBe(0)),
-    });
+    const { copies, seen, stored } = await askWhileReplacing(keeps, async (copy) =>
+      expect(await copy.stop()).toBe(0),
+    );
     console.log(`${seen}, a copy stopped and started each time`);
-    if (seen.failed.size > 0) for (const copy of copies.all) console.error(copy.output());
+    if (seen.failed.size > 0) for (const copy of copies) console.error(copy.output());
     expect([...seen.failed]).toEqual([]);
-    expect(await inserted()).toBe(seen.inserts);
-    await copies.stop();
+    expect(stored).toBe(seen.inserts);
   },
 );
 
 test.if(hasCopies).each(proxies)(
   'no acknowledged insert is lost or doubled behind %s while three copies are killed one after the other',
   async (_, keeps) => {
-    const copies = await startCopies(keeps);
-    const { requests, inserted } = await newRequests(copies.all[0]!);
-    const seen = await askDuring(copies.port, requests, {
-      requestsMin,
-      changes: 3,
-      async change(at) {
-        await copies.replace(at, async (copy) => {
-          for (const pid of [copy.pid, ...workersOf(copy)]) process.kill(pid, 'SIGKILL');
-          await copy.exited;
-        });
-      },
+    const { copies, seen, stored } = await askWhileReplacing(keeps, async (copy) => {
+      for (const pid of [copy.pid, ...workersOf(copy)]) process.kill(pid, 'SIGKILL');
+      await copy.exited;
     });
     console.log(`${seen}, a copy killed and started each time`);
     // nginx sends no insert again, and no answer that has begun.
     const failed = [...seen.failed.values()].reduce((sum, count) => sum + count, 0);
-    expect(failed).toBeLessThanOrEqual(copies.all.length * clients);
-    const stored = await inserted();
+    expect(failed).toBeLessThanOrEqual(copies.length * clients);
     expect(stored).toBeGreaterThanOrEqual(seen.inserts);
     expect(stored).toBeLessThanOrEqual(seen.inserts + failed);
-    await copies.stop();
   },
 );
+
+async function askWhileReplacing(keeps: boolean, end: (copy: RunningServer) => Promise<void>) {
+  const copies = await startCopies(keeps);
+  const { requests, inserted } = await newRequests(copies.all[0]!);
+  const change = (at: number) => copies.replace(at, end);
+  const seen = await askDuring(copies.port, requests, { requestsMin, changes: 3, change });
+  const stored = await inserted();
+  await copies.stop();
+  return { copies: copies.all, seen, stored };
+}
 
 /** Three copies of `npm start` on one PostgreSQL and one S3 server, behind nginx. */
 async function startCopies(keeps: boolean) {

@@ -32,12 +32,12 @@ export function chooseAppUsers(options: {
   folder: string;
   isRoot: boolean;
   base?: number;
-  setprivPlaces?: readonly string[];
+  setprivPaths?: readonly string[];
 }): AppUsers {
   const base = options.base ?? userBaseMin;
   const isLinux = process.platform === 'linux';
   const setpriv =
-    (options.setprivPlaces ?? setprivPaths).find((path) => isAccessible(path, constants.X_OK)) ?? null;
+    (options.setprivPaths ?? setprivPaths).find((path) => isAccessible(path, constants.X_OK)) ?? null;
   if (!options.isRoot || !isLinux) {
     const prefix = isLinux && setpriv ? [setpriv, '--no-new-privs', '--'] : [];
     const own = { ofBuilds: () => null, ofInstance: () => null };

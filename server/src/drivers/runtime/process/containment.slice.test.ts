@@ -218,8 +218,8 @@ describe.if(isRoot)('as root, an app', () => {
     const closed = join(world.dataDir, 'closed-too');
     mkdirSync(join(closed, 'run'), { recursive: true });
     chmodSync(closed, 0o700);
-    const obstacle = (folder: string, setprivPlaces?: string[]) =>
-      chooseAppUsers({ folder, isRoot: true, setprivPlaces }).findProblem();
+    const obstacle = (folder: string, setprivPaths?: string[]) =>
+      chooseAppUsers({ folder, isRoot: true, setprivPaths }).findProblem();
     expect(obstacle(join(closed, 'run'))).toContain(closed);
     expect(obstacle(world.dataDir, ['/nowhere/setpriv'])).toContain('util-linux');
     expect(obstacle(world.dataDir)).toBeNull();
