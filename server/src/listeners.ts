@@ -59,7 +59,7 @@ interface Listeners {
   stop(graceMs: number, how: StopMode): Promise<void>;
 }
 
-/** Nothing is set up when a port is in use. Without a supervisor the gateway listens at once, and answers 503 until `platform` is there. */
+/** Nothing is set up when a port is in use. Without shared sockets the gateway listens at once, and answers 503 until `platform` is there. */
 export async function openListeners(
   config: Config,
   {

@@ -1,7 +1,7 @@
-import { createSecureContext } from 'node:tls';
+import tls from 'node:tls';
 import {
   acceptMs,
-  type HostContext,
+  type HostCertificate,
   listenRaw,
   type RawListener,
   type RawListenerOptions,
@@ -10,11 +10,7 @@ import {
 } from './raw-http/raw-listener.ts';
 import { openSocketCalls, type SocketCalls } from './socket-calls.ts';
 
-export type { TlsKeyPair };
-
-export interface HostCertificate extends TlsKeyPair {
-  serverName: string;
-}
+export type { HostCertificate, TlsKeyPair };
 
 export interface HttpsListener {
   port: number;
@@ -40,7 +36,7 @@ type HttpsListenerOptions = RawListenerOptions & {
 /** How listeners with different certificates take turns at one address. */
 interface Address {
   port: number;
-  listen(hosts: readonly HostContext[], defaultCertificate: TlsKeyPair): RawListener;
+  listen(hosts: readonly HostCertificate[], defaultCertificate: TlsKeyPair): RawListener;
   /** The newest listener gets all new connections. False if the kernel cannot do that. */
   preferNewest(replaced: RawListener): boolean;
   remove(listener: RawListener): void;
@@ -62,13 +58,8 @@ export function openHttpsListener(options: HttpsListenerOptions): HttpsListener 
 
   function listen(next: readonly HostCertificate[], nextDefault: TlsKeyPair): void {
     const replaced = current;
-    // Both throw where a certificate is broken, before a socket is open.
-    createSecureContext(nextDefault);
-    const contexts = next.map(({ serverName, cert, key }) => ({
-      serverName,
-      context: createSecureContext({ cert, key }),
-    }));
-    current = address.listen(contexts, nextDefault);
+    requireWhole([{ serverName: 'other hosts', ...nextDefault }, ...next]);
+    current = address.listen(next, nextDefault);
     if (!replaced) return;
     replaced.closeAfterResponses();
     const wait = address.preferNewest(replaced) ? (options.handshakeMs ?? handshakeMsMax) : unpreferredMsMax;
@@ -160,7 +151,7 @@ function sharedSocket(options: HttpsListenerOptions, descriptor: number, calls: 
 function openListener(
   options: HttpsListenerOptions,
   socket: Pick<RawListenerOptions, 'descriptor' | 'reusePort'> & { port?: number },
-  hosts: readonly HostContext[],
+  hosts: readonly HostCertificate[],
   { cert, key }: TlsKeyPair,
 ): RawListener {
   const names = new Set(hosts.map(({ serverName }) => serverName));
@@ -170,6 +161,12 @@ function openListener(
     tls: { cert, key, hosts },
     accepts: (host) => !names.has(host) || options.isServed(host),
   });
+}
+
+/** Throws where a certificate is broken: later, a listener would be left behind. Bun keeps what it has read of each. */
+function requireWhole(certificates: readonly HostCertificate[]): void {
+  const server = tls.createServer();
+  for (const { serverName, cert, key } of certificates) server.addContext(serverName, { cert, key });
 }
 
 function certificatesKey(certificates: readonly HostCertificate[], defaultCertificate: TlsKeyPair): string {

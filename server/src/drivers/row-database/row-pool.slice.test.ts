@@ -37,7 +37,8 @@ const errorCode = (attempt: Promise<unknown>) =>
 
 test('the connection for reads can be opened before the first one', async () => {
   const rows = open();
-  const count = `select count(*)::int as count from pg_stat_activity where application_name = 'svc rows'`;
+  const count = `select count(*)::int as count from pg_stat_activity
+    where application_name = 'svc rows' and datname = current_database()`;
   const before = (await query(database.controlUrl, count))[0].count;
   await rows.open();
   expect((await query(database.controlUrl, count))[0].count).toBe(before + 1);

@@ -18,7 +18,7 @@ import { createSharedStatements, type RunOptions } from './shared-statements.ts'
 export interface RowPool {
   /** Statements of one tenant do not delay those of others. */
   of(app: string, tenant?: string): AppRows;
-  /** Opens the connection of most reads, for which the first ones would wait. */
+  /** Opens the connection of reads of one row, for which the first ones would wait. */
   open(): Promise<void>;
   close(): void;
 }

@@ -62,7 +62,7 @@ export async function finishCheck(
     checking_until: null,
     is_loss_untold: false,
   });
-  // Repeated checks of a pending domain are not audited.
+  // Repeated checks of a pending domain by the clock are not audited.
   const isNews = by === 'person' || row.status === 'active' || saved.status !== row.status;
   if (isNews) auditCheck(ctx, row, saved);
   await notifyChange(ctx, row, saved);

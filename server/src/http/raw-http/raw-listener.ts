@@ -41,15 +41,17 @@ export const acceptMs = 50;
 /** On hand-over: a client that has not sent a request for this long will hardly do so in the same moment. */
 const idleSecondsMax = 2;
 
+export interface TlsOptions extends TlsKeyPair {
+  hosts: readonly HostCertificate[];
+}
+
 export interface TlsKeyPair {
   cert: string;
   key: string;
 }
 
-/** A certificate that was found to be whole: an error while it is added would leave a listener behind. */
-export interface HostContext {
+export interface HostCertificate extends TlsKeyPair {
   serverName: string;
-  context: tls.SecureContext;
 }
 
 export interface RawListenerOptions {
@@ -59,7 +61,7 @@ export interface RawListenerOptions {
   /** A socket that is bound to host and port, or to the path; it is closed with the listener. */
   descriptor?: number | undefined;
   reusePort?: boolean;
-  tls?: TlsKeyPair & { hosts: readonly HostContext[] };
+  tls?: TlsOptions;
   edge?: () => Edge | null;
   rows?: () => RowsListener | null;
   accepts?: (host: string) => boolean;
@@ -189,8 +191,8 @@ export function listenRaw(options: RawListenerOptions): RawListener {
 }
 
 /** Bun.listen takes one certificate. Bun's own `tls.Server` adds those of other host names in this way. */
-function addHostCertificates(listener: TCPSocketListener<Connection>, hosts: readonly HostContext[]) {
+function addHostCertificates(listener: TCPSocketListener<Connection>, hosts: readonly HostCertificate[]) {
   if (hosts.length === 0) return;
   const server = Object.assign(tls.createServer(), { _handle: listener });
-  for (const { serverName, context } of hosts) server.addContext(serverName, context);
+  for (const { serverName, cert, key } of hosts) server.addContext(serverName, { cert, key });
 }

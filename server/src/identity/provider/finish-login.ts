@@ -87,7 +87,7 @@ export async function finishLogin(
   redirect(ctx, interaction.returnTo);
 }
 
-/** RFC 8176. */
+/** RFC 8176, which has no value for a sign-in elsewhere. */
 const amrValues: Record<SignInMethod, string[]> = {
   password: ['pwd'],
   upstream: ['fed'],
