@@ -7,7 +7,14 @@ import { measureEmbeds } from './rows/embeds-case.ts';
 import { measureConnectors, measurePolicies } from './rows/governed-case.ts';
 import { measureLimits } from './rows/limits-case.ts';
 import { type Loads, platformaticLoads, serverLoads } from './rows/loads.ts';
-import { type CountedFigures, fastest, type Measurement, measure, type Processes } from './rows/measure.ts';
+import {
+  type CountedFigures,
+  type Measurement,
+  measure,
+  medianRatio,
+  medianRound,
+  type Processes,
+} from './rows/measure.ts';
 import {
   captureStatement,
   computedId,
@@ -24,9 +31,9 @@ import { runWrk } from './rows/run-wrk.ts';
 import { workers } from './rows/start-server.ts';
 import { findTools, type Tools } from './rows/tools.ts';
 
-const rounds = 2;
-const warmUpSeconds = 2;
-const seconds = 8;
+const rounds = 7;
+const warmUpSeconds = 1;
+const seconds = 3;
 
 type CaseName = keyof Loads;
 /** Goals of one worker against the better pgbench, and of several against pgbench with 32 connections. */
@@ -68,15 +75,17 @@ export async function main(): Promise<void> {
 async function reportBatches(prepared: Prepared, tools: Tools, cleanup: Cleanup): Promise<void> {
   const { svc, copy } = await measureBatches(prepared, tools, { rounds, cleanup });
   const lines = [
-    { name: 'svc', result: svc },
-    { name: 'COPY, 2 x psql', result: copy },
+    { name: 'svc', result: medianRound(svc) },
+    { name: 'COPY, 2 x psql', result: medianRound(copy) },
   ];
-  const ratio = svc.perSecond / copy.perSecond;
+  const ratio = medianRatio(rates(svc), rates(copy));
   report('JSONL batches of 5,000, 2 at once', 'row', lines, [
     { what: 'svc to COPY', ratio, min: batchToCopy },
   ]);
-  reportTail(svc);
+  reportTail(medianRound(svc));
 }
+
+const rates = (list: readonly Measurement[]) => list.map(({ perSecond }) => perSecond);
 
 async function measureCase(
   name: CaseName,
@@ -111,24 +120,25 @@ async function measureCase(
       results.get(contender)?.push(await run());
     }
   }
-  const lines = [...results].map(([contender, list]) => ({ name: contender, result: fastest(list) }));
-  const [svc, pgbench32, pgbench8, peerResult] = lines.map(({ result }) => result);
+  const lines = [...results].map(([contender, list]) => ({ name: contender, result: medianRound(list) }));
+  const [svc, pgbench32, pgbench8, ofPeer] = [...results.values()].map(rates);
   if (!svc || !pgbench32 || !pgbench8) return;
   const { title, toPgbench, ofWorkers, toPeer } = cases[name];
   const hasWorkers = workers > 1;
-  const limit = Math.max(pgbench32.perSecond, pgbench8.perSecond);
+  const limit = pgbench32.map((perSecond, at) => Math.max(perSecond, pgbench8[at] ?? 0));
   report(title, 'request', lines, [
-    { what: 'svc to the better pgbench', ratio: svc.perSecond / limit, min: hasWorkers ? 0 : toPgbench },
+    { what: 'svc to the better pgbench', ratio: medianRatio(svc, limit), min: hasWorkers ? 0 : toPgbench },
     {
       what: 'svc to pgbench with 32 connections',
-      ratio: svc.perSecond / pgbench32.perSecond,
+      ratio: medianRatio(svc, pgbench32),
       min: hasWorkers ? ofWorkers : 0,
     },
-    ...(peerResult && peer
-      ? [{ what: `svc to ${peer.name}`, ratio: svc.perSecond / peerResult.perSecond, min: toPeer }]
+    ...(ofPeer && peer
+      ? [{ what: `svc to ${peer.name}`, ratio: medianRatio(svc, ofPeer), min: toPeer }]
       : []),
   ]);
-  reportTail(svc);
+  const [own] = lines;
+  if (own) reportTail(own.result);
   if (name === 'point') await reportIdCost(prepared, tools, cleanup);
 
   function measureWarm(
@@ -200,7 +210,7 @@ async function printMachine({ server }: Prepared): Promise<void> {
   const processors = cpus();
   console.log(
     `${new Date().toISOString().slice(0, 10)}, ${processors.length} cores (${processors[0]?.model ?? process.arch}), ` +
-      `Bun ${Bun.version}, PostgreSQL ${version?.version}; best of ${rounds} rounds of ${seconds} s after ` +
+      `Bun ${Bun.version}, PostgreSQL ${version?.version}; medians of ${rounds} rounds of ${seconds} s after ` +
       `${warmUpSeconds} s of warm-up; ${rowCount.toLocaleString('en')} rows`,
   );
 }

@@ -46,18 +46,19 @@ export async function measure(
   return best;
 }
 
-/** The fastest round counts: disturbances only slow a round down. */
-export function fastest(rounds: readonly Measurement[]): Measurement {
-  const [first, ...rest] = rounds;
-  if (!first) throw new Error('Nothing was measured.');
-  return rest.reduce((best, round) => (round.perSecond > best.perSecond ? round : best), first);
-}
-
 export function medianRound(rounds: readonly Measurement[]): Measurement {
   const sorted = [...rounds].sort((a, b) => a.perSecond - b.perSecond);
   const middle = sorted[Math.floor(sorted.length / 2)];
   if (!middle) throw new Error('Nothing was measured.');
   return middle;
+}
+
+/** Of rounds that took turns: a machine whose speed changes changes it for both of a round. */
+export function medianRatio(rounds: readonly number[], limits: readonly number[]): number {
+  return percentile(
+    rounds.map((perSecond, at) => perSecond / (limits[at] ?? Number.NaN)),
+    0.5,
+  );
 }
 
 function cpuPerUnit(used: CpuTimes, count: number) {
