@@ -149,6 +149,17 @@ function inUtc(local: string, fraction: string, offsetMinutes: number): ParsedVa
   return valid(`${utc.toISOString().slice(0, 19)}${fraction}Z`);
 }
 
+/** JSON source, from `lastIndex`, of common values that are stored as they are written. Others are checked by `parse…`. */
+export const plainSources = {
+  text: /"[ !#-[\]-\ud7ff\ue000-\uffff]*"/y,
+  int32: /0|-?[1-9][0-9]{0,8}/y,
+  int64: /0|-?[1-9][0-9]{0,14}/y,
+  float64: /-?(?:0|[1-9][0-9]{0,8})\.[0-9]{0,5}[1-9]|0|-?[1-9][0-9]{0,8}/y,
+  bool: /true|false/y,
+  timestamp: new RegExp(plainTimestamp.source.replace('^', '"').replace('$', '"'), 'y'),
+  uuid: /"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"/y,
+} as const;
+
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const bareUuidPattern = /^[0-9a-f]{32}$/;
 

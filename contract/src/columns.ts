@@ -12,6 +12,7 @@ import {
   parseTexts,
   parseTimestamp,
   parseUuid,
+  plainSources,
   timestampMicros,
 } from './column-values.ts';
 import { type FilterOp, filterOps } from './rows.ts';
@@ -47,6 +48,8 @@ export interface ColumnDescriptor {
   exampleOperator: FilterOp;
   defaultFunction?: 'now()' | 'gen_random_uuid()';
   parse(text: string): ParsedValue;
+  /** Matches the JSON source of values that `parse` returns as they are written; not of all of them. */
+  plainSource?: RegExp;
   /** Compares parsed values; absent if the type has no check of minimum and maximum. */
   compare?(a: string, b: string): number;
 }
@@ -93,6 +96,7 @@ export const columnDescriptors = {
     suggestedOperators: ['ihas', 'isw', 'iew', ...equality, 'in', ...order],
     exampleOperator: 'eq',
     parse: parseText,
+    plainSource: plainSources.text,
   },
   int: {
     ...number,
@@ -102,6 +106,7 @@ export const columnDescriptors = {
     openapi: { type: 'integer', format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
     example: 42,
     parse: parseInt32,
+    plainSource: plainSources.int32,
     compare: asNumbers,
   },
   bigint: {
@@ -124,6 +129,7 @@ export const columnDescriptors = {
     },
     example: '9007199254740993',
     parse: parseInt64,
+    plainSource: plainSources.int64,
     compare: (a, b) => (BigInt(a) < BigInt(b) ? -1 : BigInt(a) > BigInt(b) ? 1 : 0),
   },
   float: {
@@ -134,6 +140,7 @@ export const columnDescriptors = {
     openapi: { type: 'number', format: 'double' },
     example: 1.5,
     parse: parseFloat64,
+    plainSource: plainSources.float64,
     compare: asNumbers,
   },
   bool: {
@@ -146,6 +153,7 @@ export const columnDescriptors = {
     suggestedOperators: ['is'],
     exampleOperator: 'is',
     parse: parseBool,
+    plainSource: plainSources.bool,
   },
   timestamptz: {
     ...time,
@@ -157,6 +165,7 @@ export const columnDescriptors = {
     example: '2026-01-31T09:30:00Z',
     defaultFunction: 'now()',
     parse: parseTimestamp,
+    plainSource: plainSources.timestamp,
     compare: (a, b) => Number(timestampMicros(a) - timestampMicros(b)),
   },
   date: {
@@ -180,6 +189,7 @@ export const columnDescriptors = {
     exampleOperator: 'eq',
     defaultFunction: 'gen_random_uuid()',
     parse: parseUuid,
+    plainSource: plainSources.uuid,
   },
   jsonb: {
     sql: 'jsonb',

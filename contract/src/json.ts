@@ -126,7 +126,7 @@ function decodeString(raw: string): string | null {
 }
 
 /** Past the value, `start` if there is none, or -1 if it does not end. */
-function endOfValue(text: string, start: number, end: number): number {
+export function endOfValue(text: string, start: number, end: number): number {
   if (start >= end) return start;
   const first = text.charCodeAt(start);
   if (first === quote) return endOfString(text, start, end);

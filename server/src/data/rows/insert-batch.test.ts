@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { CopyText } from './insert-batch.ts';
 
 async function copied(rows: readonly (readonly (string | null)[])[]): Promise<Buffer> {
-  const text = new CopyText();
+  const text = new CopyText(Array.from({ length: 100 }, () => true));
   for (const row of rows) text.add(row);
   text.end();
   return Buffer.concat(await Array.fromAsync(text));
@@ -50,7 +50,7 @@ test('any rows survive a round trip', async () => {
 
 test('large data is split into chunks, which can be read while rows are added, and again', async () => {
   const rows = Array.from({ length: 30_000 }, (_, at) => [String(at), 'ä'.repeat(20)]);
-  const text = new CopyText();
+  const text = new CopyText([true, true]);
   const first = Array.fromAsync(text);
   for (const row of rows) {
     text.add(row);
@@ -68,7 +68,7 @@ test('no rows give no data', async () => {
 });
 
 test('a problem of a later row ends the data with it', async () => {
-  const text = new CopyText();
+  const text = new CopyText([true, true]);
   text.add(['1']);
   const all = Array.fromAsync(text);
   text.end(new Error('line 2'));

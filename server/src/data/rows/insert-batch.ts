@@ -1,9 +1,10 @@
+import { describeColumnType, type JsonKind } from '@svc/contract/columns.ts';
 import { batchLinesMax, batchStatementMsMax } from '@svc/contract/rows.ts';
 import { escapeIdentifier as ident } from 'pg';
 import { ServerError } from '../../drivers/row-database/messages.ts';
 import type { Transaction } from '../../drivers/row-database/row-pool.ts';
 import type { FastPathResponse } from '../../http/handlers.ts';
-import { versionColumn } from '../tables/catalogue.ts';
+import { type CatalogueColumn, versionColumn } from '../tables/catalogue.ts';
 import { isAlways, type PlannedCondition } from '../tables/conditions.ts';
 import { jsonResponse, type RowsCtx } from './context.ts';
 import {
@@ -161,7 +162,7 @@ class CopyRows {
   readonly #groups = new Map<string, InsertGroup>();
   #last: { input: RowInput; group: InsertGroup } | null = null;
   readonly #version = newVersion();
-  readonly #data = new CopyText();
+  readonly #data: CopyText;
   readonly #ids: (string | number | null)[] = [];
   readonly #lines: number[] = [];
 
@@ -170,6 +171,7 @@ class CopyRows {
     this.#ctx = ctx;
     this.#table = table;
     this.#allGiven = table.catalogue.columns.every(isInsertable);
+    this.#data = new CopyText(table.catalogue.columns.filter(isInsertable).map(mayHaveSpecials));
     this.#idAt = table.catalogue.columns.indexOf(table.catalogue.idColumn);
   }
 
@@ -234,7 +236,12 @@ class CopyRows {
   }
 }
 
-const copyFlushChars = 256 * 1024;
+/** PostgreSQL begins with the first of them. */
+const copyFlushChars = 64 * 1024;
+
+const kindsWithSpecials: readonly JsonKind[] = ['string', 'strings', 'json'];
+const mayHaveSpecials = ({ type }: CatalogueColumn) =>
+  kindsWithSpecials.includes(describeColumnType(type).json);
 
 /** COPY text format: values separated by tabs, `\N` for null, special characters escaped. Can be read while rows are added, and again. */
 export class CopyText {
@@ -243,13 +250,20 @@ export class CopyText {
   #length = 0;
   #ended: { error?: unknown } | null = null;
   #changed = Promise.withResolvers<void>();
+  readonly #escapes: readonly boolean[];
+
+  /** Which values may have characters to escape. */
+  constructor(escapes: readonly boolean[]) {
+    this.#escapes = escapes;
+  }
 
   add(values: readonly (string | null)[]): void {
     let row = '';
     for (let i = 0; i < values.length; i++) {
       const value = values[i];
       if (i > 0) row += '\t';
-      row += value === null || value === undefined ? '\\N' : escapeCopyValue(value);
+      if (value === null || value === undefined) row += '\\N';
+      else row += this.#escapes[i] ? escapeCopyValue(value) : value;
     }
     row += '\n';
     this.#parts.push(row);

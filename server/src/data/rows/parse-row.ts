@@ -7,11 +7,15 @@ import { type CatalogueColumn, physicalSequenceName } from '../tables/catalogue.
 import { parseJson } from '../tables/values.ts';
 import { type Access, isWritable } from './access.ts';
 import { withFile } from './files.ts';
-import type { RowTable } from './row-table.ts';
+import { LayoutReader, type RowLayout, readByLayout } from './row-layout.ts';
+import type { ColumnPosition, RowTable } from './row-table.ts';
 
 export type RowInput = (string | null | undefined)[];
 
 export type RowProblem = Pick<ProblemItem, 'column' | 'code' | 'detail'>;
+
+/** Of the last row of each table. */
+const layouts = new WeakMap<RowTable, RowLayout>();
 
 export function parseRowObject(
   table: RowTable,
@@ -19,7 +23,21 @@ export function parseRowObject(
   start: number,
   end: number,
 ): RowInput | RowProblem[] {
+  const layout = layouts.get(table);
+  if (layout) {
+    const input: RowInput = new Array(table.catalogue.columns.length);
+    const read = (position: ColumnPosition, raw: string) => {
+      const result = parseValue(table, position, raw);
+      return 'code' in result ? undefined : result.value;
+    };
+    if (readByLayout(layout, text, [start, end], input, read)) return input;
+  }
+  return parseMembers(table, text, start, end);
+}
+
+function parseMembers(table: RowTable, text: string, start: number, end: number): RowInput | RowProblem[] {
   const input: RowInput = new Array(table.catalogue.columns.length);
+  const layout = new LayoutReader(start);
   let errors: RowProblem[] | null = null;
   const malformed = scanObject(text, start, end, (key, rawStart, rawEnd) => {
     const position = table.positions.get(key);
@@ -29,22 +47,33 @@ export function parseRowObject(
       errors.push({ column: key.slice(0, 63), code: 'unknown_column', detail });
       return;
     }
-    const { at, type, checks } = position;
-    const parsed = parseJson(position, text.slice(rawStart, rawEnd));
-    const result = isFileType(type) ? withFile(table, at, parsed) : parsed;
-    const broken =
-      result.ok && checks && result.value !== null ? brokenCheck(type, checks, result.value) : null;
-    if (result.ok && !broken) {
-      // The last of duplicate keys wins.
-      input[at] = result.value;
-      return;
+    layout.add(text, position, rawStart, rawEnd);
+    const result = parseValue(table, position, text.slice(rawStart, rawEnd));
+    if ('code' in result) {
+      errors ??= [];
+      errors.push({ column: key, ...result });
     }
-    errors ??= [];
-    if (broken) errors.push({ column: key, code: 'check_violation', detail: broken.detail });
-    else if (!result.ok) errors.push({ column: key, code: 'invalid_value', detail: result.detail });
+    // The last of duplicate keys wins.
+    else input[position.at] = result.value;
   });
   if (malformed !== null) return [{ code: 'malformed_json', detail: malformed }];
-  return errors ?? input;
+  if (errors) return errors;
+  const ended = layout.end(text, end);
+  if (ended) layouts.set(table, ended);
+  return input;
+}
+
+function parseValue(
+  table: RowTable,
+  position: ColumnPosition,
+  raw: string,
+): { value: string | null } | Omit<RowProblem, 'column'> {
+  const { at, type, checks } = position;
+  const parsed = parseJson(position, raw);
+  const result = isFileType(type) ? withFile(table, at, parsed) : parsed;
+  if (!result.ok) return { code: 'invalid_value', detail: result.detail };
+  const broken = checks && result.value !== null ? brokenCheck(type, checks, result.value) : null;
+  return broken ? { code: 'check_violation', detail: broken.detail } : result;
 }
 
 export interface FillOptions<N> {

@@ -61,7 +61,7 @@ async function receiveBody(
 }
 
 /** A large body is processed in pieces of about this size, so that other requests are served in between. */
-export const pieceBytes = 256 * 1024;
+export const pieceBytes = 64 * 1024;
 const newline = 0x0a;
 
 export class ReceivedBody {

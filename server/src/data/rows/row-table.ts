@@ -12,7 +12,7 @@ import type { PlannedSearch } from './search.ts';
 export interface RowTable {
   catalogue: TableCatalogue;
   byName: ReadonlyMap<string, CatalogueColumn>;
-  positions: ReadonlyMap<string, { at: number; type: ColumnType; checks?: ColumnChecks | null | undefined }>;
+  positions: ReadonlyMap<string, ColumnPosition>;
   from: string;
   all: Output;
   /** Addresses the rows; not in `byName` if the caller cannot read the id. */
@@ -24,6 +24,14 @@ export interface RowTable {
   files?: ReadonlyMap<string, RowFile>;
   isPreview?: boolean;
   joins?: readonly Join[];
+}
+
+/** Where the value of a column stands in a row, and how it is read. */
+export interface ColumnPosition {
+  at: number;
+  type: ColumnType;
+  sqlType?: string | undefined;
+  checks?: ColumnChecks | null | undefined;
 }
 
 export interface Join {
