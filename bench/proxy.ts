@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { type Cleanup, withCleanup } from './rows/cleanup.ts';
-import { type Measurement, measure, medianRound } from './rows/measure.ts';
+import { type Measurement, measure, medianRatio, medianRound } from './rows/measure.ts';
 import { report } from './rows/report.ts';
 import { runWrk } from './rows/run-wrk.ts';
 import { startServer } from './rows/start-server.ts';
@@ -9,7 +9,7 @@ import { appOn, deployApp } from './runtime.ts';
 import { flag, wordFlag } from './static/flags.ts';
 import { type Contender, startNginx } from './static/start-peers.ts';
 
-const rounds = flag('rounds', 5);
+const rounds = flag('rounds', 7);
 const seconds = flag('seconds', 3);
 const warmUpSeconds = 1;
 const toNginxMin = 0.7;
@@ -57,20 +57,23 @@ export async function main(): Promise<void> {
         );
       }
     const lines = [...results].map(([{ name }, list]) => ({ name, result: medianRound(list) }));
-    const [own, ofNginx, ...others] = lines;
+    const [own, ofNginx] = lines;
     if (!own || !ofNginx) return;
-    const ratio = (of: (result: Measurement) => number) => of(own.result) / of(ofNginx.result);
+    const ratio = (peer: Contender) =>
+      medianRatio(rates(results.get(svc.contender)), rates(results.get(peer)));
     report(`GET of 5 bytes from an app, median of ${rounds} rounds of ${seconds} s`, 'request', lines, [
-      { what: `svc to ${ofNginx.name}`, ratio: ratio(({ perSecond }) => perSecond), min: toNginxMin },
-      { what: 'processor time, nginx to svc', ratio: 1 / ratio(({ cpu }) => cpu.serverUs), min: 0 },
-      ...others.map(({ name, result }) => ({
-        what: `svc to ${name}`,
-        ratio: own.result.perSecond / result.perSecond,
+      { what: `svc to ${peer.name}`, ratio: ratio(peer), min: toNginxMin },
+      {
+        what: 'processor time, nginx to svc',
+        ratio: ofNginx.result.cpu.serverUs / own.result.cpu.serverUs,
         min: 0,
-      })),
+      },
+      ...contenders.slice(2).map((other) => ({ what: `svc to ${other.name}`, ratio: ratio(other), min: 0 })),
     ]);
   });
 }
+
+const rates = (list: readonly Measurement[] = []) => list.map(({ perSecond }) => perSecond);
 
 async function startEdge(cleanup: Cleanup, name: string, checkout?: string) {
   const server = await startServer(
