@@ -27,13 +27,8 @@ export interface EdgeResponse {
 export type EdgeResult = EdgeResponse | Promise<EdgeResponse>;
 
 export interface AppProxy {
-  proxy(request: ProxyRequest): Promise<ProxyResponse | undefined>;
-}
-
-export interface ProxyResponse {
-  status: number;
-  headers: HeaderFields;
-  body: EdgeResponse['body'];
+  /** Undefined: the request has become a WebSocket. */
+  proxy(request: ProxyRequest): Promise<EdgeResponse | undefined>;
 }
 
 export interface ProxyRequest {

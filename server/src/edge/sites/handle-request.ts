@@ -1,13 +1,6 @@
 import { type Failure, fail } from '../../core/problem.ts';
 import { resolveClientAddress, type TrustedProxies } from '../../http/client-address.ts';
-import type {
-  AppProxy,
-  Edge,
-  EdgeRequest,
-  EdgeResponse,
-  ProxyRequest,
-  ProxyResponse,
-} from '../../http/edge-request.ts';
+import type { AppProxy, Edge, EdgeRequest, EdgeResponse, ProxyRequest } from '../../http/edge-request.ts';
 import type { HostHandler, ListenerInfo } from '../../http/handlers.ts';
 import { readRequestId } from '../../http/headers.ts';
 import type { BunServer } from '../../http/listener.ts';
@@ -75,8 +68,10 @@ export function createSiteHandler(options: {
       const touch = () => bun.timeout(request, listener.streamIdleSecondsMax);
       const respond = (answer: EdgeResponse) =>
         toResponse(parsed.requestId(), answer, { touch, isStopping: listener.isStopping() });
-      const pass = async (answer: AppProxy) =>
-        appResponse(await answer.proxy(proxyRequest(request, bun, listener)));
+      const pass = async (answer: AppProxy) => {
+        const response = await answer.proxy(proxyRequest(request, bun, listener));
+        return response && appResponse(parsed.requestId(), response, listener.isStopping());
+      };
       if (!(answering instanceof Promise)) return 'proxy' in answering ? pass(answering) : respond(answering);
       const isTooMuch = inFlight >= inFlightMax;
       inFlight++;
@@ -185,14 +180,16 @@ function toResponse(
   return new Response(bytes as BodyInit | null, { status, headers: sent });
 }
 
-function appResponse(answer: ProxyResponse | undefined): Response | undefined {
-  if (answer === undefined) return undefined;
-  const { status, headers, body } = answer;
-  const isTyped = !(body instanceof Uint8Array) || headers.get('content-type');
-  return new Response((isTyped ? body : streamOf(body)) as BodyInit | null, {
-    status,
-    headers: [...headers],
-  });
+function appResponse(
+  requestId: string,
+  { status, headers, cookies = [], body }: EdgeResponse,
+  isStopping: boolean,
+): Response {
+  const sent = new Headers({ ...headers, 'x-request-id': requestId });
+  for (const cookie of cookies) sent.append('set-cookie', cookie);
+  if (isStopping) sent.set('connection', 'close');
+  const isTyped = !(body instanceof Uint8Array) || headers['content-type'];
+  return new Response((isTyped ? body : streamOf(body)) as BodyInit | null, { status, headers: sent });
 }
 
 /** For bytes without a content type: Bun would add one, and browsers would download the response. */

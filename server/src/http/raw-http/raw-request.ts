@@ -1,13 +1,6 @@
 import { fail } from '../../core/problem.ts';
 import { resolveClientAddress, type TrustedProxies } from '../client-address.ts';
-import {
-  type AppProxy,
-  type Edge,
-  type EdgeRequest,
-  type EdgeResponse,
-  type ProxyResponse,
-  Stop,
-} from '../edge-request.ts';
+import { type AppProxy, type Edge, type EdgeRequest, type EdgeResponse, Stop } from '../edge-request.ts';
 import type { FastPathInfo, FastPathRequest } from '../handlers.ts';
 import { acceptRequestId, HeaderList } from '../headers.ts';
 import type { RequestHead } from './parse-head.ts';
@@ -259,17 +252,12 @@ export function askApp(
     // Such requests are passed on.
     upgrade: () => false,
   });
-  return { response: response.then(fromApp), abort: () => signal.abort() };
+  return { response: response.then(requireResponse), abort: () => signal.abort() };
 }
 
-const ownHeaders = new Set(['connection', 'x-request-id', 'set-cookie']);
-
-function fromApp(answer: ProxyResponse | undefined): EdgeResponse {
+function requireResponse(answer: EdgeResponse | undefined): EdgeResponse {
   if (answer === undefined) throw fail('internal');
-  const headers: Record<string, string> = {};
-  for (const [name, value] of answer.headers) if (!ownHeaders.has(name)) headers[name] = value;
-  const { status, body } = answer;
-  return { status, headers, cookies: answer.headers.getSetCookie(), body };
+  return answer;
 }
 
 function answerRows(routes: Routes, rows: RowsListener, head: RequestHead, context: RequestContext) {

@@ -1,7 +1,6 @@
 import { fail } from '../../../core/problem.ts';
 import { appTag, userTag } from '../../../core/tags.ts';
-import type { EdgeResponse, ProxyResponse } from '../../../http/edge-request.ts';
-import { HeaderList } from '../../../http/headers.ts';
+import type { EdgeResponse } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import type { SiteSnapshot } from '../site-cache.ts';
 import { createAppClient } from './app-client.ts';
@@ -22,7 +21,7 @@ import {
 } from './pick-address.ts';
 
 export interface AppProxy {
-  pass(input: ProxyInput): Promise<ProxyResponse | undefined>;
+  pass(input: ProxyInput): Promise<EdgeResponse | undefined>;
   stop(): void;
 }
 
@@ -37,15 +36,11 @@ export function createProxy(deps: ProxyDeps): AppProxy {
   const slots = createSlots(limits);
   const activity = createActivity(deps.sleep, { isOpen: slots.isOpen, log: deps.log });
 
-  function respond(input: ProxyInput, answer: EdgeResponse): ProxyResponse {
-    const { request, whole, site } = input;
+  function respond({ request, site }: ProxyInput, answer: EdgeResponse): EdgeResponse {
     deps.count(request.method, answer.status);
     const bytes = answer.body instanceof Uint8Array ? answer.body.length : 0;
     deps.countApp(site.appId, answer.status, bytes, -1);
-    const headers = new HeaderList(Object.entries(answer.headers));
-    headers.set('x-request-id', request.requestId());
-    if (whole.isStopping()) headers.set('connection', 'close');
-    return { status: answer.status, headers, body: answer.body };
+    return answer;
   }
 
   /** Streams and WebSockets are authorized again when the app or the person changes. */
@@ -69,7 +64,7 @@ export function createProxy(deps: ProxyDeps): AppProxy {
     };
   }
 
-  async function answer(input: ProxyInput, slot: Slot): Promise<ProxyResponse | undefined> {
+  async function answer(input: ProxyInput, slot: Slot): Promise<EdgeResponse | undefined> {
     const { site, request, whole } = input;
     const { app } = site;
     const startedAt = performance.now();

@@ -1,6 +1,6 @@
 import { fail } from '../../../core/problem.ts';
 import { isRefused } from '../../../drivers/os/listen.ts';
-import { type EdgeRequest, type EdgeResponse, type ProxyResponse, Stop } from '../../../http/edge-request.ts';
+import { type EdgeRequest, type EdgeResponse, Stop } from '../../../http/edge-request.ts';
 import { problemResponse } from '../../visitors/site-responses.ts';
 import {
   overduePage,
@@ -12,7 +12,7 @@ import {
 } from '../plain-page.ts';
 import type { AppResponse } from './app-client.ts';
 import { type WatchedStream, watchedStream } from './deadlines.ts';
-import { responseHeaders } from './passed-headers.ts';
+import { returnedHeaders } from './passed-headers.ts';
 import { type ProxyExchange, type ProxyShared, pickAddress } from './pick-address.ts';
 
 /** Up to this size a response is buffered: a stream costs more, and `Bun.serve` sends it without its length. */
@@ -22,7 +22,7 @@ const bodiless = new Set([204, 205, 304]);
 export async function passRequest(
   shared: ProxyShared,
   exchange: ProxyExchange,
-): Promise<ProxyResponse | RefusalCode> {
+): Promise<EdgeResponse | RefusalCode> {
   const failed: string[] = [];
   while (failed.length < sendsMax) {
     const address = await pickAddress(shared, exchange, failed);
@@ -43,7 +43,7 @@ async function sendRequest(
   shared: ProxyShared,
   exchange: ProxyExchange,
   address: string,
-): Promise<ProxyResponse | RefusalCode | 'again'> {
+): Promise<EdgeResponse | RefusalCode | 'again'> {
   const { whole, request, site } = exchange;
   const { limits } = shared;
   const { method } = request;
@@ -146,14 +146,13 @@ async function passResponse(
   shared: ProxyShared,
   exchange: ProxyExchange,
   { answered, stop, deadline, end, pin, isOverdue }: Answered,
-): Promise<ProxyResponse | RefusalCode> {
+): Promise<EdgeResponse | RefusalCode> {
   const { request, whole, site } = exchange;
   const { status } = answered;
   const ms = performance.now() - exchange.startedAt;
   const count = () => shared.count(request.method, status);
   const note = (bytes: number) => shared.countApp(site.appId, status, bytes, ms);
-  const headers = responseHeaders(answered.headers, { host: request.host, requestId: request.requestId() });
-  if (whole.isStopping()) headers.set('connection', 'close');
+  const { headers, cookies } = returnedHeaders(answered.headers, request.host);
   if (status < 200 || status > 599) {
     stop.abort();
     end();
@@ -168,14 +167,14 @@ async function passResponse(
     end();
     count();
     note(0);
-    return { status, headers, body: null };
+    return { status, headers, cookies, body: null };
   }
   if (isSmall) {
     try {
       const bytes = await answered.bytes();
       count();
       note(bytes.length);
-      return { status, headers, body: bytes };
+      return { status, headers, cookies, body: bytes };
     } catch {
       // The refusal is counted instead.
       return isOverdue() ? 'app_timeout' : 'app_unreachable';
@@ -186,7 +185,7 @@ async function passResponse(
   const isLong = answered.headers.get('content-type')?.startsWith('text/event-stream') === true;
   count();
   pin();
-  return { status, headers, body: streamBody() };
+  return { status, headers, cookies, body: streamBody() };
 
   function streamBody(): ReadableStream<Uint8Array> {
     let sent = 0;

@@ -1,5 +1,4 @@
-import type { ProxyResponse, StopSignal } from '../../../http/edge-request.ts';
-import { HeaderList } from '../../../http/headers.ts';
+import type { EdgeResponse, StopSignal } from '../../../http/edge-request.ts';
 import {
   type ServerWebSocket,
   socketBacklogBytesMax,
@@ -23,7 +22,7 @@ const tryLater = 1013;
 export async function passSocket(
   shared: ProxyShared,
   exchange: ProxyExchange,
-): Promise<ProxyResponse | RefusalCode | undefined> {
+): Promise<EdgeResponse | RefusalCode | undefined> {
   const { whole, request, site } = exchange;
   const address = await pickAddress(shared, exchange);
   if (address === null) return exchange.app.addresses.length === 0 ? 'app_starting' : 'app_unreachable';
@@ -40,7 +39,7 @@ export async function passSocket(
   if (opened !== 'open') {
     app.close();
     shared.inFlight.end(address);
-    return typeof opened === 'number' ? refusalResponse(opened, request.requestId()) : opened;
+    return typeof opened === 'number' ? refusalResponse(opened) : opened;
   }
   shared.reachable.note(address);
   const leave = exchange.slot.pin();
@@ -57,9 +56,9 @@ export async function passSocket(
 }
 
 /** The WebSocket client does not expose the body of a refusal. */
-function refusalResponse(status: number, requestId: string): ProxyResponse | RefusalCode {
+function refusalResponse(status: number): EdgeResponse | RefusalCode {
   if (status < 400 || status > 499) return 'app_unreachable';
-  return { status, headers: new HeaderList([['x-request-id', requestId]]), body: null };
+  return { status, headers: {}, body: null };
 }
 
 function splitList(value: string | null): string[] {

@@ -54,26 +54,32 @@ export function requestHeaders(sent: HeaderFields, context: ForwardContext): Hea
   return headers;
 }
 
-export function responseHeaders(
-  answered: HeaderFields,
-  { host, requestId }: { host: string; requestId: string },
-): HeaderList {
+interface ReturnedHeaders {
+  headers: Record<string, string>;
+  cookies: readonly string[];
+}
+
+/** Of heads that apps send again and again: frozen, so that the listener caches their bytes. */
+const returned = new WeakMap<HeaderFields, ReturnedHeaders & { host: string }>();
+
+/** Without the request id, which whoever sends the response adds. */
+export function returnedHeaders(answered: HeaderFields, host: string): ReturnedHeaders {
+  const known = returned.get(answered);
+  if (known?.host === host) {
+    if (known.cookies.length === 0) Object.freeze(known.headers);
+    return known;
+  }
   const dropped = namedInConnection(answered);
-  const headers = new HeaderList();
-  for (const [name, value] of answered) {
-    if (hopByHop.has(name) || dropped.has(name) || notReturned.has(name)) continue;
-    if (name !== 'set-cookie') headers.append(name, value);
-  }
-  for (const line of answered.getSetCookie()) {
-    const allowed = filterSetCookie(line, host);
-    if (allowed !== null) headers.append('set-cookie', allowed);
-  }
-  headers.set('x-request-id', requestId);
-  return headers;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of answered)
+    if (!hopByHop.has(name) && !dropped.has(name) && !notReturned.has(name)) headers[name] = value;
+  const cookies = answered.getSetCookie().flatMap((line) => filterSetCookie(line, host) ?? []);
+  returned.set(answered, { host, headers, cookies });
+  return { headers, cookies };
 }
 
 /** `clear-site-data` would sign people out of other apps of the domain. */
-const notReturned = new Set(['clear-site-data', 'alt-svc', 'date', 'x-request-id', 'x-svc-user']);
+const notReturned = new Set(words('set-cookie clear-site-data alt-svc date x-request-id x-svc-user'));
 
 /** Apps share a domain: no cookie for the whole domain, and none of the platform. Null if refused. */
 function filterSetCookie(line: string, host: string): string | null {

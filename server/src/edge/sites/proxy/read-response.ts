@@ -1,8 +1,8 @@
-import { HeaderList } from '../../../http/headers.ts';
+import { type HeaderFields, HeaderList } from '../../../http/headers.ts';
 
 export interface ResponseHead {
   status: number;
-  headers: HeaderList;
+  headers: HeaderFields;
   /** The end of the body (RFC 9112, 6.3): a number of bytes, at the last chunk, or with the connection. */
   body: number | 'chunked' | 'close';
   isReusable: boolean;
@@ -24,7 +24,23 @@ export function findHead(bytes: Buffer): { text: string; length: number } | null
   return null;
 }
 
+/** Apps send equal heads within a second, and without a date for longer. */
+const known = { HEAD: new Map<string, ResponseHead>(), other: new Map<string, ResponseHead>() };
+const knownMax = 200;
+const knownCharsMax = 2_048;
+
 export function parseHead(text: string, method: string): ResponseHead {
+  const heads = method === 'HEAD' ? known.HEAD : known.other;
+  let head = heads.get(text);
+  if (head === undefined) {
+    head = parseFields(text, method);
+    if (heads.size >= knownMax) heads.clear();
+    if (text.length <= knownCharsMax) heads.set(text, head);
+  }
+  return head;
+}
+
+function parseFields(text: string, method: string): ResponseHead {
   const [first = '', ...lines] = text.split(/\r?\n/);
   const [, minor, status] = statusLine.exec(first) ?? [];
   if (status === undefined) throw new Error('The response has no status line.');
