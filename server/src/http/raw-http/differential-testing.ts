@@ -12,6 +12,8 @@ export interface SeenRequest {
 
 /** A server that records the requests it reads. */
 export interface Peer {
+  /** Ends the connection for what is no `close` to others, as nginx does for `Connection: closed`. */
+  endsEarly?: boolean;
   name: string;
   port: number;
   received: SeenRequest[];
@@ -73,7 +75,7 @@ export const hasNginx = nginx !== null;
 /** nginx as a proxy in front of a server that records; null where it is not installed. */
 export async function startNginxPeer(): Promise<Peer | null> {
   if (nginx === null) return null;
-  const recorder = startBunPeer();
+  const recorder = await startNodePeer();
   const folder = mkdtempSync(join(tmpdir(), 'svc-nginx-'));
   const port = freePort();
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
@@ -89,7 +91,7 @@ http {
   access_log off; ${temporary.join(' ')}
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://127.0.0.1:${recorder.port}; proxy_http_version 1.1; proxy_set_header Host $host; proxy_set_header Connection ""; }
+    location / { proxy_pass http://127.0.0.1:${recorder.port}; proxy_http_version 1.1; proxy_set_header Host $http_host; proxy_set_header Connection ""; }
   }
 }
 `,
@@ -102,7 +104,7 @@ http {
     await recorder.stop();
     rmSync(folder, { recursive: true, force: true });
   };
-  return { name: 'nginx', port, received: recorder.received, stop };
+  return { name: 'nginx', endsEarly: true, port, received: recorder.received, stop };
 }
 
 async function untilListening(port: number): Promise<void> {
