@@ -26,7 +26,15 @@ async function register(name: string, config: Partial<ServerConfig> = {}) {
   const dataDir = mkdtempSync(join(top, name));
   const server = await registerServer(
     { db: database.db, log },
-    { dataDir, objectStore: bucket, gitHost: { kind: 'built-in' }, runtime: { kind: 'process' }, ...config },
+    {
+      dataDir,
+      objectStore: bucket,
+      gitHost: { kind: 'built-in' },
+      runtime: { kind: 'process' },
+      baseUrl: 'https://svc.example.com',
+      appsDomain: 'example-apps.com',
+      ...config,
+    },
   );
   return { ...server, logged, dataDir };
 }
@@ -55,6 +63,17 @@ test('a folder that several servers have mounted is one folder', async () => {
   await Promise.all([one.stop(), two.stop()]);
 });
 
+test('servers with different addresses are reported', async () => {
+  const git = { gitHost: { kind: 'github' } as ServerConfig['gitHost'] };
+  const one = await register('one', git);
+  const two = await register('two', { ...git, baseUrl: 'http://localhost:4400' });
+  expect(two.logged).toEqual(['Set SVC_BASE_URL to the same value for all of them.']);
+  await two.stop();
+  const three = await register('three', { ...git, appsDomain: 'apps.localhost' });
+  expect(three.logged).toEqual(['Set SVC_APPS_DOMAIN to the same value for all of them.']);
+  await Promise.all([one.stop(), three.stop()]);
+});
+
 test('apps as processes on two machines, and two runtimes, are reported', () => {
   const server = {
     host: 'a',
@@ -63,6 +82,8 @@ test('apps as processes on two machines, and two runtimes, are reported', () => 
     runtime: 'process',
     objects: 'bucket',
     repositories: 'github',
+    base_url: 'https://svc.example.com',
+    apps_domain: 'example-apps.com',
   };
   const other = { ...server, host: 'b' };
   const hints = (...servers: (typeof server)[]) => findUnshared(servers).map(({ hint }) => hint);

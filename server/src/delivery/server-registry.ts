@@ -15,9 +15,13 @@ interface ServerRow {
   runtime: string;
   objects: string;
   repositories: string;
+  base_url: string;
+  apps_domain: string;
 }
 
 export interface ServerConfig {
+  baseUrl: string;
+  appsDomain: string;
   dataDir: string;
   objectStore: ObjectStoreConfig;
   gitHost: GitHostConfig;
@@ -49,9 +53,12 @@ export async function registerServer(
   };
 }
 
-function describeServer({ dataDir, objectStore, gitHost, runtime }: ServerConfig): ServerRow {
+function describeServer(config: ServerConfig): ServerRow {
+  const { dataDir, objectStore, gitHost, runtime, baseUrl, appsDomain } = config;
   return {
     host: hostname(),
+    base_url: baseUrl,
+    apps_domain: appsDomain,
     data_dir: dataDir,
     network: networkId(),
     runtime: runtime.kind,
@@ -64,19 +71,18 @@ function describeServer({ dataDir, objectStore, gitHost, runtime }: ServerConfig
 }
 
 async function saveServer(db: Db, row: ServerRow): Promise<void> {
-  const { host, data_dir, network, runtime, objects, repositories } = row;
   await sql`
-    insert into svc.servers (host, data_dir, network, runtime, objects, repositories)
-    values (${host}, ${data_dir}, ${network}, ${runtime}, ${objects}, ${repositories})
+    insert into svc.servers (host, data_dir, network, runtime, objects, repositories, base_url, apps_domain)
+    values (${row.host}, ${row.data_dir}, ${row.network}, ${row.runtime}, ${row.objects}, ${row.repositories},
+      ${row.base_url}, ${row.apps_domain})
     on conflict (host, data_dir) do update set seen_at = now(), network = excluded.network,
-      runtime = excluded.runtime, objects = excluded.objects, repositories = excluded.repositories`.execute(
-    db,
-  );
+      runtime = excluded.runtime, objects = excluded.objects, repositories = excluded.repositories,
+      base_url = excluded.base_url, apps_domain = excluded.apps_domain`.execute(db);
 }
 
 export async function listServers(db: Db): Promise<ServerRow[]> {
   const { rows } = await sql<ServerRow>`
-    select host, data_dir, network, runtime, objects, repositories from svc.servers
+    select host, data_dir, network, runtime, objects, repositories, base_url, apps_domain from svc.servers
     where seen_at > now() - make_interval(secs => ${seenSeconds}) order by host, data_dir`.execute(db);
   return rows;
 }
@@ -111,6 +117,15 @@ export function findUnshared(servers: readonly ServerRow[]): Unshared[] {
       detail: `Servers on several machines run apps as processes, which only the server of their machine reaches: ${list(({ network }) => network)}.`,
       hint: 'Run apps in a Docker Swarm (SVC_RUNTIME=docker), or send requests to one machine only and start the other one when it is gone.',
     });
+  for (const [name, value] of [
+    ['SVC_BASE_URL', ({ base_url }: ServerRow) => base_url],
+    ['SVC_APPS_DOMAIN', ({ apps_domain }: ServerRow) => apps_domain],
+  ] as const)
+    if (differ(value))
+      found.push({
+        detail: `Servers have different values of ${name}: ${list(value)}. Sign-ins and links of one do not work at the others.`,
+        hint: `Set ${name} to the same value for all of them.`,
+      });
   return found;
 }
 
