@@ -34,7 +34,7 @@ export async function startServer(): Promise<void> {
     const supervisor = config.supervised
       ? connectSupervisor({
           onLost: onSignal,
-          onDrain: () => askToStop('handover'),
+          onDrain: () => askToStop('drain'),
           readMetrics: metrics.text,
         })
       : null;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { chooseGitUser } from './git-user.ts';
-import { handOverDataDir } from './server-user.ts';
+import { changeDataDirOwner } from './server-user.ts';
 
 const serverUser = { uid: 64_999, gid: 64_999 };
 
@@ -21,7 +21,7 @@ function newDataDir(linkOwner: number) {
   const log = { warn: (fields: { reason: string }) => warnings.push(fields) } as unknown as Logger;
   return {
     choose: () => chooseGitUser(dataDir, log),
-    handOver: () => handOverDataDir(dataDir, serverUser),
+    changeOwner: () => changeDataDirOwner(dataDir, serverUser),
     owner: () => statSync(elsewhere).uid,
     warnings,
     remove: () => rmSync(folder, { recursive: true }),
@@ -40,7 +40,7 @@ test.if(isRoot)('a link that the server could have made gives git no folder of t
 
 test.if(isRoot)('a link of root leads to the folder of git, also after the server got its data dir', () => {
   const data = newDataDir(0);
-  data.handOver();
+  data.changeOwner();
   const user = data.choose();
   expect(user).not.toBeNull();
   expect(data.owner()).toBe(user!.uid);

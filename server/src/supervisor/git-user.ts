@@ -42,7 +42,7 @@ export function chooseGitUser(dataDir: string, log: Logger): GitUser | null {
   const closed = findClosedToServer(dataDir, user);
   const enter = closed === null ? [] : showBelowClosed(closed, { dataDir, user, env: {} });
   const reason =
-    typeof enter === 'string' ? enter : (tryUser({ ...user, enter }) ?? handOverGitFolders(dataDir, user));
+    typeof enter === 'string' ? enter : (tryUser({ ...user, enter }) ?? changeGitFolderOwner(dataDir, user));
   if (reason === null) return { ...user, enter: enter as string[] };
   const advice = closed && adviceForClosed(closed);
   log.warn({ reason, advice }, 'git has the user of the server, because a user of its own is impossible');
@@ -70,7 +70,7 @@ const asGitUser = ({ uid, gid, enter }: GitUser) => [
 ];
 
 /** Also those of a server before it had this user, and those of a restored back-up. Returns why it is impossible. */
-function handOverGitFolders(dataDir: string, { uid, gid }: Ids): string | null {
+function changeGitFolderOwner(dataDir: string, { uid, gid }: Ids): string | null {
   try {
     for (const name of Object.values(gitFolderNames)) {
       const path = join(dataDir, name);

@@ -102,7 +102,7 @@ export function showBelowClosed(
 const pathVariables = /^(SVC_(?!DATA_DIR$)|NODE_EXTRA_CA_CERTS$|SSL_CERT_)/;
 
 /** The server creates files in the data dir, and cannot replace those of others. */
-export function handOverDataDir(dataDir: string, { uid, gid }: Ids): void {
+export function changeDataDirOwner(dataDir: string, { uid, gid }: Ids): void {
   chownSync(dataDir, 0, gid);
   chmodSync(dataDir, 0o1771);
   for (const name of readdirSync(dataDir)) {

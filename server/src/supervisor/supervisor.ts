@@ -20,7 +20,7 @@ import {
 import { retainFixed } from './env-file.ts';
 import { chooseGitUser, createGitKeeper, takeBackGitFolders } from './git-user.ts';
 import { type Part, startPart } from './part.ts';
-import { asServerUser, chooseServerUser, handOverDataDir } from './server-user.ts';
+import { asServerUser, changeDataDirOwner, chooseServerUser } from './server-user.ts';
 import { checkListeners, listPorts, type OpenedSockets, openSharedSockets } from './shared-sockets.ts';
 import { connectionsNeeded, limitWorkers } from './worker-count.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
@@ -113,7 +113,7 @@ export function createSupervisor(
     const gitUser = chooseGitUser(config.dataDir, log);
     if (serverUser) {
       if (!gitUser) takeBackGitFolders(config.dataDir, serverUser);
-      handOverDataDir(config.dataDir, serverUser);
+      changeDataDirOwner(config.dataDir, serverUser);
     }
     git = createGitKeeper(config, gitUser, log);
     sockets = await openSharedSockets(config, serverUser);

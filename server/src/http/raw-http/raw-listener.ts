@@ -29,16 +29,16 @@ export interface RawListener {
 
 /**
  * `soon`: the server ends, and idle connections are closed at once, as without a mode, when other listeners go on at the same
- * address. `handover`: another process has the socket, and there is time: a connection is closed after its next response, or when it
+ * address. `drain`: another process has the socket, and there is time: a connection is closed after its next response, or when it
  * has been idle for a while, so that no request arrives at one that is being closed.
  */
-export type StopMode = 'soon' | 'handover';
+export type StopMode = 'soon' | 'drain';
 
 const pendingResponsesMax = 2_000;
 const idleMs = 200;
 /** For the connections of a network nearby whose last packet is under way. */
 export const acceptMs = 50;
-/** On hand-over: a client that has not sent a request for this long will hardly do so in the same moment. */
+/** While draining: a client that has not sent a request for this long will hardly do so in the same moment. */
 const idleSecondsMax = 2;
 
 export interface TlsOptions extends TlsKeyPair {
@@ -176,7 +176,7 @@ export function listenRaw(options: RawListenerOptions): RawListener {
       }
       listener.stop(false);
       const isBusy = () => {
-        if (how !== 'handover') return Iterator.from(connections).some((connection) => connection.isBusy);
+        if (how !== 'drain') return Iterator.from(connections).some((connection) => connection.isBusy);
         for (const connection of connections) connection.closeIfIdle(idleSecondsMax);
         return Iterator.from(connections).some((each) => each.isBusy || each.idleSince !== null);
       };

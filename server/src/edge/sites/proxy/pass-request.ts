@@ -151,7 +151,7 @@ async function passResponse(
   const { status } = answered;
   const ms = performance.now() - exchange.startedAt;
   const count = () => shared.count(request.method, status);
-  const note = (bytes: number) => shared.countApp(site.appId, status, bytes, ms);
+  const countBytes = (bytes: number) => shared.countApp(site.appId, status, bytes, ms);
   const { headers, cookies } = returnedHeaders(answered.headers, request.host);
   if (status < 200 || status > 599) {
     stop.abort();
@@ -166,14 +166,14 @@ async function passResponse(
     void answered.body?.cancel();
     end();
     count();
-    note(0);
+    countBytes(0);
     return { status, headers, cookies, body: null };
   }
   if (isSmall) {
     try {
       const bytes = await answered.bytes();
       count();
-      note(bytes.length);
+      countBytes(bytes.length);
       return { status, headers, cookies, body: bytes };
     } catch {
       // The refusal is counted instead.
@@ -203,7 +203,7 @@ async function passResponse(
       ended(how) {
         watch.end();
         end();
-        note(sent);
+        countBytes(sent);
         if (how !== 'whole') stop.abort();
       },
     });
