@@ -147,3 +147,31 @@ test('a log that is missing or left over, its triggers, its function and checks 
     `${named('fed')} has the check by_hand, which is not defined`,
   );
 });
+
+test('checks, types and logs that are changed with a table are as defined', async () => {
+  const t = await newTestTables(database);
+  const columns = [
+    'e:enum(a,b)',
+    'n:int(min=1,max=9)',
+    's:text(max_length=5):nullable',
+    'l:text[](min_length=1)',
+  ];
+  await t.table('changed', columns, { changes: true });
+  const control = openControl();
+  const changes = [
+    ['/changed/columns/e', { type: 'enum(a,b,c)' }],
+    ['/changed/columns/e', { type: 'text' }],
+    ['/changed/columns/n', { type: 'bigint' }],
+    ['/changed/columns/n', { checks: { min: null } }],
+    ['/changed/columns/s', { checks: { pattern: '[0-9]+' } }],
+    ['/changed', { history: '30d', changes: false }],
+    ['/changed', { name: 'renamed' }],
+  ] as const;
+  for (const [path, set] of changes) {
+    const { status, body } = await t.call('PATCH', path, set);
+    expect([path, status, body.detail]).toEqual([path, 200, undefined]);
+    const { differences } = await compareTables(control, database.rowsUrl);
+    expect(differences.filter((part) => part.startsWith(`${t.app.slug}/`))).toEqual([]);
+  }
+  await control.close();
+});
