@@ -1,17 +1,27 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { newRandom } from '../../acceptance/support/random.ts';
+import { Tally } from '../../acceptance/support/rows.ts';
 import { patientMs } from '../../scripts/patience.ts';
 import { tableDefinitions } from './admin/doctor/app-databases.ts';
 import type { DatabaseFacts } from './admin/doctor/check.ts';
 import { openControlDatabase } from './core/db.ts';
-import { type CrashPoint, type CrashWorld, filledRows, stepsCount } from './data/tables/crash-testing.ts';
+import {
+  type CrashPoint,
+  type CrashWorld,
+  commitPoints,
+  crashTimes,
+  filledRows,
+  leavesIntent,
+  stepsCount,
+} from './data/tables/crash-testing.ts';
 import { pollIntents } from './data/tables/table-intents.ts';
 import { insertRow, newTestTables, openSecondDatabase, qualifiedTableName } from './data/tables/testing.ts';
 import { query, runBun, temporaryFolder } from './drivers/database/testing.ts';
 import { testDeps, useTestDatabase } from './testing.ts';
 
-const kills = Number(process.env.SVC_TEST_TABLE_KILLS ?? 200);
+/** At commits, the same number at each point. A third as many are at random statements. */
+const commitKills = Number(process.env.SVC_TEST_TABLE_KILLS ?? 150);
 const atOnce = 4;
 /** The promise, however busy the machine is. */
 const settledMsMax = 10_000;
@@ -27,8 +37,15 @@ test('kill -9 while tables change in two databases: the next server finishes eac
   if (tableDefinitions.needs !== 'database') throw new Error('The check needs a database.');
   const { run: compare } = tableDefinitions;
   const apps = await Promise.all(Array.from({ length: atOnce }, newCrashWorld));
-  const unfinished = () => query(database.url, 'select from svc.table_intents where undone_at is null');
-  let [killed, changes, interrupted, slowestMs] = [0, 0, 0, 0];
+  const unfinished = async (): Promise<string[]> =>
+    (
+      await query(
+        database.url,
+        'select unnest(app_ids)::text as app from svc.table_intents where undone_at is null',
+      )
+    ).map(({ app }) => app);
+  const [killed, interrupted] = [new Tally(), new Tally()];
+  let [changes, slowestMs] = [0, 0];
 
   async function newCrashWorld() {
     const t = await newTestTables(database, second.rows);
@@ -48,20 +65,27 @@ test('kill -9 while tables change in two databases: the next server finishes eac
     return { world, t, base, hasFilledExtra: false };
   }
 
-  function randomPoint(): CrashPoint {
-    const when = random.pick(['before', 'sent', 'answered'] as const);
-    // A change has two commits, and about twenty statements.
-    return random.chance(0.7)
-      ? { of: 'commits', nth: 1 + random.below(4), when }
-      : { of: 'statements', nth: 1 + random.below(60), when };
-  }
+  // A change has about twenty statements.
+  const randomStatement = (): CrashPoint => ({
+    of: 'statement',
+    nth: 1 + random.below(60),
+    when: random.pick(crashTimes),
+  });
+  const ordered = [
+    ...random.times(commitKills, (at) => commitPoints[at % commitPoints.length]!),
+    ...random.times(commitKills / 3, randomStatement),
+  ];
+  const points = random.some(ordered, ordered.length);
 
   const program = await bundled('data/tables/crash-testing.ts');
-  const start = ({ world }: { world: CrashWorld }) =>
-    runBun(
+  const start = ({ world }: { world: CrashWorld }) => {
+    const point = points.pop() ?? randomStatement();
+    const run = runBun(
       `const { changeTablesUntil } = require(${JSON.stringify(program.path)});
-       changeTablesUntil(${JSON.stringify(randomPoint())}, ${random.below(stepsCount)}, ${JSON.stringify(world)});`,
+       changeTablesUntil(${JSON.stringify(point)}, ${random.below(stepsCount)}, ${JSON.stringify(world)});`,
     );
+    return { ...run, point };
+  };
 
   /** Reads what the process has answered until it is gone. */
   async function runUntilKilled(app: (typeof apps)[number], child: ReturnType<typeof start>): Promise<void> {
@@ -76,7 +100,18 @@ test('kill -9 while tables change in two databases: the next server finishes eac
     }
     const { errors } = await child.ended;
     expect(errors).toBe('');
-    killed++;
+    expect(child.child.signalCode).toBe('SIGKILL');
+  }
+
+  /** A statement that was sent is executed, and a transaction ended, some time after the process is gone. */
+  async function untilDisconnected(): Promise<void> {
+    const busy = (url: string) =>
+      query(
+        url,
+        `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+         and backend_type = 'client backend' and state <> 'idle'`,
+      );
+    while ((await busy(database.url)).length + (await busy(second.url)).length > 0) await Bun.sleep(5);
   }
 
   async function lostRows({ t, base, hasFilledExtra }: (typeof apps)[number]): Promise<string[]> {
@@ -94,14 +129,20 @@ test('kill -9 while tables change in two databases: the next server finishes eac
   }
 
   let next = apps.map(start);
-  while (killed < kills) {
+  while (next.length > 0) {
     const running = next;
-    const isLast = killed + atOnce >= kills;
     const dying = Promise.all(apps.map((app, at) => runUntilKilled(app, running[at]!)));
-    next = isLast ? [] : apps.map(start);
+    next = points.length === 0 ? [] : apps.map(start);
     await dying;
-    interrupted += (await unfinished()).length;
     const since = performance.now();
+    await untilDisconnected();
+    const open = await unfinished();
+    for (const [at, { point }] of running.entries()) {
+      const hasIntent = open.includes(apps[at]!.world.app.id);
+      killed.add(pointName(point));
+      if (hasIntent) interrupted.add(pointName(point));
+      expect([pointName(point), hasIntent]).toEqual([pointName(point), leavesIntent(point) ?? hasIntent]);
+    }
     // As the next server does when it starts.
     const stopPolling = pollIntents({ ...testDeps, ...second, db: database.db, rowsDb: second.db });
     let found = '';
@@ -117,14 +158,19 @@ test('kill -9 while tables change in two databases: the next server finishes eac
     }
   }
   console.log(
-    `kill -9: ${killed} kills, ${changes} changes answered, ${interrupted} changes left open, settled in ${Math.ceil(slowestMs)} ms at most`,
+    `kill -9: ${killed}; ${changes} changes answered, left open: ${interrupted}; settled in ${Math.ceil(slowestMs)} ms at most`,
   );
-  expect(interrupted).toBeGreaterThan(0);
+  for (const point of commitPoints)
+    expect(killed.count(pointName(point))).toBeGreaterThanOrEqual(
+      Math.floor(commitKills / commitPoints.length),
+    );
   expect(slowestMs).toBeLessThan(settledMsMax);
   await control.close();
   await second.close();
   await program.remove();
 });
+
+const pointName = ({ of, nth, when }: CrashPoint) => (of === 'statement' ? of : `${of} ${nth} ${when}`);
 
 /** The sources would be read and compiled for each process. */
 async function bundled(source: string) {

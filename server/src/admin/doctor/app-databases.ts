@@ -2,14 +2,20 @@ import { existsSync } from 'node:fs';
 import { type ColumnType, describeColumnType } from '@svc/contract/columns.ts';
 import type { ClientBase } from 'pg';
 import pg from 'pg';
+import type { ControlDatabase } from '../../core/db.ts';
 import { installationKey } from '../../data/raw-databases/lifecycle.ts';
 import {
   physicalColumnName,
   physicalForeignKeyName,
   physicalIndexName,
+  physicalLogFunctionName,
+  physicalLogName,
   physicalSchemaName,
   physicalTableName,
 } from '../../data/tables/catalogue.ts';
+import { isLogged, logTriggerNames } from '../../data/tables/change-log.ts';
+import { physicalChecks } from '../../data/tables/ddl.ts';
+import type { ColumnRow, TableRow } from '../../data/tables/store.ts';
 import { clusterFolder } from '../../drivers/database/cluster.ts';
 import { withClient } from '../../drivers/database/connect.ts';
 import { attachEmbedded } from '../../drivers/database/embedded.ts';
@@ -110,41 +116,45 @@ function missingProblem(names: readonly string[]): Finding {
   );
 }
 
-interface Defined {
-  id: string;
-  app_id: string;
+interface Defined extends Pick<TableRow, 'id' | 'app_id' | 'changes' | 'history_days' | 'soft_delete_days'> {
   name: string;
-  columns: { number: number; type: ColumnType; nullable: boolean; ref_table: string | null }[];
+  columns: (Pick<ColumnRow, 'number' | 'type' | 'nullable' | 'checks'> & { ref_table: string | null })[];
   indexes: string[];
 }
 
 const namedMax = 10;
 const unfinishedSeconds = 10;
 
-export const tableDefinitions = databaseCheck('table definitions', async (facts) => {
-  const { rows: defined } = await facts.control.pool.query<Defined>(
-    `select t.id, t.app_id, a.slug || '/' || t.name as name,
+export const tableDefinitions = databaseCheck('table definitions', async ({ control, database }) => {
+  const { tables, differences } = await compareTables(control, database.rowsUrl);
+  if (differences.length === 0) return ok(`The ${tables} tables of apps are as defined.`);
+  const more = differences.length > namedMax ? ` and ${differences.length - namedMax} more` : '';
+  return problem(
+    `${differences.slice(0, namedMax).join('; ')}${more}.`,
+    'The server finishes interrupted changes by itself while it runs. Otherwise the database was changed by hand: drop what is not defined, or restore a backup. To create the log of a table and its triggers again, without the changes so far, turn its change feed, history and trash off and on again.',
+  );
+});
+
+/** What differs between the definitions and the tables of PostgreSQL, and changes that are not finished. */
+export async function compareTables(control: Pick<ControlDatabase, 'pool'>, rowsUrl: string) {
+  const { rows: defined } = await control.pool.query<Defined>(
+    `select t.id, t.app_id, a.slug || '/' || t.name as name, t.changes, t.history_days, t.soft_delete_days,
        (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from svc.app_table_columns c where c.table_id = t.id) as columns,
        array(select i.id::text from svc.app_table_indexes i where i.table_id = t.id) as indexes
      from svc.app_tables t join svc.apps a on a.id = t.app_id order by 3`,
   );
   const types = [...new Set(defined.flatMap(({ columns }) => columns.map(({ type }) => type)))];
-  const found = await readPhysical(facts.database.rowsUrl, types);
+  const found = await readPhysical(rowsUrl, types);
   const differences = [
-    ...(await unfinishedChanges(facts)),
+    ...(await unfinishedChanges(control)),
     ...defined.flatMap((table) => differentParts(table, found)),
     ...unknownTables(defined, found).map((name) => `${name} has no definition`),
   ];
-  if (differences.length === 0) return ok(`The ${defined.length} tables of apps are as defined.`);
-  const more = differences.length > namedMax ? ` and ${differences.length - namedMax} more` : '';
-  return problem(
-    `${differences.slice(0, namedMax).join('; ')}${more}.`,
-    'The server finishes interrupted changes by itself while it runs. Otherwise the database was changed by hand: drop the table or column again, or restore a backup.',
-  );
-});
+  return { tables: defined.length, differences };
+}
 
-async function unfinishedChanges({ control }: DatabaseFacts): Promise<string[]> {
-  const { rows } = await control.pool.query<{ id: string; at: Date; last_error: string | null }>(
+async function unfinishedChanges({ pool }: Pick<ControlDatabase, 'pool'>): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string; at: Date; last_error: string | null }>(
     `select id, created_at as at, last_error from svc.table_intents
      where undone_at is null and created_at < now() - make_interval(secs => $1) order by created_at`,
     [unfinishedSeconds],
@@ -155,8 +165,24 @@ async function unfinishedChanges({ control }: DatabaseFacts): Promise<string[]> 
   });
 }
 
+interface PhysicalTable {
+  columns: Record<string, string>;
+  indexes: string[];
+  keys: string[];
+  checks: string[];
+  triggers: string[];
+}
+
+interface LogPart {
+  schema: string;
+  kind: 'table' | 'function';
+  name: string;
+}
+
 interface Physical {
-  tables: ReadonlyMap<string, { columns: Record<string, string>; indexes: string[]; keys: string[] }>;
+  tables: ReadonlyMap<string, PhysicalTable>;
+  /** By the name of the table whose changes are logged. */
+  logs: ReadonlyMap<string, LogPart[]>;
   typeNames: ReadonlyMap<ColumnType, string>;
 }
 
@@ -165,19 +191,23 @@ async function readPhysical(url: string, types: readonly ColumnType[]): Promise<
   client.on('error', () => {});
   try {
     await client.connect();
-    const { rows } = await client.query<{
-      name: string;
-      columns: Record<string, string>;
-      indexes: string[];
-      keys: string[];
-    }>(
+    const { rows } = await client.query<PhysicalTable & { name: string }>(
       `select n.nspname || '.' || c.relname as name,
          (select coalesce(jsonb_object_agg(attname, atttypid::regtype::text || case when attnotnull then ' not null' else '' end), '{}')
            from pg_attribute where attrelid = c.oid and attname ~ '^c[0-9]+$' and attnum > 0 and not attisdropped) as columns,
          array(select i.relname::text from pg_index x join pg_class i on i.oid = x.indexrelid where x.indrelid = c.oid) as indexes,
-         array(select conname::text from pg_constraint where conrelid = c.oid and contype = 'f') as keys
+         array(select conname::text from pg_constraint where conrelid = c.oid and contype = 'f') as keys,
+         array(select conname::text from pg_constraint where conrelid = c.oid and contype = 'c') as checks,
+         array(select tgname || case when tgenabled in ('O', 'A') then '' else ' (disabled)' end
+           from pg_trigger where tgrelid = c.oid and not tgisinternal and tgname ~ '^log_') as triggers
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'p') and n.nspname ~ '^app_[0-9a-f]{32}$' and c.relname ~ '^t_[0-9a-f]{32}$'`,
+    );
+    const logs = await client.query<LogPart & { of: string }>(
+      `select n.nspname || '.t_' || substr(l.name, 3) as of, n.nspname as schema, l.kind, l.name
+       from (select relnamespace, 'table', relname::text from pg_class where relkind in ('r', 'p') and relname ~ '^l_[0-9a-f]{32}$'
+         union all select pronamespace, 'function', proname::text from pg_proc where proname ~ '^f_[0-9a-f]{32}$') l (namespace, kind, name)
+       join pg_namespace n on n.oid = l.namespace where n.nspname ~ '^app_[0-9a-f]{32}$'`,
     );
     const named = await client.query<{ name: string }>(
       'select to_regtype(sql)::text as name from unnest($1::text[]) with ordinality as t (sql, at) order by at',
@@ -185,6 +215,7 @@ async function readPhysical(url: string, types: readonly ColumnType[]): Promise<
     );
     return {
       tables: new Map(rows.map(({ name, ...parts }) => [name, parts])),
+      logs: Map.groupBy(logs.rows, (log) => log.of),
       typeNames: new Map(types.map((type, at) => [type, named.rows[at]?.name ?? ''])),
     };
   } finally {
@@ -194,7 +225,7 @@ async function readPhysical(url: string, types: readonly ColumnType[]): Promise<
 
 const nameOf = ({ app_id, id }: Defined) => `${physicalSchemaName(app_id)}.${physicalTableName(id)}`;
 
-function differentParts(table: Defined, { tables, typeNames }: Physical): string[] {
+function differentParts(table: Defined, { tables, logs, typeNames }: Physical): string[] {
   const physical = tables.get(nameOf(table));
   if (!physical) return [`${table.name} has no table in PostgreSQL`];
   const columns = new Map(
@@ -204,10 +235,23 @@ function differentParts(table: Defined, { tables, typeNames }: Physical): string
     ]),
   );
   const referring = table.columns.filter(({ ref_table }) => ref_table !== null);
+  const log = isLogged(table)
+    ? {
+        table: [physicalLogName(table.id)],
+        function: [physicalLogFunctionName(table.id)],
+        triggers: logTriggerNames,
+      }
+    : { table: [], function: [], triggers: [] };
+  const foundLog = (kind: 'table' | 'function') =>
+    (logs.get(nameOf(table)) ?? []).filter((part) => part.kind === kind).map(({ name }) => name);
   const lists = {
     column: [[...columns.keys()], Object.keys(physical.columns)],
     index: [table.indexes.map(physicalIndexName), physical.indexes.filter((name) => name.startsWith('i_'))],
     'foreign key': [referring.map(({ number }) => physicalForeignKeyName(number)), physical.keys],
+    check: [table.columns.flatMap(physicalChecks).map(({ name }) => name), physical.checks],
+    'log of changes': [log.table, foundLog('table')],
+    'function of triggers': [log.function, foundLog('function')],
+    trigger: [log.triggers, physical.triggers],
   } as const;
   return [
     ...Object.entries(lists).flatMap(([kind, [required, found]]) => [
@@ -225,7 +269,12 @@ function differentParts(table: Defined, { tables, typeNames }: Physical): string
   ];
 }
 
-function unknownTables(defined: readonly Defined[], { tables }: Physical): string[] {
+function unknownTables(defined: readonly Defined[], { tables, logs }: Physical): string[] {
   const known = new Set(defined.map(nameOf));
-  return [...tables.keys()].filter((name) => !known.has(name));
+  return [
+    ...[...tables.keys()].filter((name) => !known.has(name)),
+    ...[...logs]
+      .filter(([name]) => !known.has(name))
+      .flatMap(([, parts]) => parts.map(({ schema, name }) => `${schema}.${name}`)),
+  ];
 }

@@ -79,6 +79,7 @@ export const physicalForeignKeyName = (number: number) => `f${number}`;
 export const physicalTriggerName = (number: number) => `g${number}`;
 export const physicalIndexName = (indexId: string) => `i_${indexId.replaceAll('-', '')}`;
 export const physicalLogName = (tableId: string) => `l_${tableId.replaceAll('-', '')}`;
+export const physicalLogFunctionName = (tableId: string) => `f_${tableId.replaceAll('-', '')}`;
 export const physicalSequenceName = (tableId: string) => `s_${tableId.replaceAll('-', '')}`;
 
 export interface TableId {

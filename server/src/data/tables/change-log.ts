@@ -2,7 +2,14 @@ import { changesRetentionHours } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { type Db, refusalState } from '../../core/db.ts';
-import { inSchema, physicalColumnName, physicalLogName, qualifiedTable, type TableId } from './catalogue.ts';
+import {
+  inSchema,
+  physicalColumnName,
+  physicalLogFunctionName,
+  physicalLogName,
+  qualifiedTable,
+  type TableId,
+} from './catalogue.ts';
 import type { Statement } from './ddl.ts';
 import type { TableRow } from './store.ts';
 
@@ -34,7 +41,7 @@ const literal = pg.escapeLiteral;
 type LoggedTable = Pick<TableRow, 'id' | 'app_id' | 'columns' | 'history_days' | 'soft_delete_days'>;
 
 const logTable = (table: TableId) => inSchema(table, physicalLogName(table.id));
-const logFunction = (table: TableId) => inSchema(table, physicalLogName(table.id).replace('l_', 'f_'));
+const logFunction = (table: TableId) => inSchema(table, physicalLogFunctionName(table.id));
 
 type Retention = Pick<TableRow, 'history_days' | 'soft_delete_days'>;
 
@@ -99,16 +106,19 @@ export function indexLogSql(table: LoggedTable): Statement[] {
   ];
 }
 
+const transitionTables = {
+  insert: 'new table as n',
+  update: 'old table as o new table as n',
+  delete: 'old table as o',
+};
+const triggerName = (action: string) => `log_${action}`;
+export const logTriggerNames = Object.keys(transitionTables).map(triggerName);
+
 /** Triggers of statements: a batch is logged by one statement too. */
 export function createTriggersSql(table: TableId): Statement[] {
   const on = qualifiedTable(table);
-  const rows = {
-    insert: 'new table as n',
-    update: 'old table as o new table as n',
-    delete: 'old table as o',
-  };
-  return Object.entries(rows).map(([action, tables]) => ({
-    text: `create trigger log_${action} after ${action} on ${on} referencing ${tables}
+  return Object.entries(transitionTables).map(([action, tables]) => ({
+    text: `create trigger ${triggerName(action)} after ${action} on ${on} referencing ${tables}
       for each statement execute function ${logFunction(table)}()`,
   }));
 }

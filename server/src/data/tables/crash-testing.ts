@@ -22,11 +22,27 @@ export interface CrashWorld {
   app: AppAccess;
 }
 
-/** The end of the process: at the nth statement, or at the nth commit, before it is sent, after that, or after its answer. */
+/**
+ * The end of the process: at the nth statement, or where the nth change of tables commits in one of the two databases; before
+ * that is sent, after that, or after its answer.
+ */
 export interface CrashPoint {
-  of: 'statements' | 'commits';
+  of: 'statement' | 'commit of catalogue' | 'commit of tables';
   nth: number;
-  when: 'before' | 'sent' | 'answered';
+  when: (typeof crashTimes)[number];
+}
+
+export const crashTimes = ['before', 'sent', 'answered'] as const;
+
+/** A second change of the same process begins with what the first one has left in connections and databases. */
+export const commitPoints: readonly CrashPoint[] = (
+  ['commit of catalogue', 'commit of tables'] as const
+).flatMap((of) => [1, 2].flatMap((nth) => crashTimes.map((when) => ({ of, nth, when }))));
+
+/** Whether the change is recorded and not completed; null if that depends on the moment. */
+export function leavesIntent({ of, when }: CrashPoint): boolean | null {
+  if (of === 'statement' || when === 'sent') return null;
+  return of === 'commit of tables' || when === 'answered';
 }
 
 export const filledRows = 3;
@@ -62,9 +78,16 @@ export const stepsCount = steps.length;
 function crashAt({ of, nth, when }: CrashPoint): void {
   const die = () => process.kill(process.pid, 'SIGKILL');
   const query = pg.Client.prototype.query as unknown as (...input: unknown[]) => Promise<unknown>;
+  /** Connections with a transaction that changes tables, which records it in both databases. */
+  const changing = new WeakMap<pg.Client, CrashPoint['of']>();
   let seen = 0;
   pg.Client.prototype.query = function (this: pg.Client, ...input: unknown[]) {
-    const isHere = (of === 'statements' || input[0] === 'commit') && ++seen === nth;
+    const text = String(input[0]);
+    if (text.includes('insert into svc.table_intents')) changing.set(this, 'commit of catalogue');
+    if (text.includes('insert into svc_data.table_intents')) changing.set(this, 'commit of tables');
+    const commit = text === 'commit' ? changing.get(this) : undefined;
+    if (text === 'commit' || text === 'rollback') changing.delete(this);
+    const isHere = (of === 'statement' || of === commit) && ++seen === nth;
     if (isHere && when === 'before') die();
     const answer = query.apply(this, input);
     if (isHere && when === 'sent') setTimeout(die, 2);
