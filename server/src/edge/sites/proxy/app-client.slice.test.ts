@@ -91,19 +91,22 @@ describe('a request to an app', () => {
       await until(() => app.sockets.size === 0);
     }));
 
-  test.skipIf(openSocketCalls() === null)('ends with its abort while the app answers no attempt to connect', () =>
-    withClient(async (client) => {
-      const calls = openSocketCalls()!;
-      const bound = calls.bind({ host: '127.0.0.1', port: 0 })!;
-      try {
-        expect([calls.listen(bound.fd), calls.ignoreNewConnections(bound.fd)]).toEqual([true, true]);
-        const signal = AbortSignal.timeout(100);
-        const request = get(client, `127.0.0.1:${bound.port}`, signal);
-        await expect(request).rejects.toThrow('timed out');
-      } finally {
-        calls.close(bound.fd);
-      }
-    }));
+  test.skipIf(openSocketCalls() === null)(
+    'ends with its abort while the app answers no attempt to connect',
+    () =>
+      withClient(async (client) => {
+        const calls = openSocketCalls()!;
+        const bound = calls.bind({ host: '127.0.0.1', port: 0 })!;
+        try {
+          expect([calls.listen(bound.fd), calls.ignoreNewConnections(bound.fd)]).toEqual([true, true]);
+          const signal = AbortSignal.timeout(100);
+          const request = get(client, `127.0.0.1:${bound.port}`, signal);
+          await expect(request).rejects.toThrow('timed out');
+        } finally {
+          calls.close(bound.fd);
+        }
+      }),
+  );
 
   test('reads no faster than the body is read', () =>
     withClient(async (client) => {
