@@ -1,5 +1,6 @@
 import { environment } from './environment.ts';
 import { responseError, SvcNetworkError } from './errors.ts';
+import { limitTime, timeoutMsDefault } from './time-limits.ts';
 
 /** Renewed before the server refuses it. */
 const renewBeforeMs = 5 * 60_000;
@@ -7,6 +8,7 @@ const renewBeforeMs = 5 * 60_000;
 interface AppTokenOptions {
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   now?: () => number;
+  timeoutMs?: number;
 }
 
 /**
@@ -18,16 +20,22 @@ export function createAppToken(options: AppTokenOptions = {}) {
   const { SVC_APP_TOKEN: first, SVC_APP_TOKEN_URL: url } = environment();
   if (!first) return null;
   const { fetch: ask = (target, init) => fetch(target, init), now = Date.now } = options;
+  const { timeoutMs = timeoutMsDefault } = options;
   // When the first token was issued is unknown: it may be older than this process. The server says when it has expired.
   let current = { token: first, renewAt: Number.POSITIVE_INFINITY };
   let renewing: Promise<void> | null = null;
 
+  async function post(): Promise<{ response: Response; text: string }> {
+    const response = await ask(url ?? '', { method: 'POST', signal: limitTime(timeoutMs) });
+    return { response, text: await response.text() };
+  }
+
   async function renew(): Promise<void> {
-    const response = await ask(url ?? '', { method: 'POST' }).catch((cause: unknown) => {
+    const { response, text } = await post().catch((cause: unknown) => {
       throw new SvcNetworkError('The token of the app could not be renewed.', { cause });
     });
-    if (!response.ok) throw responseError(response, await response.text());
-    const { access_token, expires_in } = (await response.json()) as {
+    if (!response.ok) throw responseError(response, text);
+    const { access_token, expires_in } = JSON.parse(text) as {
       access_token: string;
       expires_in: number;
     };

@@ -12,6 +12,7 @@ import {
 import { createPeople, type FindPeople } from './people.ts';
 import type { SignIn } from './sign-in.ts';
 import { type Plan, Table } from './table.ts';
+import { timeoutMsDefault } from './time-limits.ts';
 import { type Credential, createTransport } from './transport.ts';
 
 export type DatabaseTypes<DB> = {
@@ -31,7 +32,9 @@ export interface ClientOptions {
   /** Default: the app's own identity. */
   auth?: Auth;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Applies to the whole response, but only to the start of an export. Default: 60 seconds. */
+  /**
+   * Applies to the whole response; for exports and downloads to its start. Uploads have 10 minutes. Default: 60 seconds.
+   */
   timeoutMs?: number;
   /** Number of retries of a repeatable request. Default: 3. */
   retriesMax?: number;
@@ -117,7 +120,7 @@ type AnyOperation = Operation<string, { Row: Anything; Insert: Anything; Update:
 export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>>(
   options: ClientOptions = {},
 ): Client<DB> {
-  const { fetch: ask = (url, init) => fetch(url, init) } = options;
+  const { fetch: ask = (url, init) => fetch(url, init), timeoutMs = timeoutMsDefault } = options;
   const env = environment();
   const baseUrl = requireOption('baseUrl', options.baseUrl ?? env.SVC_API_URL ?? env.SVC_BASE_URL).replace(
     /\/+$/,
@@ -125,12 +128,12 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
   );
   const tenant = toPathStep(requireOption('tenant', options.tenant ?? env.SVC_TENANT));
   const app = toPathStep(requireOption('app', options.app ?? env.SVC_APP));
-  const auth = options.auth ?? createAppToken({ fetch: ask }) ?? undefined;
+  const auth = options.auth ?? createAppToken({ fetch: ask, timeoutMs }) ?? undefined;
   const transport = createTransport({
     baseUrl,
     credential: credentialOf(requireOption('auth', auth)),
     fetch: ask,
-    timeoutMs: options.timeoutMs ?? 60_000,
+    timeoutMs,
     retriesMax: options.retriesMax ?? 3,
   });
   return {
@@ -150,6 +153,7 @@ export function createClient<DB extends DatabaseTypes<DB> = Record<never, never>
       baseUrl,
       path: `/api/v1/tenants/${tenant}/apps/${app}/storage`,
       fetch: ask,
+      timeoutMs,
     }),
   } as unknown as Client<DB>;
 }

@@ -2,6 +2,7 @@ import type { FileValue } from '@svc/contract/rows.ts';
 import { SvcNetworkError } from './errors.ts';
 import type { CallOptions, TableTarget } from './query.ts';
 import { readJson } from './read-json.ts';
+import { limitTime, uploadMsMax } from './time-limits.ts';
 
 export type { FileValue } from '@svc/contract/rows.ts';
 
@@ -43,7 +44,10 @@ export async function uploadFile(
     headers: signed.headers,
     body: blob,
     credentials: 'omit',
-    ...(signal && { signal }),
+    signal: limitTime(uploadMsMax, signal),
+  }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
+    throw new SvcNetworkError('The upload got no answer.', { cause });
   });
   if (!put.ok) throw new SvcNetworkError(`The upload answered ${put.status}.`);
   return signed.file;

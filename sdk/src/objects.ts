@@ -1,6 +1,7 @@
 import { responseError, SvcNetworkError } from './errors.ts';
 import type { CallOptions } from './query.ts';
 import { readJson } from './read-json.ts';
+import { limitSilence, uploadMsMax } from './time-limits.ts';
 import type { Call, Transport } from './transport.ts';
 
 export interface StoredObject {
@@ -42,6 +43,7 @@ interface ObjectsDeps {
   baseUrl: string;
   path: string;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
+  timeoutMs: number;
 }
 
 /** The objects of the app's storage, for programs that act for the app. People who are signed in to the app cannot use it. */
@@ -76,13 +78,14 @@ export class Objects {
       onFault: 'repeat',
       signal: options.signal,
     });
-    return readJson(await this.#send(put_url, { method: 'PUT', headers, body, signal: options.signal }));
+    const init = { method: 'PUT', headers, body, signal: options.signal };
+    return readJson(await this.#send(put_url, init, uploadMsMax));
   }
 
   /** The response is a stream: `await response.text()`, `.bytes()`, `.json()` … */
   async get(key: string, options: CallOptions = {}): Promise<Response> {
     const { url } = await this.url(key, options);
-    return this.#send(url, { signal: options.signal });
+    return this.#send(url, { signal: options.signal }, this.#deps.timeoutMs);
   }
 
   /** A URL that lets anybody download the object, for at most an hour. */
@@ -114,16 +117,30 @@ export class Objects {
   }
 
   /** Signed URLs have the address that people use; a program in a sandbox may have another one for the platform. */
-  async #send(url: string, init: Omit<RequestInit, 'signal'> & CallOptions): Promise<Response> {
+  async #send(
+    url: string,
+    init: Omit<RequestInit, 'signal'> & CallOptions,
+    startMsMax: number,
+  ): Promise<Response> {
     const { pathname, search } = new URL(url);
-    const { signal = null, ...rest } = init;
+    const { signal, ...rest } = init;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), startMsMax);
+    const signals = signal ? [signal, late.signal] : [late.signal];
     const target = `${this.#deps.baseUrl}${pathname}${search}`;
-    const response = await this.#deps
-      .fetch(target, { ...rest, signal, credentials: 'omit' })
+    const answer = await this.#deps
+      .fetch(target, { ...rest, signal: AbortSignal.any(signals), credentials: 'omit' })
       .catch((cause: unknown) => {
         signal?.throwIfAborted();
-        throw new SvcNetworkError('The server could not be reached.', { cause });
-      });
+        throw new SvcNetworkError(
+          late.signal.aborted
+            ? `No response within ${startMsMax / 1000} seconds.`
+            : 'The server could not be reached.',
+          { cause },
+        );
+      })
+      .finally(() => clearTimeout(timer));
+    const response = limitSilence(answer, this.#deps.timeoutMs);
     if (!response.ok) throw responseError(response, await response.text());
     return response;
   }

@@ -1,5 +1,6 @@
 import { responseError, SvcNetworkError } from './errors.ts';
 import type { User } from './sign-in.ts';
+import { limitTime, timeoutMsDefault } from './time-limits.ts';
 
 export class SignInError extends Error {
   readonly code: string;
@@ -28,12 +29,15 @@ export function createProvider(options: {
   baseUrl: string;
   appId: string;
   fetch: (url: string, init: RequestInit) => Promise<Response>;
+  timeoutMs?: number | undefined;
 }) {
+  const { timeoutMs = timeoutMsDefault } = options;
   const issuer = `${options.baseUrl}/oauth`;
 
   async function send(path: string, init: RequestInit): Promise<{ response: Response; text: string }> {
     try {
-      const response = await options.fetch(issuer + path, { ...init, credentials: 'omit' });
+      const signal = limitTime(timeoutMs);
+      const response = await options.fetch(issuer + path, { ...init, signal, credentials: 'omit' });
       return { response, text: await response.text() };
     } catch (cause) {
       throw new SvcNetworkError('The sign-in could not be reached.', { cause });

@@ -14,6 +14,8 @@ export interface SignInOptions {
   storage?: SignInStorage;
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   navigate?: (url: string) => void;
+  /** Applies to each request to the platform. Default: 60 seconds. */
+  timeoutMs?: number;
 }
 
 export interface User {
@@ -61,6 +63,7 @@ export function createSignIn(options: SignInOptions): SignIn {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     appId,
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    timeoutMs: options.timeoutMs,
   });
   const key = `svc.sign-in.${appId}`;
   const pendingKey = `${key}.pending`;

@@ -12,13 +12,13 @@ export interface Seen {
 type Answer = (seen: Seen) => Response | Promise<Response>;
 
 /** A server with scripted answers, in order; the last one repeats. */
-export function scriptedServer() {
+export function scriptedServer({ idleTimeout = 5 } = {}) {
   const seen: Seen[] = [];
   let answers: Answer[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    idleTimeout: 5,
+    idleTimeout,
     async fetch(request) {
       const url = new URL(request.url);
       const one: Seen = {

@@ -27,7 +27,9 @@ export interface ClientOptions {
     /** Default: the app's own identity. */
     auth?: Auth;
     fetch?: (url: string, init: RequestInit) => Promise<Response>;
-    /** Applies to the whole response, but only to the start of an export. Default: 60 seconds. */
+    /**
+     * Applies to the whole response; for exports and downloads to its start. Uploads have 10 minutes. Default: 60 seconds.
+     */
     timeoutMs?: number;
     /** Number of retries of a repeatable request. Default: 3. */
     retriesMax?: number;

@@ -33,6 +33,7 @@ interface ObjectsDeps {
     baseUrl: string;
     path: string;
     fetch: (url: string, init: RequestInit) => Promise<Response>;
+    timeoutMs: number;
 }
 /** The objects of the app's storage, for programs that act for the app. People who are signed in to the app cannot use it. */
 export declare class Objects {

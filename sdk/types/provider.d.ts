@@ -12,6 +12,7 @@ export declare function createProvider(options: {
     baseUrl: string;
     appId: string;
     fetch: (url: string, init: RequestInit) => Promise<Response>;
+    timeoutMs?: number | undefined;
 }): {
     issuer: string;
     signInUrl(request: {

@@ -8,6 +8,8 @@ export interface SignInOptions {
     storage?: SignInStorage;
     fetch?: (url: string, init: RequestInit) => Promise<Response>;
     navigate?: (url: string) => void;
+    /** Applies to each request to the platform. Default: 60 seconds. */
+    timeoutMs?: number;
 }
 export interface User {
     id: string;

@@ -20,6 +20,9 @@ const idleInTransactionMsMax = 10_000;
 const connectMsMax = 4_000;
 const firstConnectMsMax = 30_000;
 
+/** Without a delay, the kernel sends the first probe after two hours. */
+export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
+
 export function openControlDatabase(
   url: string,
   options: {
@@ -37,7 +40,7 @@ export function openControlDatabase(
     max: options.connectionsMax,
     connectionTimeoutMillis: options.isStarting ? firstConnectMsMax : connectMsMax * patience,
     idleTimeoutMillis: 30_000,
-    keepAlive: true,
+    ...keepAlive,
     // The client-side timeout is for networks that drop packets silently.
     query_timeout: limit === 'none' ? undefined : limit + 2_000,
     statement_timeout: limit === 'none' ? undefined : limit,

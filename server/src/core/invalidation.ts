@@ -1,12 +1,9 @@
-import pg from 'pg';
 import type { Logger } from 'pino';
+import { createListenConnection, type ListenConnection } from './listen-connection.ts';
 
 const channel = 'svc_changed';
 const reconnectMs = 250;
 const startMsMax = 30_000;
-/** A connection that the network drops silently still looks open; a heartbeat finds out. */
-const heartbeatMs = 400;
-const heartbeatTimeoutMs = 500;
 
 /** Invalidates caches of all processes. While `isLive` is false, nothing may be served from a cache. */
 export interface Invalidation {
@@ -19,10 +16,9 @@ export interface Invalidation {
 
 export function listenForChanges(options: { url: string; log: Logger }): Invalidation {
   const listeners: ((tag: string | null) => void)[] = [];
-  let client: pg.Client | null = null;
+  let connection: ListenConnection | null = null;
   let live = false;
   let stopped = false;
-  let heartbeat: Timer | undefined;
 
   function notify(tag: string | null): void {
     for (const listener of listeners) listener(tag);
@@ -30,41 +26,23 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
 
   async function connect(): Promise<void> {
     if (stopped) return;
-    const next = new pg.Client({
-      connectionString: options.url,
-      application_name: 'svc listen',
-      connectionTimeoutMillis: 4_000,
-      query_timeout: heartbeatTimeoutMs,
-      keepAlive: true,
+    const next = createListenConnection({
+      url: options.url,
+      name: 'svc listen',
+      channel,
+      onNotification: (payload) => notify(payload ?? null),
+      onLost(error) {
+        live = false;
+        notify(null);
+        if (stopped) return;
+        options.log.warn({ err: error }, 'invalidation connection lost; caches are off until it is back');
+        setTimeout(() => void connect().catch(() => {}), reconnectMs);
+      },
     });
-    client = next;
-    const onLost = (error?: Error) => {
-      if (client !== next) return;
-      client = null;
-      live = false;
-      clearInterval(heartbeat);
-      next.end().catch(() => {});
-      notify(null);
-      if (stopped) return;
-      options.log.warn({ err: error }, 'invalidation connection lost; caches are off until it is back');
-      setTimeout(() => void connect().catch(() => {}), reconnectMs);
-    };
-    next.on('error', onLost);
-    next.on('end', () => onLost());
-    next.on('notification', (message) => notify(message.payload ?? null));
-    try {
-      await next.connect();
-      await next.query(`listen ${channel}`);
-      // `stop` may have run while this connection was being opened.
-      if (stopped) return await next.end();
-      notify(null);
-      live = true;
-      heartbeat = setInterval(() => next.query('select 1').catch(onLost), heartbeatMs);
-    } catch (error) {
-      onLost(error instanceof Error ? error : undefined);
-      await next.end().catch(() => {});
-      throw error;
-    }
+    connection = next;
+    await next.open();
+    notify(null);
+    live = true;
   }
 
   return {
@@ -83,8 +61,7 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
     async stop() {
       stopped = true;
       live = false;
-      clearInterval(heartbeat);
-      await client?.end().catch(() => {});
+      await connection?.close();
     },
   };
 }

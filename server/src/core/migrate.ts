@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClientBase } from 'pg';
 import pg from 'pg';
+import { keepAlive } from './db.ts';
 import { projectRoot } from './project-root.ts';
 import { sha256 } from './values.ts';
 
@@ -27,7 +28,12 @@ export async function migrate(options: {
   log: (line: string) => void;
 }): Promise<{ applied: string[] }> {
   const files = readMigrations(options.directory);
-  const client = new pg.Client({ connectionString: options.url, connectionTimeoutMillis: 10_000 });
+  // A migration may rewrite a large table, so statements have no time limit: keep-alive finds a connection that is dead.
+  const client = new pg.Client({
+    connectionString: options.url,
+    connectionTimeoutMillis: 10_000,
+    ...keepAlive,
+  });
   // The running query rejects with the same error; without a listener, the event would end the process.
   client.on('error', () => {});
   try {

@@ -72,7 +72,7 @@ export async function restoreRawDatabases(
     finish: async (name, definitions) => {
       const loading = ident(loadingName(name));
       await admin.query(`grant connect, create, temporary on database ${loading} to ${ident(name)}`);
-      await withClient(adminUrl(inDatabase(url, loadingName(name))), async (client) => {
+      const changeOwner = async (client: Client) => {
         await client.query('set search_path = pg_catalog');
         // Schemas first: a new owner of a table needs the right to create in its schema.
         const schemas = await client.query<{ name: string }>(
@@ -86,7 +86,8 @@ export async function restoreRawDatabases(
         // Nothing in here runs a function of the app.
         await client.query(`set role ${ident(name)}`);
         await runAccess(client, definitions, loading);
-      });
+      };
+      await withClient(adminUrl(inDatabase(url, loadingName(name))), changeOwner, { queryMsMax: 'none' });
       await admin.query(`drop role ${loading}`);
     },
     exchange: () => exchange(admin, [...loaded], now),
@@ -225,7 +226,7 @@ export async function loadRawDatabase(
   const dump = JSON.parse((await readWhole(first.content)).toString()) as Dump;
   entries.advance();
   const { url } = await raw.create(of.database);
-  await withClient(url, async (client) => {
+  const load = async (client: Client) => {
     // Functions of the app may count on its search path; all names in the definitions are qualified.
     await client.query(`${copySettings}; reset search_path`);
     for (const statement of dump.beforeRows) await runDefinition(client, statement, dump);
@@ -239,7 +240,8 @@ export async function loadRawDatabase(
       await client
         .query(statement)
         .catch((error: unknown) => note(`In ${of.database}, "${statement}" failed: ${String(error)}`));
-  });
+  };
+  await withClient(url, load, { queryMsMax: 'none' });
   await raw.finish(of.database, dump);
 }
 

@@ -1,6 +1,6 @@
 import { CliError } from '@svc/cli/framework/errors.ts';
 import { Kysely, PostgresDialect } from 'kysely';
-import pg, { type ClientBase, escapeIdentifier as ident, type PoolClient } from 'pg';
+import pg, { type Client, type ClientBase, escapeIdentifier as ident, type PoolClient } from 'pg';
 import { anchorsPath, findAuditBreaks, readAnchors } from '../../core/audit-verify.ts';
 import type { Db } from '../../core/db.ts';
 import { type Migration, migrate, migrationsDirectory, withSchemaLock } from '../../core/migrate.ts';
@@ -169,11 +169,12 @@ async function withRawDatabases<T>(
   if (!rawServer) return await work(null);
   const { url } = rawServer;
   const names = manifest.raw_databases.map(({ database }) => database);
-  return await withClient(adminUrl(url), async (admin) => {
+  const run = async (admin: Client) => {
     const installation = await readInstallation(control);
     const raw = await restoreRawDatabases(admin, { url, installation, names, now: new Date() });
     return await work(raw).finally(() => raw.remove());
-  });
+  };
+  return await withClient(adminUrl(url), run, { queryMsMax: 'none' });
 }
 
 async function restoreParts(

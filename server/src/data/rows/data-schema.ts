@@ -1,7 +1,7 @@
 import { idempotencyRetentionHours } from '@svc/contract/limits.ts';
 import { batchRequestsPerMinuteMax } from '@svc/contract/rows.ts';
 import { sql } from 'kysely';
-import { escapeIdentifier as ident } from 'pg';
+import { type ClientBase, escapeIdentifier as ident } from 'pg';
 import type { Db, Tx } from '../../core/db.ts';
 import {
   type IdempotentRequest,
@@ -95,12 +95,15 @@ export async function hasRows(tx: Tx, { from }: Pick<RowTable, 'from'>): Promise
   return rows.length > 0;
 }
 
+/** In a restored database, it rewrites the change logs of all tables. */
+const forgetMsMax = 60 * 60_000;
+
 /** These tables (idempotency keys, batch times, the epoch of the database, finished changes of tables) need neither migrations nor backups. */
 export async function createDataSchema(options: {
   url: string;
   role: string | null;
 }): Promise<{ epoch: string }> {
-  return withClient(options.url, (client) =>
+  const work = (client: ClientBase) =>
     withSchemaLock(client, async () => {
       await client.query(dataSchemaSql);
       if (options.role !== null) await client.query(grantsSql(ident(options.role)));
@@ -108,8 +111,8 @@ export async function createDataSchema(options: {
       if (added.rowCount === 1) await client.query(forgetTransactionsSql);
       const { rows } = await client.query<{ epoch: string }>('select value as epoch from svc_data.epoch');
       return { epoch: rows[0]?.epoch ?? '' };
-    }),
-  );
+    });
+  return withClient(options.url, work, { queryMsMax: forgetMsMax });
 }
 
 export const dataSchemaSql = `

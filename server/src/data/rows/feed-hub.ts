@@ -1,6 +1,6 @@
-import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Invalidation } from '../../core/invalidation.ts';
+import { createListenConnection, type ListenConnection } from '../../core/listen-connection.ts';
 import { fail } from '../../core/problem.ts';
 import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
 import { newChangesSql, snapshotSql } from './feed-changes.ts';
@@ -46,7 +46,7 @@ export function createFeedHub(options: {
   let isClosed = false;
   let polling: Timer | undefined;
   let checking: Timer | undefined;
-  let listener: pg.Client | null = null;
+  let listener: ListenConnection | null = null;
   const followers = () => [...tables.values()].flatMap((table) => [...table.followers]);
 
   function wakeApp(appId: string | undefined): void {
@@ -67,36 +67,31 @@ export function createFeedHub(options: {
     clearInterval(polling);
     clearInterval(checking);
     polling = checking = undefined;
-    const client = listener;
+    const connection = listener;
     listener = null;
-    client?.end().catch(() => {});
+    void connection?.close();
   }
 
   async function listen(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: options.url,
-      application_name: 'svc feeds',
-      keepAlive: true,
+    const connection = createListenConnection({
+      url: options.url,
+      name: 'svc feeds',
+      channel,
+      onNotification: wakeApp,
+      onLost() {
+        if (listener !== connection) return;
+        listener = null;
+        setTimeout(() => {
+          if (!isClosed && tables.size > 0 && !listener) void listen();
+        }, reconnectMs);
+      },
     });
-    listener = client;
-    const onLost = () => {
-      if (listener !== client) return;
-      listener = null;
-      client.end().catch(() => {});
-      setTimeout(() => {
-        if (!isClosed && tables.size > 0 && !listener) void listen();
-      }, reconnectMs);
-    };
-    client.on('error', onLost);
-    client.on('end', onLost);
-    client.on('notification', ({ payload }) => wakeApp(payload));
+    listener = connection;
     try {
-      await client.connect();
-      await client.query(`listen ${channel}`);
+      await connection.open();
       wakeApp(undefined);
     } catch (error) {
       log.warn({ err: error }, 'listening for changes of rows failed');
-      onLost();
     }
   }
 

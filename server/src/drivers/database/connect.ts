@@ -13,6 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { keepAlive } from '../../core/db.ts';
 import { isListening, socketPathBytesMax } from '../os/listen.ts';
 
 export interface Database {
@@ -57,8 +58,20 @@ export class DatabaseError extends Error {
   }
 }
 
-export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+const queryMsMaxDefault = 60_000;
+
+/** `none`: for statements whose time depends on the size of the data. Keep-alive then finds a connection that is dead. */
+export async function withClient<T>(
+  url: string,
+  work: (client: pg.Client) => Promise<T>,
+  { queryMsMax = queryMsMaxDefault }: { queryMsMax?: number | 'none' } = {},
+): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: queryMsMax === 'none' ? undefined : queryMsMax,
+    ...keepAlive,
+  });
   // The running query fails with the same error; without a listener the event would end the process.
   client.on('error', () => {});
   try {

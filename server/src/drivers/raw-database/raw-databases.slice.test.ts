@@ -181,6 +181,16 @@ describe.each(servers)('on %s', (which) => {
     }
   });
 
+  test('work gives up while the lock of its database is taken', async () => {
+    const { name } = await newDatabaseSpec(raw);
+    const hasty = createRawDatabases({ installation, server: externalServer(url), lockMsMax: 200 });
+    const wait = () => hasty.withLock(name, async () => {});
+    await raw.withLock(name, async () => {
+      expect(await errorCode(wait())).toBe('55P03');
+    });
+    expect(await errorCode(wait())).toBe('no error');
+  });
+
   test('close disconnects clients and rejects logins, and ensure reopens with the data', async () => {
     const made = await newRawDatabase(raw);
     const client = new pg.Client({ connectionString: made.url });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import { withClient } from '../database/connect.ts';
 import type { Database } from '../database/database.ts';
@@ -47,15 +48,21 @@ type GateSettings = Omit<GateOptions, 'upstream' | 'connectionsOf'>;
 
 /** More than PostgreSQL's limit for the role, so that clients get PostgreSQL's own error, and closing connections overlap. */
 const spareConnections = 3;
+/** Other work on the same database takes seconds. */
+const lockMsMaxDefault = 60_000;
+/** Dropping a large database waits for a checkpoint. */
+const queryMsMax = 5 * 60_000;
 
 export function createRawDatabases({
   server,
   installation,
   gate: gateOptions,
+  lockMsMax = lockMsMaxDefault,
 }: {
   server: RawServer;
   installation: string;
   gate?: GateSettings | RawGate;
+  lockMsMax?: number;
 }): RawDatabases {
   const upstream = async () => upstreamAddress(await server.url());
   const gate =
@@ -82,7 +89,8 @@ export function createRawDatabases({
     withLock: async (name, work) => {
       if (!isRawName(name)) throw new Error(`${name} is not a name of a raw database.`);
       const url = await server.url();
-      await withClient(url, async (admin) => {
+      const run = async (admin: Client) => {
+        await admin.query(`set lock_timeout = ${lockMsMax}`);
         // Held until the connection closes; all replicas take it in the same database.
         await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [name]);
         await work({
@@ -107,7 +115,8 @@ export function createRawDatabases({
             if (!(await isForeign(admin, name, installation))) await dropDatabase(admin, name);
           },
         });
-      });
+      };
+      await withClient(url, run, { queryMsMax });
     },
     close: async () => {
       await gate?.close();

@@ -112,20 +112,29 @@ const noPassword = { 'x-registry-auth': Buffer.from('{}').toString('base64') };
 
 /** To the registry in its name. */
 export async function pushImage(
-  { engine }: DockerDeps,
-  { signal, log }: BuildJob,
+  deps: Pick<DockerDeps, 'engine' | 'buildMsMax'>,
+  { signal, log }: Pick<BuildJob, 'signal' | 'log'>,
   image: string,
 ): Promise<void> {
   const [, name = '', tag] = /^(.*):([^:/]+)$/.exec(image) ?? [];
   log('platform', 'Storing the image in the registry …');
-  const answer = await engine.stream('POST', `/images/${name}/push`, {
-    query: { tag },
-    headers: noPassword,
-    signal,
-  });
-  for await (const { error } of readMessages<BuildMessage>(answer))
-    if (error !== undefined)
-      throw new BuildError('build', `The image could not be stored in the registry: ${error.slice(0, 500)}`);
+  const late = AbortSignal.timeout(deps.buildMsMax);
+  try {
+    const answer = await deps.engine.stream('POST', `/images/${name}/push`, {
+      query: { tag },
+      headers: noPassword,
+      signal: AbortSignal.any([signal, late]),
+    });
+    for await (const { error } of readMessages<BuildMessage>(answer))
+      if (error !== undefined)
+        throw new BuildError(
+          'build',
+          `The image could not be stored in the registry: ${error.slice(0, 500)}`,
+        );
+  } catch (error) {
+    if (late.aborted && !signal.aborted) throw tooLongError(deps);
+    throw error;
+  }
 }
 
 /** The image was built or pulled on another node. */
@@ -144,9 +153,13 @@ export async function ensureImage(
 const pullMsMax = 10 * 60_000;
 
 /** The error of a build that was stopped. */
-export function buildEndError({ buildMsMax }: DockerDeps, job: BuildJob, disk: AbortSignal): BuildError {
+export function buildEndError(deps: DockerDeps, job: BuildJob, disk: AbortSignal): BuildError {
   job.signal.throwIfAborted();
   if (disk.aborted) return new BuildError('build', `The build ${disk.reason}.`);
+  return tooLongError(deps);
+}
+
+function tooLongError({ buildMsMax }: Pick<DockerDeps, 'buildMsMax'>): BuildError {
   return new BuildError(
     'build',
     `The build took longer than ${Math.round(buildMsMax / 6_000) / 10} minutes.`,

@@ -303,7 +303,8 @@ async function runOnMachine(
 
   async function readOutput(id: string): Promise<string> {
     const query = { stdout: 1, stderr: 1 };
-    const { body: frames } = await engine.stream('GET', `/containers/${id}/logs`, { query });
+    const call = { query, timeoutMs: outputMsMax, signal };
+    const { body: frames } = await engine.stream('GET', `/containers/${id}/logs`, call);
     let output = '';
     for await (const { bytes } of readFrames(frames as unknown as AsyncIterable<Uint8Array>))
       output += Buffer.from(bytes).toString();
@@ -312,3 +313,4 @@ async function runOnMachine(
 }
 
 const pullMsMax = 10 * 60_000;
+const outputMsMax = 60_000;

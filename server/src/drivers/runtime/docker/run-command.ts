@@ -43,7 +43,7 @@ export async function runCommand(deps: DockerDeps, job: RunJob): Promise<RunResu
     deps.diskLimits.add({ instanceId: runId, diskMb: job.limits.diskMb, log: job.log });
     stopping.addEventListener('abort', onStop, { once: true });
     if (stopping.aborted) onStop();
-    await followOutput(deps, { ...job, container, signal: undefined });
+    await followOutput(deps, { container, log: job.log, timeoutMs: job.timeoutMs });
     job.signal.throwIfAborted();
     if (late.aborted) return { exitCode: null, how: timeLimitText(job) };
     const reason = deps.diskLimits.reason(runId);
@@ -89,15 +89,20 @@ async function commandSpec(deps: DockerDeps, job: RunJob, artifact: ImageArtifac
   };
 }
 
+/** Stops at `timeoutMs` end the container; this is for an engine that no longer answers. */
+const afterTimeoutMs = 60_000;
+
 /**
  * Ends with the container. The engine may end the first answer before the last lines, so that they are read again: of up to 10 MB,
  * after which it has dropped the beginning.
  */
 export async function followOutput(
   { engine }: DockerDeps,
-  options: { container: string; log: LogSink; timeoutMs: number; signal?: AbortSignal | undefined },
+  options: { container: string; log: LogSink; timeoutMs: number; signal?: AbortSignal },
 ): Promise<void> {
-  const { container, log, timeoutMs, signal } = options;
+  const { container, log, timeoutMs } = options;
+  const late = AbortSignal.timeout(timeoutMs + afterTimeoutMs);
+  const signal = options.signal ? AbortSignal.any([options.signal, late]) : late;
   const linesOf = (stream: 'stdout' | 'stderr') =>
     splitLines({ lineBytesMax: logLineBytesMax, onLine: (line) => log(stream, line) });
   const lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') };
@@ -106,7 +111,7 @@ export async function followOutput(
     const known = { ...seen };
     const query = { stdout: 1, stderr: 1, follow };
     const path = `/containers/${container}/logs`;
-    const answer = await ignoreMissing(engine.stream('GET', path, { query, ...(signal && { signal }) }));
+    const answer = await ignoreMissing(engine.stream('GET', path, { query, signal }));
     if (!answer) return;
     for await (const { stream, bytes } of readFrames(answer.body as unknown as AsyncIterable<Uint8Array>)) {
       const skipped = Math.min(known[stream], bytes.length);
@@ -119,7 +124,7 @@ export async function followOutput(
   };
   try {
     await read(1);
-    const call = { timeoutMs: timeoutMs + 60_000, ...(signal && { signal }) };
+    const call = { timeoutMs: timeoutMs + afterTimeoutMs, signal };
     await engine.send('POST', `/containers/${container}/wait`, call);
     await read(0);
   } finally {

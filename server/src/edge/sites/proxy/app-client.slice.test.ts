@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createServer, type Socket } from 'node:net';
 import { HeaderList } from '../../../http/headers.ts';
+import { openSocketCalls } from '../../../http/socket-calls.ts';
 import { type AppClient, createAppClient } from './app-client.ts';
 import { freeAddress, startApp, until } from './testing.ts';
 
@@ -89,6 +90,23 @@ describe('a request to an app', () => {
       await expect(response.bytes()).rejects.toThrow('gone');
       await until(() => app.sockets.size === 0);
     }));
+
+  test.skipIf(openSocketCalls() === null)(
+    'ends with its abort while the app answers no attempt to connect',
+    () =>
+      withClient(async (client) => {
+        const calls = openSocketCalls()!;
+        const bound = calls.bind({ host: '127.0.0.1', port: 0 })!;
+        try {
+          expect([calls.listen(bound.fd), calls.ignoreNewConnections(bound.fd)]).toEqual([true, true]);
+          const signal = AbortSignal.timeout(100);
+          const request = get(client, `127.0.0.1:${bound.port}`, signal);
+          await expect(request).rejects.toThrow('timed out');
+        } finally {
+          calls.close(bound.fd);
+        }
+      }),
+  );
 
   test('reads no faster than the body is read', () =>
     withClient(async (client) => {

@@ -88,6 +88,20 @@ export function createAppClient(): AppClient {
     return data;
   }
 
+  /** The kernel tries for minutes to connect to a machine that drops packets. */
+  function openUnlessAborted(address: string, signal: StopSignal): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      open(address)
+        .then((connection) => {
+          if (signal.aborted) connection.socket?.terminate();
+          resolve(connection);
+        }, reject)
+        .finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+
   function release(connection: Connection): void {
     const connections = idle.get(connection.address) ?? [];
     if (connections.length >= idlePerAddressMax) return void connection.socket?.end();
@@ -107,7 +121,8 @@ export function createAppClient(): AppClient {
           if (request.signal.aborted) throw error;
         }
       }
-      const connection = await open(address);
+      if (request.signal.aborted) throw request.signal.reason;
+      const connection = await openUnlessAborted(address, request.signal);
       if (!request.signal.aborted) return send(connection, request, release);
       connection.socket?.terminate();
       throw request.signal.reason;
