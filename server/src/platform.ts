@@ -12,7 +12,6 @@ import { withMasterKey } from './core/master-key.ts';
 import type { Metrics } from './core/metrics.ts';
 import { migrate, migrationsDirectory } from './core/migrate.ts';
 import { createOutbox, deleteFinishedEffects, type EffectHandler } from './core/outbox-worker.ts';
-import { createShutdown } from './core/shutdown.ts';
 import type { DataServices } from './data/module.ts';
 import type { HttpsServer } from './drivers/certificates/https-server.ts';
 import { type Database, openDatabase } from './drivers/database/database.ts';
@@ -144,4 +143,25 @@ export async function startPlatform(
     await stop();
     throw error;
   }
+}
+
+function createShutdown(log: Logger) {
+  const stops: (() => unknown)[] = [];
+  const early: (() => unknown)[] = [];
+  return {
+    onStop: (step: () => unknown) => void stops.unshift(step),
+    onStopping: (step: () => unknown) => void early.push(step),
+    stopWaiting() {
+      for (const step of early) step();
+    },
+    async stop() {
+      for (const step of stops) {
+        try {
+          await step();
+        } catch (error) {
+          log.warn({ err: error }, 'stopping a part failed');
+        }
+      }
+    },
+  };
 }
