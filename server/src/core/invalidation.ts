@@ -1,9 +1,12 @@
+import pg from 'pg';
 import type { Logger } from 'pino';
-import { createListenConnection, type ListenConnection } from './listen-connection.ts';
 
 const channel = 'svc_changed';
 const reconnectMs = 250;
 const startMsMax = 30_000;
+/** A connection that the network drops silently still looks open; a heartbeat finds out. */
+const heartbeatMs = 400;
+const heartbeatTimeoutMs = 500;
 
 /** Invalidates caches of all processes. While `isLive` is false, nothing may be served from a cache. */
 export interface Invalidation {
@@ -67,3 +70,54 @@ export function listenForChanges(options: { url: string; log: Logger }): Invalid
 }
 
 export const notifySql = `select pg_notify('${channel}', $1)`;
+
+export interface ListenConnection {
+  /** Rejects if the connection cannot be opened, or was closed before. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A connection for the notifications of a channel. `onLost` is called once: also after `close`, and if it cannot be opened. */
+export function createListenConnection(options: {
+  url: string;
+  name: string;
+  channel: string;
+  onNotification(payload: string | undefined): void;
+  onLost(error?: Error): void;
+}): ListenConnection {
+  const client = new pg.Client({
+    connectionString: options.url,
+    application_name: options.name,
+    connectionTimeoutMillis: 4_000,
+    query_timeout: heartbeatTimeoutMs,
+    keepAlive: true,
+  });
+  let heartbeat: Timer | undefined;
+  let closing: Promise<void> | null = null;
+
+  function close(error?: Error): Promise<void> {
+    if (closing) return closing;
+    clearInterval(heartbeat);
+    closing = client.end().catch(() => {});
+    options.onLost(error);
+    return closing;
+  }
+
+  client.on('error', close);
+  client.on('end', () => close());
+  client.on('notification', ({ payload }) => options.onNotification(payload));
+  return {
+    async open() {
+      try {
+        await client.connect();
+        await client.query(`listen ${options.channel}`);
+      } catch (error) {
+        void close(error instanceof Error ? error : undefined);
+        throw error;
+      }
+      if (closing) throw new Error('The connection was closed.');
+      heartbeat = setInterval(() => client.query('select 1').catch(close), heartbeatMs);
+    },
+    close: () => close(),
+  };
+}

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import type { Invalidation } from '../../core/invalidation.ts';
-import { createListenConnection, type ListenConnection } from '../../core/listen-connection.ts';
+import { createListenConnection, type Invalidation, type ListenConnection } from '../../core/invalidation.ts';
 import { fail } from '../../core/problem.ts';
 import type { AppRows, RowPool } from '../../drivers/row-database/row-pool.ts';
 import { newChangesSql, snapshotSql } from './feed-changes.ts';
