@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { useFixture } from '../scripts/use-fixture.ts';
 import { createClient } from '../sdk/src/main.ts';
+import { isOnCitus } from './support/citus.ts';
 import { svcFor } from './support/commands.ts';
 import { done } from './support/people.ts';
 import { rowsWorld } from './support/rows.ts';
@@ -39,7 +40,7 @@ async function newClient() {
   return { client, cut };
 }
 
-describe('live rows of the SDK', () => {
+describe.skipIf(isOnCitus)('live rows of the SDK', () => {
   test('keep an array in the order of sort, also over lost connections', async () => {
     const items = await newItems();
     await items.batch([
@@ -95,7 +96,7 @@ describe('live rows of the SDK', () => {
   });
 });
 
-describe('svc rows watch', () => {
+describe.skipIf(isOnCitus)('svc rows watch', () => {
   test('prints rows and changes as lines of JSON, and continues after an id', async () => {
     const items = await newItems();
     await items.insert({ title: 'Tea' });

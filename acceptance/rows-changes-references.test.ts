@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { useFixture } from '../scripts/use-fixture.ts';
 import { foldEvents, openFeed } from './support/change-feed.ts';
+import { isOnCitus } from './support/citus.ts';
 import { bearer, done, newMember } from './support/people.ts';
 import { grant, rowsWorld, type TestTable } from './support/rows.ts';
 
@@ -14,7 +15,7 @@ const follow = (table: TestTable) =>
 const historyOf = async (table: TestTable, id: string) =>
   (await done(table.send('GET', `/${id}/_history`))).data;
 
-describe('what references do to rows of another table', () => {
+describe.skipIf(isOnCitus)('what references do to rows of another table', () => {
   test('cascades of a deleted row are in the feed, the history and the trash, with person and request', async () => {
     const orders = await world.table(['title:text']);
     const lines = await world.table([`order:ref:${orders.name}(on_delete=cascade)`, 'n:int'], kept);
@@ -107,7 +108,7 @@ describe('what references do to rows of another table', () => {
   });
 });
 
-describe('a request id that somebody chose', () => {
+describe.skipIf(isOnCitus)('a request id that somebody chose', () => {
   test('undoes the changes of one person only', async () => {
     const table = await world.table(['title:text'], kept);
     const person = await newMember(world.tenant);

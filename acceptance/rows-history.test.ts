@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { useFixture } from '../scripts/use-fixture.ts';
+import { isOnCitus } from './support/citus.ts';
 import { svcFor } from './support/commands.ts';
 import { queryDatabase } from './support/database.ts';
 import { done } from './support/people.ts';
@@ -13,7 +14,7 @@ const newTable = (columns: readonly unknown[] = ['title:text', 'qty:int:0'], mor
 const compact = (id: string) => id.replaceAll('-', '');
 const entries = async (table: TestTable, path: string) => (await done(table.send('GET', path))).data;
 
-describe('the history of a row', () => {
+describe.skipIf(isOnCitus)('the history of a row', () => {
   test('has every change with its time, person and request, newest first', async () => {
     const table = await newTable();
     const made = await table.send('POST', '', { title: 'Tea' });
@@ -63,7 +64,7 @@ describe('the history of a row', () => {
   });
 });
 
-describe('the trash', () => {
+describe.skipIf(isOnCitus)('the trash', () => {
   test('is known to the plan of a deletion, unless other rows go for good', async () => {
     const table = await newTable(['title:text']);
     const [row] = await table.insert({ title: 'Tea' });
@@ -142,7 +143,7 @@ describe('the trash', () => {
   });
 });
 
-describe('a change of many rows', () => {
+describe.skipIf(isOnCitus)('a change of many rows', () => {
   test('is undone by its request id, all of it or nothing', async () => {
     const table = await newTable();
     await table.batch(Array.from({ length: 20 }, (_, n) => ({ title: `r${n}`, qty: n })));

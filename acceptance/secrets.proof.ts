@@ -7,6 +7,8 @@ import { openServerDatabase, type ServerDatabase } from './support/database.ts';
 import {
   type Answered,
   caller,
+  done,
+  newApp,
   newPasswordUser,
   newTenant,
   type PasswordUser,
@@ -38,6 +40,7 @@ beforeAll(async () => {
   const { superuser, control } = readJson('postgres.json');
   secrets.set('password of the superuser', superuser).set('password of the control plane', control);
   await signIns();
+  await storedForApps();
   await tokensAndMistakes();
 });
 afterAll(() => database?.close());
@@ -101,6 +104,38 @@ async function signIns(): Promise<void> {
   const stored = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')).profiles.default;
   secret('access token of svc', stored.access_token);
   secret('refresh token of svc', stored.refresh_token);
+}
+
+/** A variable of an app, the password of a connector and the token of a service account. */
+async function storedForApps(): Promise<void> {
+  const app = await newApp(t, { owner: t.member });
+  const svc = svcFor(server, { token: t.member.token, tenant: t.slug });
+  const variable = secret('variable of an app', `variable ${Bun.randomUUIDv7()}`);
+  const set = ['env', 'set', `SECRET=${variable}`, '--app', app.slug, '--verbose'];
+  for (const words of [set, [...set, '--execute'], ['env', 'list', '--app', app.slug, '--json']]) {
+    const { code, stdout, stderr } = await svc(words);
+    expect([code, stderr]).toEqual([0, expect.any(String)]);
+    texts.push(stdout, stderr);
+  }
+
+  const password = secret('password of a connector', `connector ${Bun.randomUUIDv7()}`);
+  // Nothing listens there, so that the test of the connection fails.
+  const connection = { host: '127.0.0.1', port: 1, database: 'db', username: 'reader', password };
+  const connectors = `${t.base}/connectors`;
+  const body = { name: 'Warehouse', kind: 'postgres', connection };
+  overheard(await t.admin.call('POST', `${connectors}?dry_run=true`, body));
+  const { id } = await done(t.admin.call('POST', connectors, body));
+  overheard(await t.admin.call('GET', `${connectors}/${id}`));
+  overheard(await t.admin.call('POST', `${connectors}/${id}/test`));
+  const changed = { ...connection, password: secret('second password', `second ${Bun.randomUUIDv7()}`) };
+  overheard(await t.admin.call('PATCH', `${connectors}/${id}`, { connection: changed }));
+
+  const accounts = `${app.base}/service-accounts`;
+  await done(t.member.call('POST', accounts, { name: 'ci', actions: ['deploy'] }));
+  const made = await done(t.member.call('POST', `${accounts}/ci/tokens`, { name: 'nightly' }));
+  const asAccount = caller(server, { authorization: `Bearer ${secret('service token', made.secret)}` });
+  for (const path of [app.base, `${accounts}/ci/tokens`]) overheard(await asAccount('GET', path));
+  overheard(await t.member.call('GET', `${accounts}/ci/tokens`));
 }
 
 /** Tokens for rows, commands of the operator, and invalid requests. */

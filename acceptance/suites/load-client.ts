@@ -13,6 +13,8 @@ export function createLoadClient(port: number) {
 
   function fail(error: Error): void {
     socket = null;
+    // The next answer does not begin with the rest of one that was cut off.
+    received = Buffer.alloc(0);
     waiting?.reject(error);
     waiting = null;
   }

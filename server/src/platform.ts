@@ -24,6 +24,7 @@ import { createApi } from './http/api.ts';
 import { createFront, type PathHandler, platformHandlers, under } from './http/front.ts';
 import type { RequestHandler } from './http/handlers.ts';
 import { metricsHandlers, publishedMetrics } from './http/metrics.ts';
+import { createShutdown } from './http/module.ts';
 import { createCallerLimit } from './http/rate-limit.ts';
 import type { IdentityServices } from './identity/module.ts';
 import { collectEvents, modules, openKeys, retireKeysJob } from './modules.ts';
@@ -143,25 +144,4 @@ export async function startPlatform(
     await stop();
     throw error;
   }
-}
-
-function createShutdown(log: Logger) {
-  const stops: (() => unknown)[] = [];
-  const early: (() => unknown)[] = [];
-  return {
-    onStop: (step: () => unknown) => void stops.unshift(step),
-    onStopping: (step: () => unknown) => void early.push(step),
-    stopWaiting() {
-      for (const step of early) step();
-    },
-    async stop() {
-      for (const step of stops) {
-        try {
-          await step();
-        } catch (error) {
-          log.warn({ err: error }, 'stopping a part failed');
-        }
-      }
-    },
-  };
 }
