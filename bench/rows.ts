@@ -30,8 +30,9 @@ import { runPgbench } from './rows/run-pgbench.ts';
 import { runWrk } from './rows/run-wrk.ts';
 import { workers } from './rows/start-server.ts';
 import { findTools, type Tools } from './rows/tools.ts';
+import { flag } from './static/flags.ts';
 
-const rounds = 7;
+const rounds = flag('rounds', 5);
 const warmUpSeconds = 1;
 const seconds = 3;
 
